@@ -1,0 +1,29 @@
+// Names of a recording's frames, parallel to Recording::frames. Filled by the command that
+// symbolizes, read by exporters. Pure data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace swipr::profile {
+
+// One source-level function at an address.
+struct NamedFrame {
+  std::string function;       // demangled if asked for; never empty: "[libx.so+0x12ab]" without a symbol
+  std::string system_name;    // as in the symbol table; empty without a symbol
+  std::string file;           // empty: unknown
+  std::uint32_t line = 0;     // 0: unknown
+  std::uint32_t start_line = 0;  // of the function; 0: unknown
+  std::uint64_t offset = 0;   // bytes from the function's start (0 for inlined ones)
+  bool inlined = false;       // inlined into the next one
+};
+
+// Innermost inlined function first, the function that was really called last; never empty.
+using FrameNames = std::vector<NamedFrame>;
+
+struct Names {
+  std::vector<FrameNames> frames;  // same index as Recording::frames
+};
+
+}  // namespace swipr::profile

@@ -1,0 +1,96 @@
+// The typed middle between importers and exporters: a recording as processes, modules, threads,
+// distinct frames, distinct stacks and samples in time order. Pure data.
+// Indexes are positions in the vectors of the same Recording and stay valid while it lives.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/core/addresses.h"
+#include "common/core/ids.h"
+
+namespace swipr::profile {
+
+inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+enum class State : std::uint8_t { kRunning, kRunnable, kBlocked, kUnknown };
+
+// One process image; an exec'd image is a process of its own with the same pid.
+struct Process {
+  Pid pid;
+  Pid parent_pid;
+  std::string command_name;
+  std::string executable;
+  std::vector<std::string> command_line;
+  std::chrono::nanoseconds start_realtime{0};   // since the epoch
+  std::chrono::nanoseconds start_monotonic{0};
+  std::chrono::nanoseconds interval{0};
+  std::chrono::nanoseconds duration{0};
+  bool complete = false;                         // an end record was seen
+  std::map<std::string, std::uint64_t> totals;   // counters, names as on the wire
+};
+
+// An executable mapping of an ELF file.
+struct Module {
+  std::uint32_t process = 0;
+  RuntimeAddr start;
+  std::uint64_t size_bytes = 0;
+  FileOffset file_offset;       // of `start`
+  std::uint64_t load_bias = 0;  // run-time address − image address, modulo 2^64
+  std::string build_id;         // lower-case hex; empty: none
+  std::string path;             // as the process saw it
+};
+
+// A distinct code address of a process at a time when `module` was mapped there.
+struct Frame {
+  std::uint32_t process = 0;
+  std::uint32_t module = kNone;  // kNone: outside every known mapping (JIT code, unknown)
+  RuntimeAddr pc;
+  PcKind kind = PcKind::kReturnAddress;
+};
+
+struct Stack {
+  std::vector<std::uint32_t> frames;  // innermost first
+  std::uint32_t omitted_at = kNone;   // frames were left out before this index; kNone: complete
+  std::uint32_t wait_syscall = kNone; // system call number in which the thread waits
+  bool root_reached = false;
+};
+
+struct Thread {
+  std::uint32_t process = 0;
+  Tid tid;
+  std::string name;  // the last one seen
+};
+
+// The time that one thread spent in one stack up to `time`.
+struct Sample {
+  std::chrono::nanoseconds time{0};  // CLOCK_MONOTONIC of the recorded machine
+  std::uint32_t thread = 0;
+  std::uint32_t stack = kNone;       // kNone: no stack could be taken
+  State state = State::kUnknown;
+  std::uint64_t ticks = 1;           // samples that this stands for
+  std::chrono::nanoseconds cpu{0};
+  std::chrono::nanoseconds runqueue{0};
+  std::chrono::nanoseconds wall{0};
+};
+
+struct Recording {
+  std::vector<Process> processes;
+  std::vector<Module> modules;
+  std::vector<Frame> frames;
+  std::vector<Stack> stacks;
+  std::vector<Thread> threads;
+  std::vector<Sample> samples;       // in order of time
+  std::vector<std::string> warnings; // one line each: what is missing and why
+};
+
+enum class Weight : std::uint8_t { kSamples, kCpu, kWall, kBlocked, kRunqueue };
+
+// What `sample` counts for: ticks, or nanoseconds. Blocked is wall − CPU − run queue, never below 0.
+std::uint64_t weight_of(const Sample& sample, Weight weight);
+
+}  // namespace swipr::profile

@@ -1,0 +1,84 @@
+# One function for each kind of target, so that warnings and sanitizers are set in one place.
+
+set(SWIPR_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wold-style-cast -Wnon-virtual-dtor -Wundef)
+if(SWIPR_WERROR)
+  list(APPEND SWIPR_WARNINGS -Werror)
+endif()
+
+function(swipr_defaults target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${SWIPR_WARNINGS}>)
+  target_compile_definitions(${target} PRIVATE SWIPR_VERSION="${PROJECT_VERSION}")
+  if(SWIPR_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${SWIPR_SANITIZE} -fno-omit-frame-pointer
+                                             -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${SWIPR_SANITIZE})
+  elseif(SWIPR_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=address,undefined,fuzzer-no-link
+                                             -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=address,undefined)
+  endif()
+endfunction()
+
+# swipr_library(NAME SOURCES a.cc b.cc LINK other…): an ordinary static library.
+function(swipr_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  swipr_defaults(${name})
+  target_link_libraries(${name} PRIVATE ${arg_LINK})
+endfunction()
+
+# swipr_guest_library(NAME SOURCES … LINK …): code that runs inside the recorded program, libc only.
+# initial-exec: no TLS resolver call in a handler. No stack protector: its canary lives in TLS that
+# a half-made thread may lack. Tables and walks are hot: -O2 also in debug builds.
+# The name is built twice: NAME goes into the preload, NAME_host (sanitizers allowed) into tests.
+function(swipr_guest_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${name} PRIVATE SWIPR_VERSION="${PROJECT_VERSION}" _GNU_SOURCE)
+  target_compile_options(${name} PRIVATE ${SWIPR_WARNINGS} -fPIC -fno-exceptions -fno-rtti
+    -fno-threadsafe-statics -ftls-model=initial-exec -fno-stack-protector -O2
+    -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables -fno-omit-frame-pointer)
+  target_link_libraries(${name} PRIVATE ${arg_LINK})
+  set(host_link ${arg_LINK})
+  list(TRANSFORM host_link APPEND _host)
+  add_library(${name}_host STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
+  swipr_defaults(${name}_host)
+  target_compile_definitions(${name}_host PRIVATE _GNU_SOURCE)
+  target_link_libraries(${name}_host PRIVATE ${host_link})
+endfunction()
+
+# swipr_test(NAME SOURCES … LINK …): a GoogleTest program, one ctest entry per test case.
+function(swipr_test name)
+  if(NOT SWIPR_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  swipr_defaults(${name})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS unit)
+endfunction()
+
+# swipr_fuzz(NAME SOURCES … LINK …): compiled in every build. With SWIPR_FUZZ it is a libFuzzer
+# program; otherwise tests/fuzz/replay_main.cc feeds it its corpus and mutations of it, as a test.
+# The corpus is the folder tests/fuzz/corpus/NAME.
+function(swipr_fuzz name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  set(corpus ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  if(SWIPR_FUZZ)
+    add_executable(${name} ${arg_SOURCES})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    add_test(NAME fuzz.${name} COMMAND ${name} -max_total_time=10 -rss_limit_mb=4096
+             ${CMAKE_CURRENT_BINARY_DIR}/${name}.found ${corpus})
+    file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}.found)
+  else()
+    add_executable(${name} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cc)
+    add_test(NAME fuzz.${name} COMMAND ${name} ${corpus})
+  endif()
+  set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 120 LABELS fuzz)
+  swipr_defaults(${name})
+  target_link_libraries(${name} PRIVATE ${arg_LINK})
+endfunction()

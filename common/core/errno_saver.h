@@ -1,0 +1,20 @@
+// Keeps errno across a scope: a handler must leave it as the interrupted code had it.
+// Context: anywhere, signal handlers included.
+#pragma once
+
+#include <cerrno>
+
+namespace swipr {
+
+class ErrnoSaver {
+ public:
+  ErrnoSaver() noexcept : saved_(errno) {}
+  ~ErrnoSaver() { errno = saved_; }
+  ErrnoSaver(const ErrnoSaver&) = delete;
+  ErrnoSaver& operator=(const ErrnoSaver&) = delete;
+
+ private:
+  int saved_;
+};
+
+}  // namespace swipr

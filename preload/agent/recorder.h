@@ -1,0 +1,73 @@
+// The capture side of the agent as the server sees it: starts recordings, runs their ticks, ends them.
+// Several recordings run at once, each with its own interval, stack ids and output.
+// Context: control thread only.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/wire/format.h"
+#include "preload/agent/output_queue.h"
+
+namespace swipr::agent {
+
+// A moment on CLOCK_MONOTONIC.
+using Moment = std::chrono::nanoseconds;
+inline constexpr Moment kNever = Moment::max();
+Moment monotonic_now() noexcept;
+
+struct RecordingRequest {
+  std::chrono::nanoseconds interval{10'000'000};
+  std::uint64_t ticks = 0;                // 0: no limit
+  std::chrono::nanoseconds duration{0};   // 0: no limit
+};
+inline constexpr std::chrono::nanoseconds kMinInterval{100'000};          // 10 kHz
+inline constexpr std::chrono::nanoseconds kMaxInterval{3'600'000'000'000};
+inline constexpr std::size_t kMaxRecordings = 16;
+
+class Recording;
+
+struct RecorderCounters {
+  std::uint64_t recordings_started = 0;
+  std::uint64_t recordings_active = 0;
+  std::uint64_t ticks = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t signals_sent = 0;
+  std::uint64_t signals_stray = 0;  // arrived too late and were ignored
+};
+
+// What a process is called, read once at start; strings are copied, cut where they are too long.
+struct ProcessIdentity {
+  char command_name[16] = {};
+  char executable[4096] = {};
+};
+
+class Recorder {
+ public:
+  // Writes the file header, the source record and the state of modules and threads into `output`,
+  // installs the signal handler if it is the first recording. `output` must outlive the recording.
+  // nullptr: refused, and *error (static text) says why.
+  Recording* start(const RecordingRequest& request, OutputQueue& output, const char** error) noexcept;
+  // Collects what is outstanding, writes totals and the end record (as far as `output` has room), and
+  // forgets the recording. Also for recordings that ended by themselves. The last one to end removes
+  // the signal handler and gives memory back.
+  void finish(Recording* recording, wire::EndReason reason, const char* text) noexcept;
+  // True when count or duration was reached: the server then drains `output` and calls finish.
+  bool is_complete(const Recording* recording) const noexcept;
+
+  // When run_due wants to be called next; kNever without recordings.
+  Moment next_deadline() const noexcept;
+  void run_due(Moment now) noexcept;
+
+  RecorderCounters counters() const noexcept;
+
+  // In the child of a fork: forgets everything without writing anything and puts the program's own
+  // disposition of the signal back. Context: the forking thread, before other threads exist.
+  void reset_after_fork() noexcept;
+};
+
+// The only one. Constant-initialised; costs nothing until start().
+Recorder& recorder() noexcept;
+
+}  // namespace swipr::agent

@@ -1,0 +1,60 @@
+// One walk over a stack: from registers, through the code map's tables, to return addresses.
+// Context: signal handler or control thread.  Allocates: never.  Errno: kept by the caller.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/core/signal_safe.h"
+#include "common/wire/format.h"
+
+namespace swipr::unwind {
+
+class CodeMap;
+
+// Frames of one walk, innermost first, as parallel arrays (a typical walk touches one page).
+struct FrameBuffer {
+  std::uint32_t frame_count = 0;
+  std::uint32_t omitted_at = 0;  // with wire::kStackCut: index of the first frame behind the gap
+  std::uint64_t flags = 0;       // wire::StackFlags
+  std::array<std::uint64_t, wire::kMaxFrames> pcs;
+  // wire::FrameSource, | 4 when the pc is exact (as in the wire format's runs)
+  std::array<std::uint8_t, wire::kMaxFrames> kinds;
+};
+inline constexpr std::uint32_t kKeptInner = 1536;  // of a stack deeper than kMaxFrames
+inline constexpr std::uint32_t kKeptOuter = 512;
+
+// DWARF register numbers of the architecture index `values`; bit n of `known` says that value n is
+// known. System V AMD64 ABI, figure 3.36: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8–15 r8–r15
+// 16 return address (here: the pc).
+struct Registers {
+  static constexpr unsigned kCount = 17;
+  std::array<std::uint64_t, kCount> values{};
+  std::uint32_t known = 0;
+};
+inline constexpr unsigned kRbx = 3, kRbp = 6, kRsp = 7, kPc = 16;
+
+// Reads stack memory without ever faulting. `read` fills `out` from `address`, false: unreadable.
+// The walk asks for 8-byte words, mostly ascending.
+struct StackReader {
+  bool (*read_word)(void* state, std::uint64_t address, std::uint64_t& out) noexcept;
+  void* state;
+};
+
+enum class WalkEnd : std::uint8_t {
+  kRoot,             // undefined return address or a known outermost function
+  kCut,              // depth bound reached while counting outer frames
+  kUnreadable,       // stack memory could not be read
+  kUnknownRegister,  // a rule needs a register that `registers` does not know (signal-free walks)
+  kNoRule,           // no table, no frame pointer, no plausible guess
+};
+
+// Walks from `registers` (pc exact) and fills `frames`. A walk that ends with anything but kRoot still
+// holds the frames up to there. Bounds: at most kMaxSteps steps.
+inline constexpr std::uint32_t kMaxSteps = 65536;
+SWIPR_SIGNAL_SAFE WalkEnd walk(const CodeMap& map, const Registers& registers, StackReader reader,
+                               FrameBuffer& frames) noexcept;
+
+}  // namespace swipr::unwind

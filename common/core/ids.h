@@ -16,7 +16,7 @@ struct Id {
 using Pid = Id<struct PidTag, std::int32_t>;
 using Tid = Id<struct TidTag, std::int32_t>;
 using ModuleId = Id<struct ModuleIdTag, std::uint32_t>;
-using StackId = Id<struct StackIdTag, std::uint32_t>;    // 0: no stack
+using StackId = Id<struct StackIdTag, std::uint32_t>;  // 0: no stack
 using ThreadIndex = Id<struct ThreadIndexTag, std::uint32_t>;
 
 }  // namespace swipr

@@ -1,6 +1,6 @@
-// Writes records into a caller's span. Everything that does not fit sets overflowed() and leaves the
-// bytes written before it intact, so a caller can roll back to a mark.
-// Context: anywhere, signal handlers included.  Allocates: never.
+// Writes records into a caller's span. Everything that does not fit sets overflowed() and leaves
+// the bytes written before it intact, so a caller can roll back to a mark. Context: anywhere,
+// signal handlers included.  Allocates: never.
 #pragma once
 
 #include <cstddef>

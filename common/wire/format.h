@@ -17,11 +17,13 @@
 
 namespace swipr::wire {
 
-inline constexpr std::array<unsigned char, 8> kFileMagic = {0x89, 'S', 'W', 'I', 'P', 'R', '\r', '\n'};
+inline constexpr std::array<unsigned char, 8> kFileMagic = {0x89, 'S', 'W',  'I',
+                                                            'P',  'R', '\r', '\n'};
 inline constexpr std::uint16_t kVersion = 1;
 inline constexpr std::size_t kFileHeaderBytes = 16;  // magic, u16 version, u16 zero, u32 zero
 inline constexpr std::array<unsigned char, 4> kBlockMagic = {'S', 'W', 'B', 'K'};
-inline constexpr std::size_t kBlockHeaderBytes = 16;  // magic, u32 source, u32 payload bytes, u32 CRC
+inline constexpr std::size_t kBlockHeaderBytes =
+    16;  // magic, u32 source, u32 payload bytes, u32 CRC
 inline constexpr std::size_t kMaxBlockPayloadBytes = std::size_t{1} << 20;
 inline constexpr std::uint32_t kMaxFrames = 2048;      // per stack
 inline constexpr std::size_t kMaxStringBytes = 32768;  // per string; writers cut longer ones
@@ -44,11 +46,11 @@ enum class ThreadState : std::uint8_t { kRunning = 0, kRunnable = 1, kBlocked = 
 enum class FrameSource : std::uint8_t { kContext = 0, kCfi = 1, kFramePointer = 2, kGuess = 3 };
 
 enum class EndReason : std::uint8_t {
-  kComplete = 0,       // count or duration reached
-  kStopped = 1,        // the client asked for the end
-  kProcessExit = 2,    // the process exits
-  kConnectionLost = 3, // written by `swipr record`: the process vanished or exec'd
-  kFailed = 4,         // the agent gave up; text says why
+  kComplete = 0,        // count or duration reached
+  kStopped = 1,         // the client asked for the end
+  kProcessExit = 2,     // the process exits
+  kConnectionLost = 3,  // written by `swipr record`: the process vanished or exec'd
+  kFailed = 4,          // the agent gave up; text says why
 };
 
 enum class MessageLevel : std::uint8_t { kNote = 0, kWarning = 1, kError = 2 };
@@ -57,25 +59,26 @@ enum class MessageLevel : std::uint8_t { kNote = 0, kWarning = 1, kError = 2 };
 struct SourceRecord {
   std::uint64_t pid = 0;
   std::uint64_t parent_pid = 0;
-  std::uint64_t start_realtime_ns = 0;   // CLOCK_REALTIME at the start of the recording
-  std::uint64_t start_monotonic_ns = 0;  // CLOCK_MONOTONIC at the same moment; times count from here
+  std::uint64_t start_realtime_ns = 0;  // CLOCK_REALTIME at the start of the recording
+  std::uint64_t start_monotonic_ns =
+      0;  // CLOCK_MONOTONIC at the same moment; times count from here
   std::uint64_t interval_ns = 0;
-  std::uint64_t ticks_asked = 0;         // 0: until stopped
-  std::uint64_t machine = 0;             // e_machine of ELF: 62 = x86-64, 183 = AArch64
+  std::uint64_t ticks_asked = 0;  // 0: until stopped
+  std::uint64_t machine = 0;      // e_machine of ELF: 62 = x86-64, 183 = AArch64
   std::string_view agent_version;
-  std::string_view command_name;         // /proc/PID/comm
-  std::string_view executable;           // path as the process sees it
-  std::string_view command_line;         // arguments, NUL-separated
+  std::string_view command_name;  // /proc/PID/comm
+  std::string_view executable;    // path as the process sees it
+  std::string_view command_line;  // arguments, NUL-separated
 };
 
 struct ModuleRecord {
-  std::uint64_t module_id = 0;    // unique within the source, never used again
-  std::uint64_t start = 0;        // run-time address of the executable mapping
+  std::uint64_t module_id = 0;  // unique within the source, never used again
+  std::uint64_t start = 0;      // run-time address of the executable mapping
   std::uint64_t size_bytes = 0;
-  std::uint64_t file_offset = 0;  // of `start`
-  std::uint64_t load_bias = 0;    // run-time address minus image address, modulo 2^64
+  std::uint64_t file_offset = 0;        // of `start`
+  std::uint64_t load_bias = 0;          // run-time address minus image address, modulo 2^64
   std::span<const std::byte> build_id;  // empty: none
-  std::string_view path;          // "[vdso]" for the vDSO; " (deleted)" kept as the kernel says it
+  std::string_view path;  // "[vdso]" for the vDSO; " (deleted)" kept as the kernel says it
 };
 
 struct ModuleGoneRecord {
@@ -85,7 +88,8 @@ struct ModuleGoneRecord {
 struct ThreadRecord {
   std::uint64_t thread_index = 0;  // small number, unique within the source
   std::uint64_t tid = 0;
-  std::uint64_t start_ns = 0;      // since start_monotonic_ns; the thread's first Δwall counts from here
+  std::uint64_t start_ns =
+      0;  // since start_monotonic_ns; the thread's first Δwall counts from here
   std::string_view name;
 };
 
@@ -103,14 +107,16 @@ enum StackFlags : std::uint64_t {
 };
 
 struct StackRecord {
-  std::uint64_t stack_id = 0;      // from 1; a later record with the same id replaces the stack
-  std::uint64_t flags = 0;         // StackFlags
-  std::uint64_t wait_syscall = 0;  // system call number + 1 in which the thread waits; 0: none known
-  std::uint64_t omitted_at = 0;    // with kStackCut: index of the first frame behind the gap
+  std::uint64_t stack_id = 0;  // from 1; a later record with the same id replaces the stack
+  std::uint64_t flags = 0;     // StackFlags
+  std::uint64_t wait_syscall =
+      0;                         // system call number + 1 in which the thread waits; 0: none known
+  std::uint64_t omitted_at = 0;  // with kStackCut: index of the first frame behind the gap
   std::uint64_t frame_count = 0;
 };
 
-// One entry of a tick: the thread spent Δwall since its previous entry (or its start) in this stack.
+// One entry of a tick: the thread spent Δwall since its previous entry (or its start) in this
+// stack.
 struct SampleEntry {
   std::uint64_t thread_index = 0;
   ThreadState state = ThreadState::kUnknown;
@@ -125,11 +131,11 @@ struct SampleEntry {
 // previous entry in the tick (0 allowed: a thread can have several).
 enum SampleFlags : std::uint64_t {
   kSampleStateMask = 3,
-  kSampleSameStack = 4,    // as the thread's previous entry; otherwise a stack id follows
+  kSampleSameStack = 4,  // as the thread's previous entry; otherwise a stack id follows
   kSampleHasCpu = 8,
   kSampleHasRunqueue = 16,
-  kSampleHasWall = 32,     // otherwise: from the thread's previous entry to this tick's time
-  kSampleHasTicks = 64,    // otherwise 1
+  kSampleHasWall = 32,   // otherwise: from the thread's previous entry to this tick's time
+  kSampleHasTicks = 64,  // otherwise 1
 };
 inline constexpr unsigned kSampleHeadShift = 7;
 
@@ -146,19 +152,19 @@ struct MessageRecord {
 
 // Counter names in kTotals. Readers show unknown names as they are.
 namespace counter {
-inline constexpr std::string_view kTicks = "ticks";                    // delivered
-inline constexpr std::string_view kTicksMissed = "ticks_missed";       // deadlines skipped
-inline constexpr std::string_view kSamples = "samples";                // thread × tick
-inline constexpr std::string_view kSamplesDropped = "samples_dropped"; // lost to a slow reader
-inline constexpr std::string_view kStacksMissing = "stacks_missing";   // samples without a stack
-inline constexpr std::string_view kStacksWalked = "stacks_walked";     // fresh walks
-inline constexpr std::string_view kStacksRooted = "stacks_rooted";     // … that reached the root
-inline constexpr std::string_view kStacksCut = "stacks_cut";           // … too deep
+inline constexpr std::string_view kTicks = "ticks";                     // delivered
+inline constexpr std::string_view kTicksMissed = "ticks_missed";        // deadlines skipped
+inline constexpr std::string_view kSamples = "samples";                 // thread × tick
+inline constexpr std::string_view kSamplesDropped = "samples_dropped";  // lost to a slow reader
+inline constexpr std::string_view kStacksMissing = "stacks_missing";    // samples without a stack
+inline constexpr std::string_view kStacksWalked = "stacks_walked";      // fresh walks
+inline constexpr std::string_view kStacksRooted = "stacks_rooted";      // … that reached the root
+inline constexpr std::string_view kStacksCut = "stacks_cut";            // … too deep
 inline constexpr std::string_view kSignalsSent = "signals_sent";
-inline constexpr std::string_view kSignalsLate = "signals_late";       // unanswered by the next tick
-inline constexpr std::string_view kThreads = "threads";                // seen so far
-inline constexpr std::string_view kProcessCpuNs = "process_cpu_ns";    // growth during the recording
-inline constexpr std::string_view kAgentCpuNs = "agent_cpu_ns";        // swipr's own share of it
+inline constexpr std::string_view kSignalsLate = "signals_late";     // unanswered by the next tick
+inline constexpr std::string_view kThreads = "threads";              // seen so far
+inline constexpr std::string_view kProcessCpuNs = "process_cpu_ns";  // growth during the recording
+inline constexpr std::string_view kAgentCpuNs = "agent_cpu_ns";      // swipr's own share of it
 }  // namespace counter
 
 }  // namespace swipr::wire

@@ -13,7 +13,8 @@ constexpr std::size_t kPageBytes = 4096;
 
 bool OutputQueue::create(std::size_t capacity_bytes) noexcept {
   const std::size_t bytes = (capacity_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;
   data_ = static_cast<std::byte*>(memory);
   capacity_ = bytes;

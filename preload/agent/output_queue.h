@@ -1,6 +1,7 @@
 // Bounded byte queue between a recording (writes blocks) and its connection (drains to the socket).
-// All or nothing: a block that does not fit is refused, and the recording carries its times forward.
-// Context: control thread.  Allocates: one anonymous mapping at create, touched as it fills.
+// All or nothing: a block that does not fit is refused, and the recording carries its times
+// forward. Context: control thread.  Allocates: one anonymous mapping at create, touched as it
+// fills.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,106 @@
+// Feeds a fuzz target its corpus and deterministic mutations of it, where libFuzzer is not there
+// (GCC builds). Same inputs on every run: a failure can be repeated.
+// usage: NAME_fuzz FOLDER…
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+constexpr int kMutations = 4000;
+constexpr std::size_t kMaxMutatedBytes = 1 << 16;  // large samples are replayed, but not mutated
+constexpr std::uint8_t kTelling[] = {0x00, 0x01, 0x0a, 0x0d, 0x20, 0x22, 0x2f,
+                                     0x3a, 0x5c, 0x7b, 0x7d, 0x7f, 0x80, 0xff};
+
+std::vector<Bytes> read_corpus(int count, char** folders) {
+  std::vector<std::filesystem::path> paths;
+  for (int i = 0; i < count; ++i) {
+    for (const auto& entry : std::filesystem::directory_iterator(folders[i])) {
+      if (entry.is_regular_file()) paths.push_back(entry.path());
+    }
+  }
+  std::sort(paths.begin(), paths.end());  // directory order is not the same everywhere
+  std::vector<Bytes> corpus;
+  for (const auto& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  return corpus;
+}
+
+// An exact allocation, so that a sanitizer sees the first byte read past the end.
+void run(const Bytes& input) {
+  const Bytes exact(input.begin(), input.end());
+  LLVMFuzzerTestOneInput(exact.data(), exact.size());
+}
+
+class Mutator {
+ public:
+  Bytes mutate(Bytes bytes, const Bytes& other) {
+    for (std::size_t left = 1 + pick(4); left > 0; --left) change(bytes, other);
+    return bytes;
+  }
+  std::size_t pick(std::size_t below) { return below == 0 ? 0 : random_() % below; }
+
+ private:
+  void change(Bytes& bytes, const Bytes& other) {
+    const std::size_t at = pick(bytes.size() + 1);
+    const auto place = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+    switch (pick(6)) {
+      case 0:
+        if (at < bytes.size()) bytes[at] ^= static_cast<std::uint8_t>(1u << pick(8));
+        break;
+      case 1:
+        if (at < bytes.size()) bytes[at] = kTelling[pick(std::size(kTelling))];
+        break;
+      case 2:
+        bytes.insert(place, kTelling[pick(std::size(kTelling))]);
+        break;
+      case 3:
+        bytes.erase(place,
+                    place + static_cast<std::ptrdiff_t>(std::min(pick(16), bytes.size() - at)));
+        break;
+      case 4:
+        bytes.resize(at);
+        break;
+      default: {  // a piece of another sample
+        const std::size_t from = pick(other.size() + 1);
+        const std::size_t length = std::min(pick(64), other.size() - from);
+        bytes.insert(place, other.begin() + static_cast<std::ptrdiff_t>(from),
+                     other.begin() + static_cast<std::ptrdiff_t>(from + length));
+      }
+    }
+  }
+
+  std::mt19937 random_{20240607};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<Bytes> corpus = read_corpus(argc - 1, argv + 1);
+  if (corpus.empty()) {
+    std::fprintf(stderr, "no corpus; usage: %s FOLDER…\n", argv[0]);
+    return 1;
+  }
+  for (const Bytes& input : corpus) run(input);
+  run({});
+  std::erase_if(corpus, [](const Bytes& input) { return input.size() > kMaxMutatedBytes; });
+  corpus.emplace_back();
+  Mutator mutator;
+  for (int i = 0; i < kMutations; ++i) {
+    const Bytes& base = corpus[mutator.pick(corpus.size())];
+    run(mutator.mutate(base, corpus[mutator.pick(corpus.size())]));
+  }
+  std::printf("%zu samples and %d mutations\n", corpus.size(), kMutations);
+  return 0;
+}

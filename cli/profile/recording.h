@@ -40,6 +40,7 @@ struct Module {
   RuntimeAddr start;
   std::uint64_t size_bytes = 0;
   FileOffset file_offset;       // of `start`
+  bool has_file_offset = true;  // false: unknown (SPR text); `start` − load_bias is an ImageAddr
   std::uint64_t load_bias = 0;  // run-time address − image address, modulo 2^64
   std::string build_id;         // lower-case hex; empty: none
   std::string path;             // as the process saw it

@@ -1,0 +1,34 @@
+// Sums a recording's samples per distinct (thread, stack, state). Pure.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cli/profile/recording.h"
+
+namespace swipr::profile {
+
+inline constexpr std::size_t kWeightCount = 5;
+using Weights = std::array<std::uint64_t, kWeightCount>;  // indexed by Weight
+
+constexpr std::size_t index_of(Weight weight) { return static_cast<std::size_t>(weight); }
+
+// What is left out of the key is merged and reads kNone or kUnknown in the result.
+struct AggregateOptions {
+  bool by_thread = true;
+  bool by_state = true;
+};
+
+struct MergedStack {
+  std::uint32_t thread = kNone;
+  std::uint32_t stack = kNone;  // kNone: samples without a stack
+  State state = State::kUnknown;
+  Weights weights{};
+};
+
+// In order of first appearance.
+std::vector<MergedStack> aggregate(const Recording& recording, AggregateOptions options = {});
+
+}  // namespace swipr::profile

@@ -52,7 +52,8 @@ std::optional<std::uint64_t> take_digits(std::string_view& text, std::uint64_t& 
 
 Error not_a_duration(std::string_view text) {
   return Error(fmt::format(
-      "'{}' is not a duration: write a number and a unit (ns, us, ms, s, min, h), as in 10ms", text));
+      "'{}' is not a duration: write a number and a unit (ns, us, ms, s, min, h), as in 10ms",
+      text));
 }
 
 std::string two_units(std::int64_t value, std::int64_t divisor, std::string_view large,

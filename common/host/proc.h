@@ -1,6 +1,6 @@
-// What /proc says about processes. Parsers work on text in memory (hostile: a process chooses its own
-// name, arguments and environment); readers open the files.
-// Errors: no such process, or not permitted; the message names the file.
+// What /proc says about processes. Parsers work on text in memory (hostile: a process chooses its
+// own name, arguments and environment); readers open the files. Errors: no such process, or not
+// permitted; the message names the file.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,8 @@ namespace swipr::host {
 struct ProcessStatus {
   std::string name;
   char state = '?';
-  Pid group;   // the process that the id belongs to: differs from the id asked for if that is a thread
+  Pid group;  // the process that the id belongs to: differs from the id asked for if that is a
+              // thread
   Pid parent;
   Pid namespace_pid;  // as the process sees itself
   uid_t uid = 0;      // effective

@@ -1,0 +1,58 @@
+// What the command line asked for, as plain values.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/core/ids.h"
+
+namespace swipr::options {
+
+enum class Format : std::uint8_t { kRaw, kPerf, kPprof, kCollapsed };
+enum class Weight : std::uint8_t { kSamples, kCpu, kWall, kBlocked, kRunqueue };
+
+// The agent refuses intervals outside of this as well; checking here gives a better message.
+inline constexpr std::chrono::nanoseconds kMinInterval = std::chrono::microseconds(100);
+inline constexpr std::chrono::nanoseconds kMaxInterval = std::chrono::hours(1);
+
+struct RecordOptions {
+  // Exactly one of these three says what to record.
+  std::optional<Pid> pid;
+  std::string name;
+  std::vector<std::string> command;
+
+  std::uint64_t ticks = 0;               // 0: no limit
+  std::chrono::nanoseconds duration{0};  // 0: no limit
+  std::chrono::nanoseconds interval = std::chrono::milliseconds(10);
+  Format format = Format::kRaw;
+  std::string output;  // "-": standard output; empty: a name is made
+  bool follow = true;  // children and exec'd images of `command`, too
+};
+
+struct ConvertOptions {
+  std::string input = "-";
+  std::string output = "-";
+  Format format = Format::kPerf;  // never kRaw
+  Weight weight = Weight::kSamples;
+  bool demangle = true;
+  bool inlines = true;
+  bool file_lines = false;
+  std::vector<std::string> debug_directories;  // searched before the standard one
+};
+
+struct ListOptions {
+  bool json = false;
+};
+
+struct AnswerOptions {
+  Format format = Format::kPerf;
+  std::string disposition;  // file name for the client; empty: none
+};
+
+using Command = std::variant<RecordOptions, ConvertOptions, ListOptions, AnswerOptions>;
+
+}  // namespace swipr::options

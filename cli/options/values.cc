@@ -1,0 +1,112 @@
+#include "cli/options/values.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "common/host/duration.h"
+
+namespace swipr::options {
+
+namespace {
+
+using host::Error;
+using host::Result;
+using std::chrono::nanoseconds;
+
+template <typename Value, std::size_t kCount>
+Result<Value> find_word(const std::array<std::pair<std::string_view, Value>, kCount>& words,
+                        std::string_view what, std::string_view text) {
+  std::string known;
+  for (const auto& [word, value] : words) {
+    if (word == text) return value;
+    known += known.empty() ? "" : ", ";
+    known += word;
+  }
+  return Error(fmt::format("unknown {} '{}': use one of {}", what, text, known));
+}
+
+template <typename Number>
+bool parse_whole(std::string_view text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+Result<nanoseconds> check_interval(nanoseconds interval, std::string_view what,
+                                   std::string_view text) {
+  if (interval >= kMinInterval && interval <= kMaxInterval) return interval;
+  return Error(
+      fmt::format("{} '{}' is out of range: the interval must be from {} (--rate 10000) to {}",
+                  what, text, host::format_duration(kMinInterval), "1 h"));
+}
+
+}  // namespace
+
+Result<Format> parse_format(std::string_view text) {
+  static constexpr std::array kFormats = {
+      std::pair{std::string_view("raw"), Format::kRaw},
+      std::pair{std::string_view("perf"), Format::kPerf},
+      std::pair{std::string_view("pprof"), Format::kPprof},
+      std::pair{std::string_view("collapsed"), Format::kCollapsed},
+  };
+  return find_word(kFormats, "format", text);
+}
+
+Result<Weight> parse_weight(std::string_view text) {
+  static constexpr std::array kWeights = {
+      std::pair{std::string_view("samples"), Weight::kSamples},
+      std::pair{std::string_view("cpu"), Weight::kCpu},
+      std::pair{std::string_view("wall"), Weight::kWall},
+      std::pair{std::string_view("blocked"), Weight::kBlocked},
+      std::pair{std::string_view("runqueue"), Weight::kRunqueue},
+  };
+  return find_word(kWeights, "weight", text);
+}
+
+Result<std::uint64_t> parse_count(std::string_view text) {
+  std::uint64_t count = 0;
+  if (!parse_whole(text, count) || count == 0) {
+    return Error(fmt::format("count '{}' is not a positive number of ticks", text));
+  }
+  return count;
+}
+
+Result<Pid> parse_pid(std::string_view text) {
+  Pid pid;
+  if (!parse_whole(text, pid.value) || pid.value <= 0) {
+    return Error(fmt::format("'{}' is not a process id; `swipr list` shows them", text));
+  }
+  return pid;
+}
+
+Result<nanoseconds> parse_length(std::string_view text) {
+  auto duration = host::parse_duration(text);
+  if (!duration) return duration.error().with_context("--duration");
+  if (*duration <= nanoseconds(0)) return Error("--duration: must be longer than nothing");
+  return duration;
+}
+
+Result<nanoseconds> parse_interval(std::string_view text) {
+  auto interval = host::parse_duration(text);
+  if (!interval) return interval.error().with_context("--interval");
+  return check_interval(*interval, "interval", text);
+}
+
+Result<nanoseconds> parse_rate(std::string_view text) {
+  std::string_view number = text;
+  if (number.ends_with("Hz")) number.remove_suffix(2);
+  if (number.ends_with(' ')) number.remove_suffix(1);
+  double rate = 0;
+  if (!parse_whole(number, rate) || !std::isfinite(rate) || rate <= 0) {
+    return Error(fmt::format("rate '{}' is not a positive number of ticks per second", text));
+  }
+  const double interval = std::round(1e9 / rate);
+  if (interval > 1e18) return check_interval(nanoseconds::max(), "rate", text);
+  return check_interval(nanoseconds(static_cast<std::int64_t>(interval)), "rate", text);
+}
+
+}  // namespace swipr::options

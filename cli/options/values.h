@@ -1,0 +1,24 @@
+// Text of single options → values, with the message that a person needs when it is none.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include "cli/options/options.h"
+#include "common/host/result.h"
+
+namespace swipr::options {
+
+host::Result<Format> parse_format(std::string_view text);
+host::Result<Weight> parse_weight(std::string_view text);
+// A positive number of ticks.
+host::Result<std::uint64_t> parse_count(std::string_view text);
+host::Result<Pid> parse_pid(std::string_view text);
+// A positive duration.
+host::Result<std::chrono::nanoseconds> parse_length(std::string_view text);
+host::Result<std::chrono::nanoseconds> parse_interval(std::string_view text);
+// Ticks per second → interval; "100", "100Hz", "0.5".
+host::Result<std::chrono::nanoseconds> parse_rate(std::string_view text);
+
+}  // namespace swipr::options

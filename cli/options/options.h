@@ -8,12 +8,13 @@
 #include <variant>
 #include <vector>
 
+#include "cli/profile/recording.h"
 #include "common/core/ids.h"
 
 namespace swipr::options {
 
 enum class Format : std::uint8_t { kRaw, kPerf, kPprof, kCollapsed };
-enum class Weight : std::uint8_t { kSamples, kCpu, kWall, kBlocked, kRunqueue };
+using profile::Weight;
 
 // The agent refuses intervals outside of this as well; checking here gives a better message.
 inline constexpr std::chrono::nanoseconds kMinInterval = std::chrono::microseconds(100);

@@ -1,0 +1,53 @@
+// The .swipr file that `swipr record` writes: one file header, then blocks of any number of
+// sources. An existing file keeps its contents until the first block arrives, so that a recording
+// that never starts costs nobody an older one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/host/result.h"
+#include "common/host/unique_fd.h"
+#include "common/wire/format.h"
+
+namespace swipr::session {
+
+class RecordingFile {
+ public:
+  // `path` "-": standard output.  Errors: cannot be opened for writing.
+  static host::Result<RecordingFile> open(const std::string& path);
+  // Writes to a descriptor that the caller opened; `name` is for messages.
+  RecordingFile(host::UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
+
+  std::uint32_t add_source() { return source_count_++; }
+  // Errors: the disk is full or such; what was written before stays readable, failed() is true, and
+  // every further write is refused.
+  host::Result<void> write_block(std::uint32_t source, std::span<const std::byte> payload);
+  // A block of its own that says how the source ended.
+  host::Result<void> write_end(std::uint32_t source, const wire::EndRecord& record);
+  // Reports what the file system kept for the end (NFS, quota). A file that this object created and
+  // that got no block is removed.
+  host::Result<void> close();
+
+  bool failed() const { return failed_; }
+  bool empty() const { return bytes_ == 0; }
+  std::uint64_t bytes() const { return bytes_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  host::Result<void> start();
+  host::Result<void> write(std::span<const std::byte> bytes);
+
+  host::UniqueFd fd_;
+  std::string name_;
+  std::uint64_t bytes_ = 0;  // whole units written
+  std::uint32_t source_count_ = 0;
+  bool regular_ = false;  // can be cut back to the last whole block
+  bool created_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace swipr::session

@@ -1,0 +1,54 @@
+// What a stream of blocks says about itself: which process, how many ticks and samples, what was
+// lost.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+
+#include "common/core/ids.h"
+#include "common/host/result.h"
+#include "common/wire/format.h"
+
+namespace swipr::session {
+
+struct StreamSummary {
+  Pid pid;
+  std::string command_name;  // empty: no source record was seen
+  std::string executable;
+  std::chrono::nanoseconds interval{0};
+  std::uint64_t ticks_asked = 0;  // 0: no count was given
+  std::uint64_t ticks = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t threads = 0;
+  std::chrono::nanoseconds elapsed{0};                       // to the last tick
+  std::map<std::string, std::uint64_t, std::less<>> totals;  // the last totals record
+  std::optional<wire::EndReason> end;
+  std::string end_text;
+
+  // A counter of the totals; `fallback` when there was none.
+  std::uint64_t total(std::string_view name, std::uint64_t fallback) const;
+};
+
+class StreamMeter {
+ public:
+  // Errors: a record that does not decode.
+  host::Result<void> observe(std::span<const std::byte> payload);
+  const StreamSummary& summary() const { return summary_; }
+
+ private:
+  bool observe_record(std::uint8_t type, std::span<const std::byte> payload);
+  bool observe_source(std::span<const std::byte> payload);
+  bool observe_tick(std::span<const std::byte> payload);
+  bool observe_totals(std::span<const std::byte> payload);
+
+  StreamSummary summary_;
+  std::unordered_set<std::uint64_t> threads_;
+};
+
+}  // namespace swipr::session

@@ -1,0 +1,201 @@
+#include "cli/session/targets.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "cli/session/agent_info.h"
+#include "cli/session/connection.h"
+#include "cli/session/places.h"
+#include "common/host/proc.h"
+
+namespace swipr::session {
+
+namespace {
+
+using host::Error;
+using host::Result;
+using std::chrono::nanoseconds;
+
+std::string user_name(uid_t uid) {
+  const passwd* entry = ::getpwuid(uid);
+  return entry == nullptr ? fmt::format("user {}", uid) : std::string(entry->pw_name);
+}
+
+std::string joined(const std::vector<std::string>& arguments, std::size_t limit) {
+  std::string line;
+  for (const std::string& argument : arguments) {
+    line += line.empty() ? "" : " ";
+    line += argument;
+  }
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  if (line.size() > limit) line.replace(limit, std::string::npos, "…");
+  return line;
+}
+
+// Why no socket of the process answered, and what to do about it.
+Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string& denied) {
+  const std::string process = fmt::format("process {} ({})", pid.value, status.name);
+  if (status.state == 'Z') return Error(fmt::format("{} has ended already (zombie)", process));
+  const auto maps = host::read_file(host::proc_path(pid, "maps"), std::size_t{64} << 20);
+  const bool foreign = status.uid != ::geteuid() && ::geteuid() != 0;
+  if (!denied.empty() || (foreign && !maps)) {
+    const std::string detail = denied.empty() ? "" : fmt::format(" (no access to {})", denied);
+    return Error(fmt::format("{} belongs to {}{}: run swipr as that user or as root", process,
+                             user_name(status.uid), detail));
+  }
+  if (maps && maps->find("libswipr_preload") != std::string::npos) {
+    return Error(fmt::format(
+        "{} has the preload, but no socket of it answers: it may be put to sleep (SWIPR_DISABLE, "
+        "SWIPR_ONLY), listen elsewhere (SWIPR_SERVER_URL), or have lost its socket file; "
+        "SWIPR_LOG=1 "
+        "makes it say why",
+        process));
+  }
+  const auto arguments = host::read_command_line(pid);
+  if (arguments.empty())
+    return Error(fmt::format("{} is a kernel thread or about to end", process));
+  return Error(fmt::format(
+      "{} was not started with the preload; start it as: LD_PRELOAD=libswipr_preload.so {}",
+      process, joined(arguments, 120)));
+}
+
+}  // namespace
+
+Result<Target> connect_target(Pid pid) {
+  const auto status = host::read_process_status(pid);
+  if (!status) {
+    return Error(
+        fmt::format("no process with id {}; `swipr list` shows what can be recorded", pid.value));
+  }
+  if (status->group != pid) {
+    return Error(fmt::format("{} is a thread of process {}: use --pid {}", pid.value,
+                             status->group.value, status->group.value));
+  }
+  std::string denied;
+  for (const Place& place : find_places(pid, *status)) {
+    ConnectOutcome outcome = connect_in(place.directory, place.name);
+    if (outcome.fd && (outcome.peer.pid == pid || outcome.peer.pid.value == 0)) {
+      return Target{pid, status->name, std::move(outcome.fd)};
+    }
+    if (outcome.error == EACCES || outcome.error == EPERM) denied = place.path();
+  }
+  return unreachable(pid, *status, denied);
+}
+
+std::vector<Pid> find_processes(std::string_view name) {
+  std::vector<Pid> found;
+  const Pid self{::getpid()};
+  for (Pid pid : host::list_processes()) {
+    const auto status = host::read_process_status(pid);
+    if (!status || status->state == 'Z' || pid == self) continue;
+    const auto arguments = host::read_command_line(pid);
+    std::string_view program = arguments.empty() ? std::string_view() : arguments.front();
+    program.remove_prefix(program.rfind('/') + 1);  // npos + 1 is 0
+    if (status->name == name || program == name) found.push_back(pid);
+  }
+  return found;
+}
+
+namespace {
+
+nanoseconds age_since(std::int64_t start_time_ns) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto start = nanoseconds(start_time_ns);
+  return start_time_ns == 0 || start > now ? nanoseconds(0) : nanoseconds(now - start);
+}
+
+// True when nobody will ever listen on this socket again. A refused connection alone may also mean
+// a process between bind() and listen(), so a young socket is left alone.
+bool is_stale(const Place& place, int error) {
+  struct stat info {};
+  if (error != ECONNREFUSED || ::lstat(place.path().c_str(), &info) != 0) return false;
+  const auto age = std::chrono::system_clock::now().time_since_epoch() -
+                   std::chrono::seconds(info.st_mtim.tv_sec);
+  const auto name = parse_socket_name(place.name);
+  const bool pid_gone = name && !name->pid_namespace && !host::process_exists(Pid{name->pid});
+  return S_ISSOCK(info.st_mode) && (pid_gone || age > std::chrono::seconds(10));
+}
+
+ListedProcess describe(const Place& place, const Peer& peer, const AgentInfo& info) {
+  ListedProcess process;
+  process.socket = place.path();
+  process.recordings = info.recordings;
+  process.version = info.version;
+  process.pid = peer.pid.value != 0 ? peer.pid : Pid{static_cast<std::int32_t>(info.pid)};
+  process.command = info.command;
+  process.threads = info.threads;
+  process.age = age_since(info.start_time_ns);
+  if (peer.pid.value == 0) return process;
+  if (const auto status = host::read_process_status(peer.pid)) {
+    process.command = status->name;
+    process.threads = status->threads;
+  }
+  process.age = host::read_process_age(peer.pid).value_or(process.age);
+  return process;
+}
+
+void list_socket(const Place& place, Listing& listing) {
+  const ConnectOutcome outcome = connect_in(place.directory, place.name);
+  if (!outcome.fd) {
+    if (is_stale(place, outcome.error)) {
+      if (::unlink(place.path().c_str()) == 0) listing.removed.push_back(place.path());
+    } else if (outcome.error != ENOENT && outcome.error != EACCES) {
+      listing.notes.push_back(fmt::format("{}: {}", place.path(), std::strerror(outcome.error)));
+    }
+    return;
+  }
+  // A hung or foreign server must not hang the list.
+  const auto answer = fetch(outcome.fd.value(), "/v1/info", std::chrono::seconds(2));
+  if (!answer) {
+    listing.notes.push_back(answer.error().with_context(place.path()).message());
+    return;
+  }
+  const auto info = parse_agent_info(answer->body);
+  if (answer->status != 200 || !info) {
+    listing.notes.push_back(
+        fmt::format("{}: not swipr's agent (HTTP {})", place.path(), answer->status));
+    return;
+  }
+  listing.processes.push_back(describe(place, outcome.peer, *info));
+}
+
+void list_directory(const std::string& directory, Listing& listing) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), ::closedir);
+  if (!entries) return;
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(entries.get())) {
+    if (parse_socket_name(entry->d_name)) names.emplace_back(entry->d_name);
+  }
+  for (const std::string& name : names) list_socket(Place{directory, name}, listing);
+}
+
+}  // namespace
+
+Listing list_targets() {
+  Listing listing;
+  for (const std::string& directory : find_socket_directories()) list_directory(directory, listing);
+  // Processes whose socket has another name, as SWIPR_SERVER_URL can give it.
+  for (Pid pid : host::list_processes()) {
+    const auto status = host::read_process_status(pid);
+    if (!status) continue;
+    for (const Place& place : find_places(pid, *status)) {
+      if (!parse_socket_name(place.name)) list_socket(place, listing);
+    }
+  }
+  std::sort(listing.processes.begin(), listing.processes.end(),
+            [](const auto& a, const auto& b) { return a.pid < b.pid; });
+  return listing;
+}
+
+}  // namespace swipr::session

@@ -1,0 +1,48 @@
+// Processes that can be recorded: finding and connecting to one, listing all.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/core/ids.h"
+#include "common/host/result.h"
+#include "common/host/unique_fd.h"
+
+namespace swipr::session {
+
+struct Target {
+  Pid pid;
+  std::string command_name;
+  host::UniqueFd connection;
+};
+
+// Connects to the agent in process `pid` and makes sure that it is that process that answers.
+// Errors: no such process; a thread's id; not started with the preload (says how to); not
+// permitted.
+host::Result<Target> connect_target(Pid pid);
+
+// Ids of the processes that are called `name` (/proc/PID/comm or the executable's file name).
+std::vector<Pid> find_processes(std::string_view name);
+
+struct ListedProcess {
+  Pid pid;  // as we see it; if we cannot, as it sees itself
+  std::string command;
+  std::uint32_t threads = 0;
+  std::chrono::nanoseconds age{0};
+  std::string socket;
+  std::uint64_t recordings = 0;  // running now
+  std::string version;           // of the agent
+};
+
+struct Listing {
+  std::vector<ListedProcess> processes;  // by pid
+  std::vector<std::string> removed;      // sockets that a process left behind
+  std::vector<std::string> notes;        // sockets that are there but do not answer, and why
+};
+
+Listing list_targets();
+
+}  // namespace swipr::session

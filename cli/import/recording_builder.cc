@@ -1,0 +1,100 @@
+#include "cli/import/recording_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace swipr::importers {
+
+namespace {
+constexpr std::size_t kMaxWarnings = 100;
+
+std::size_t mix(std::size_t seed, std::uint64_t value) {
+  return (seed ^ value) * 0x9E3779B97F4A7C15u + (seed >> 29);
+}
+}  // namespace
+
+std::size_t RecordingBuilder::FrameKeyHash::operator()(const FrameKey& key) const {
+  const std::uint64_t rest = (std::uint64_t{key.process} << 32) ^ key.module;
+  return mix(mix(static_cast<std::size_t>(key.kind), key.pc), rest);
+}
+
+std::size_t RecordingBuilder::StackHash::operator()(std::uint32_t index) const {
+  const profile::Stack& stack = (*stacks)[index];
+  std::size_t hash = mix(stack.omitted_at, stack.wait_syscall);
+  for (std::uint32_t frame : stack.frames) hash = mix(hash, frame);
+  return hash;
+}
+
+bool RecordingBuilder::StackEqual::operator()(std::uint32_t left, std::uint32_t right) const {
+  const profile::Stack& a = (*stacks)[left];
+  const profile::Stack& b = (*stacks)[right];
+  return a.omitted_at == b.omitted_at && a.wait_syscall == b.wait_syscall &&
+         a.root_reached == b.root_reached && a.frames == b.frames;
+}
+
+RecordingBuilder::RecordingBuilder()
+    : stacks_(64, StackHash{&recording_.stacks}, StackEqual{&recording_.stacks}) {}
+
+std::uint32_t RecordingBuilder::add_process(profile::Process process) {
+  recording_.processes.push_back(std::move(process));
+  return static_cast<std::uint32_t>(recording_.processes.size() - 1);
+}
+
+std::uint32_t RecordingBuilder::add_thread(profile::Thread thread) {
+  recording_.threads.push_back(std::move(thread));
+  return static_cast<std::uint32_t>(recording_.threads.size() - 1);
+}
+
+std::uint32_t RecordingBuilder::intern_module(profile::Module module) {
+  const std::string key =
+      fmt::format("{} {:x} {:x} {:x} {:x} {} {} {}", module.process, module.start.value,
+                  module.size_bytes, module.file_offset.value, module.load_bias,
+                  module.has_file_offset, module.build_id, module.path);
+  const auto [place, is_new] =
+      modules_.try_emplace(key, static_cast<std::uint32_t>(recording_.modules.size()));
+  if (is_new) recording_.modules.push_back(std::move(module));
+  return place->second;
+}
+
+std::uint32_t RecordingBuilder::intern_frame(const profile::Frame& frame) {
+  const FrameKey key{frame.pc.value, frame.process, frame.module, frame.kind};
+  const auto [place, is_new] =
+      frames_.try_emplace(key, static_cast<std::uint32_t>(recording_.frames.size()));
+  if (is_new) recording_.frames.push_back(frame);
+  return place->second;
+}
+
+std::uint32_t RecordingBuilder::intern_stack(profile::Stack stack) {
+  // The candidate joins the vector first: the set compares by index.
+  recording_.stacks.push_back(std::move(stack));
+  const auto [place, is_new] =
+      stacks_.insert(static_cast<std::uint32_t>(recording_.stacks.size() - 1));
+  if (!is_new) recording_.stacks.pop_back();
+  return *place;
+}
+
+void RecordingBuilder::warn(std::string text) {
+  if (recording_.warnings.size() >= kMaxWarnings) {
+    ++warnings_left_out_;
+    return;
+  }
+  for (char& character : text) {
+    if (static_cast<unsigned char>(character) < 0x20 || character == 0x7F) character = ' ';
+  }
+  recording_.warnings.push_back(std::move(text));
+}
+
+profile::Recording RecordingBuilder::take() {
+  if (warnings_left_out_ != 0) {
+    recording_.warnings.push_back(fmt::format("{} more warnings", warnings_left_out_));
+  }
+  std::stable_sort(recording_.samples.begin(), recording_.samples.end(),
+                   [](const profile::Sample& left, const profile::Sample& right) {
+                     return left.time < right.time;
+                   });
+  return std::move(recording_);
+}
+
+}  // namespace swipr::importers

@@ -1,0 +1,68 @@
+// Grows a Recording: interns modules, frames and stacks, so that equal ones have one index, and keeps
+// hostile input from flooding the warnings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "cli/profile/recording.h"
+
+namespace swipr::importers {
+
+class RecordingBuilder {
+ public:
+  RecordingBuilder();
+  RecordingBuilder(const RecordingBuilder&) = delete;
+  RecordingBuilder& operator=(const RecordingBuilder&) = delete;
+
+  // Indexes in the Recording.
+  std::uint32_t add_process(profile::Process process);
+  std::uint32_t add_thread(profile::Thread thread);
+  std::uint32_t intern_module(profile::Module module);
+  std::uint32_t intern_frame(const profile::Frame& frame);
+  std::uint32_t intern_stack(profile::Stack stack);
+
+  // Lifetime: until the next add_process or add_thread.
+  profile::Process& process(std::uint32_t index) { return recording_.processes[index]; }
+  profile::Thread& thread(std::uint32_t index) { return recording_.threads[index]; }
+
+  std::vector<profile::Sample>& samples() { return recording_.samples; }
+
+  // Control characters become spaces; after 100 warnings the rest is only counted.
+  void warn(std::string text);
+
+  // Sorts the samples by time, equal ones in the order in which they came. Call once.
+  profile::Recording take();
+
+ private:
+  struct FrameKey {
+    std::uint64_t pc;
+    std::uint32_t process;
+    std::uint32_t module;
+    PcKind kind;
+    friend bool operator==(const FrameKey&, const FrameKey&) = default;
+  };
+  struct FrameKeyHash {
+    std::size_t operator()(const FrameKey& key) const;
+  };
+  struct StackHash {
+    const std::vector<profile::Stack>* stacks;
+    std::size_t operator()(std::uint32_t index) const;
+  };
+  struct StackEqual {
+    const std::vector<profile::Stack>* stacks;
+    bool operator()(std::uint32_t left, std::uint32_t right) const;
+  };
+
+  profile::Recording recording_;
+  std::unordered_map<std::string, std::uint32_t> modules_;  // by all their fields, as text
+  std::unordered_map<FrameKey, std::uint32_t, FrameKeyHash> frames_;
+  std::unordered_set<std::uint32_t, StackHash, StackEqual> stacks_;
+  std::size_t warnings_left_out_ = 0;
+};
+
+}  // namespace swipr::importers

@@ -1,0 +1,315 @@
+#include "cli/import/source_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace swipr::importers {
+
+namespace {
+// 36 years. Times of real recordings are far below it; sums of a few such times fit 64 bits.
+constexpr std::uint64_t kMaxTimeNs = std::uint64_t{1} << 60;
+
+std::uint64_t bounded(std::uint64_t time_ns) { return std::min(time_ns, kMaxTimeNs); }
+
+std::chrono::nanoseconds duration_of(std::uint64_t time_ns) {
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(bounded(time_ns)));
+}
+
+// A number that no kernel gives out reads 0.
+std::int32_t id_of(std::uint64_t value) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int32_t>::max();
+  return value <= kMax ? static_cast<std::int32_t>(value) : 0;
+}
+
+std::string hex(std::span<const std::byte> bytes) {
+  std::string text;
+  for (std::byte byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned>(byte));
+  return text;
+}
+
+std::vector<std::string> split_arguments(std::string_view text) {
+  std::vector<std::string> arguments;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\0'), text.size());
+    arguments.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return arguments;
+}
+}  // namespace
+
+bool SourceRecords::apply(const wire::RawRecord& record) {
+  switch (static_cast<wire::RecordType>(record.type)) {
+    case wire::RecordType::kSource:
+      return on_source(record);
+    case wire::RecordType::kModule:
+      return on_module(record);
+    case wire::RecordType::kModuleGone:
+      return on_module_gone(record);
+    case wire::RecordType::kThread:
+      return on_thread(record);
+    case wire::RecordType::kStack:
+      return on_stack(record);
+    case wire::RecordType::kTick:
+      return on_tick(record);
+    case wire::RecordType::kTotals:
+      return on_totals(record);
+    case wire::RecordType::kEnd:
+      return on_end(record);
+    case wire::RecordType::kMessage:
+      return on_message(record);
+  }
+  return true;  // a type of a later version
+}
+
+void SourceRecords::on_loss() {
+  // A thread's next "same stack" may mean an entry that is gone: better no stack than a wrong one.
+  for (auto& [index, thread] : threads_) thread.last_stack_known = false;
+  // Ids are redefined only after the writer ran out of room. Where that has happened, any id may
+  // have got a new meaning in the lost part.
+  if (stack_ids_reused_) stacks_.clear();
+}
+
+void SourceRecords::finish() {
+  if (stacks_lost_ != 0) {
+    builder_.warn(fmt::format("{}: {} samples have no stack because their stacks were in a damaged "
+                              "part of the recording",
+                              label(), stacks_lost_));
+  }
+  if (process_ == profile::kNone) return;
+  const auto& totals = builder_.process(process_).totals;
+  const auto count = [&totals](std::string_view name) {
+    const auto place = totals.find(std::string(name));
+    return place == totals.end() ? 0 : place->second;
+  };
+  if (const std::uint64_t lost = count(wire::counter::kSamplesDropped); lost != 0) {
+    builder_.warn(fmt::format("{}: {} of {} samples were dropped because the reader was too slow",
+                              label(), lost, lost + count(wire::counter::kSamples)));
+  }
+  if (const std::uint64_t missed = count(wire::counter::kTicksMissed); missed != 0) {
+    builder_.warn(fmt::format("{}: {} of {} ticks came too late and were skipped", label(), missed,
+                              missed + count(wire::counter::kTicks)));
+  }
+  if (!ended_) {
+    builder_.warn(fmt::format("{}: the recording has no end; what there is ends after {:.3f} s",
+                              label(), static_cast<double>(now_ns_) / 1e9));
+  }
+}
+
+bool SourceRecords::on_source(const wire::RawRecord& record) {
+  const auto source = wire::decode_source(record.payload);
+  if (!source) return false;
+  if (process_ != profile::kNone) {
+    // The same source index begins anew: nothing of the old image holds for the new one.
+    finish();
+    modules_.clear();
+    threads_.clear();
+    stacks_.clear();
+    stack_ids_reused_ = ended_ = false;
+    stacks_lost_ = now_ns_ = 0;
+  }
+  profile::Process process;
+  process.pid = Pid{id_of(source->pid)};
+  process.parent_pid = Pid{id_of(source->parent_pid)};
+  process.command_name = source->command_name;
+  process.executable = source->executable;
+  process.command_line = split_arguments(source->command_line);
+  start_monotonic_ns_ = bounded(source->start_monotonic_ns);
+  process.start_realtime = duration_of(source->start_realtime_ns);
+  process.start_monotonic = duration_of(start_monotonic_ns_);
+  process.interval = duration_of(source->interval_ns);
+  process_ = builder_.add_process(std::move(process));
+  return true;
+}
+
+bool SourceRecords::on_module(const wire::RawRecord& record) {
+  const auto module = wire::decode_module(record.payload);
+  if (!module) return false;
+  if (module->size_bytes == 0) return true;  // covers no address
+  const std::uint64_t end = module->start + module->size_bytes;
+  // A mapping that overlaps older ones has replaced them.
+  auto first = modules_.lower_bound(module->start);
+  if (first != modules_.begin() && std::prev(first)->second.end > module->start) --first;
+  while (first != modules_.end() && first->first < end) first = modules_.erase(first);
+  profile::Module entry;
+  entry.process = process();
+  entry.start = RuntimeAddr{module->start};
+  entry.size_bytes = module->size_bytes;
+  entry.file_offset = FileOffset{module->file_offset};
+  entry.load_bias = module->load_bias;
+  entry.build_id = hex(module->build_id);
+  entry.path = module->path;
+  modules_[module->start] = {end, module->module_id, builder_.intern_module(std::move(entry))};
+  return true;
+}
+
+bool SourceRecords::on_module_gone(const wire::RawRecord& record) {
+  const auto gone = wire::decode_module_gone(record.payload);
+  if (!gone) return false;
+  std::erase_if(modules_, [&gone](const auto& entry) { return entry.second.id == gone->module_id; });
+  return true;
+}
+
+bool SourceRecords::on_thread(const wire::RawRecord& record) {
+  const auto thread = wire::decode_thread(record.payload);
+  if (!thread) return false;
+  const Tid tid{id_of(thread->tid)};
+  const auto known = threads_.find(thread->thread_index);
+  if (known != threads_.end() && builder_.thread(known->second.index).tid == tid) {
+    builder_.thread(known->second.index).name = thread->name;
+    return true;
+  }
+  const std::uint32_t index = builder_.add_thread({process(), tid, std::string(thread->name)});
+  threads_[thread->thread_index] = {index, bounded(thread->start_ns)};
+  return true;
+}
+
+bool SourceRecords::on_stack(const wire::RawRecord& record) {
+  const auto stack = wire::decode_stack(record.payload, frame_buffer_);
+  if (!stack || stack->stack_id == 0) return false;
+  profile::Stack entry;
+  entry.frames.reserve(stack->frame_count);
+  for (std::uint64_t index = 0; index < stack->frame_count; ++index) {
+    entry.frames.push_back(resolve(frame_buffer_[index]));
+  }
+  if ((stack->flags & wire::kStackCut) != 0) {
+    entry.omitted_at = static_cast<std::uint32_t>(stack->omitted_at);
+  }
+  if (stack->wait_syscall != 0 && stack->wait_syscall <= profile::kNone) {
+    entry.wait_syscall = static_cast<std::uint32_t>(stack->wait_syscall - 1);
+  }
+  entry.root_reached = (stack->flags & wire::kStackRootReached) != 0;
+  const std::uint32_t index = builder_.intern_stack(std::move(entry));
+  const auto [place, is_new] = stacks_.insert_or_assign(stack->stack_id, index);
+  if (!is_new) stack_ids_reused_ = true;
+  return true;
+}
+
+bool SourceRecords::on_tick(const wire::RawRecord& record) {
+  wire::TickDecoder tick(record.payload);
+  if (!tick.ok()) return false;
+  now_ns_ = bounded(now_ns_ + bounded(tick.time_delta_ns()));
+  const std::size_t first_of_tick = builder_.samples().size();
+  wire::SampleEntry entry;
+  std::uint64_t flags = 0;
+  while (tick.take(entry, flags)) add_sample(entry, flags, first_of_tick);
+  return tick.ok();
+}
+
+void SourceRecords::add_sample(const wire::SampleEntry& entry, std::uint64_t flags,
+                               std::size_t first_of_tick) {
+  Thread& thread = thread_of(entry.thread_index);
+  const std::uint64_t implied = now_ns_ > thread.accounted_ns ? now_ns_ - thread.accounted_ns : 0;
+  const std::uint64_t wall =
+      (flags & wire::kSampleHasWall) != 0 ? bounded(entry.wall_ns) : implied;
+  thread.accounted_ns = bounded(thread.accounted_ns + wall);
+  profile::Sample sample;
+  sample.time = duration_of(start_monotonic_ns_ + now_ns_);
+  sample.thread = thread.index;
+  sample.stack = stack_of(thread, entry, flags);
+  sample.state = static_cast<profile::State>(entry.state);
+  sample.ticks = entry.ticks;
+  sample.cpu = duration_of(entry.cpu_ns);
+  sample.runqueue = duration_of(entry.runqueue_ns);
+  sample.wall = duration_of(wall);
+  auto& samples = builder_.samples();
+  // Several entries of a thread in one tick follow each other in time: the last one ends at the tick.
+  for (std::size_t index = samples.size(); index > first_of_tick; --index) {
+    if (samples[index - 1].thread != sample.thread) break;
+    samples[index - 1].time -= std::min(sample.wall, samples[index - 1].time);
+  }
+  samples.push_back(sample);
+}
+
+std::uint32_t SourceRecords::stack_of(Thread& thread, const wire::SampleEntry& entry,
+                                      std::uint64_t flags) {
+  if ((flags & wire::kSampleSameStack) != 0) {
+    if (!thread.last_stack_known) ++stacks_lost_;
+    return thread.last_stack_known ? thread.last_stack : profile::kNone;
+  }
+  thread.last_stack = profile::kNone;
+  thread.last_stack_known = true;
+  if (entry.stack_id == 0) return profile::kNone;
+  const auto place = stacks_.find(entry.stack_id);
+  if (place == stacks_.end()) {
+    thread.last_stack_known = false;
+    ++stacks_lost_;
+    return profile::kNone;
+  }
+  return thread.last_stack = place->second;
+}
+
+bool SourceRecords::on_totals(const wire::RawRecord& record) {
+  wire::TotalsDecoder totals(record.payload);
+  if (!totals.ok()) return false;
+  profile::Process& target = builder_.process(process());
+  target.duration = duration_of(totals.duration_ns());
+  std::string_view name;
+  std::uint64_t value = 0;
+  while (totals.take(name, value)) target.totals[std::string(name)] = value;
+  return totals.ok();
+}
+
+bool SourceRecords::on_end(const wire::RawRecord& record) {
+  const auto end = wire::decode_end(record.payload);
+  if (!end) return false;
+  profile::Process& target = builder_.process(process());
+  target.duration = duration_of(end->duration_ns);
+  target.complete = true;
+  ended_ = true;
+  if (end->reason == wire::EndReason::kConnectionLost || end->reason == wire::EndReason::kFailed) {
+    const bool failed = end->reason == wire::EndReason::kFailed;
+    builder_.warn(fmt::format("{}: {}{}{}", label(),
+                              failed ? "the recording failed" : "the process ended or was replaced",
+                              end->text.empty() ? "" : ": ", end->text));
+  }
+  return true;
+}
+
+bool SourceRecords::on_message(const wire::RawRecord& record) {
+  const auto message = wire::decode_message(record.payload);
+  if (!message) return false;
+  builder_.warn(fmt::format("{}: {}", label(), message->text));
+  return true;
+}
+
+std::uint32_t SourceRecords::process() {
+  // Its first record was lost: the source still has threads and samples.
+  if (process_ == profile::kNone) process_ = builder_.add_process({});
+  return process_;
+}
+
+SourceRecords::Thread& SourceRecords::thread_of(std::uint64_t thread_index) {
+  const auto [place, is_new] = threads_.try_emplace(thread_index);
+  if (is_new) {
+    place->second = {builder_.add_thread({process(), Tid{0}, std::string()}), now_ns_};
+  }
+  return place->second;
+}
+
+std::uint32_t SourceRecords::resolve(const wire::FrameEntry& frame) {
+  profile::Frame entry;
+  entry.process = process();
+  entry.pc = RuntimeAddr{frame.pc};
+  entry.kind = frame.exact ? PcKind::kExact : PcKind::kReturnAddress;
+  // A call that never returns can be a mapping's last instruction: look up as the symbolizer does.
+  const std::uint64_t address = lookup_address(frame.pc, entry.kind);
+  auto place = modules_.upper_bound(address);
+  if (place != modules_.begin() && (--place)->second.end > address) {
+    entry.module = place->second.index;
+  }
+  return builder_.intern_frame(entry);
+}
+
+std::string SourceRecords::label() {
+  if (process_ == profile::kNone) return "unknown process";
+  const profile::Process& source = builder_.process(process_);
+  return fmt::format("{} ({})", source.command_name.empty() ? "process" : source.command_name,
+                     source.pid.value);
+}
+
+}  // namespace swipr::importers

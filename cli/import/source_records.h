@@ -1,0 +1,76 @@
+// Turns the records of one source of a .swipr file into parts of the Recording: what a thread index, a
+// stack id, an implied time mean depends on the records before, which is kept here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "cli/import/recording_builder.h"
+#include "common/wire/decoder.h"
+
+namespace swipr::importers {
+
+class SourceRecords {
+ public:
+  // `frames` is scratch space that all sources of a reader share.
+  using FrameBuffer = std::array<wire::FrameEntry, wire::kMaxFrames>;
+  SourceRecords(RecordingBuilder& builder, FrameBuffer& frames)
+      : builder_(builder), frame_buffer_(frames) {}
+
+  // False: the record is of a known type but damaged.
+  bool apply(const wire::RawRecord& record);
+
+  // Records of this source may be missing from here on.
+  void on_loss();
+
+  // Adds the warnings about the source as a whole. Call once, at the end.
+  void finish();
+
+ private:
+  struct Module {
+    std::uint64_t end;
+    std::uint64_t id;
+    std::uint32_t index;  // in the Recording
+  };
+  struct Thread {
+    std::uint32_t index;          // in the Recording
+    std::uint64_t accounted_ns;   // sum of its entries' times, counted from the source's start
+    std::uint32_t last_stack = profile::kNone;
+    bool last_stack_known = false;
+  };
+
+  bool on_source(const wire::RawRecord& record);
+  bool on_module(const wire::RawRecord& record);
+  bool on_module_gone(const wire::RawRecord& record);
+  bool on_thread(const wire::RawRecord& record);
+  bool on_stack(const wire::RawRecord& record);
+  bool on_tick(const wire::RawRecord& record);
+  bool on_totals(const wire::RawRecord& record);
+  bool on_end(const wire::RawRecord& record);
+  bool on_message(const wire::RawRecord& record);
+
+  std::uint32_t process();
+  Thread& thread_of(std::uint64_t thread_index);
+  std::uint32_t resolve(const wire::FrameEntry& frame);
+  std::uint32_t stack_of(Thread& thread, const wire::SampleEntry& entry, std::uint64_t flags);
+  void add_sample(const wire::SampleEntry& entry, std::uint64_t flags, std::size_t first_of_tick);
+  std::string label();
+
+  RecordingBuilder& builder_;
+  FrameBuffer& frame_buffer_;
+  std::uint32_t process_ = profile::kNone;
+  std::uint64_t start_monotonic_ns_ = 0;
+  std::uint64_t now_ns_ = 0;  // of the last tick, since the start
+  std::map<std::uint64_t, Module> modules_;  // mapped now, by start address
+  std::unordered_map<std::uint64_t, Thread> threads_;
+  std::unordered_map<std::uint64_t, std::uint32_t> stacks_;  // stack id → index in the Recording
+  bool stack_ids_reused_ = false;
+  bool ended_ = false;
+  std::uint64_t stacks_lost_ = 0;  // samples whose stack was in a damaged part
+};
+
+}  // namespace swipr::importers

@@ -1,0 +1,24 @@
+#include "cli/profile/recording.h"
+
+namespace swipr::profile {
+
+std::uint64_t weight_of(const Sample& sample, Weight weight) {
+  const auto count = [](std::chrono::nanoseconds time) {
+    return time.count() > 0 ? static_cast<std::uint64_t>(time.count()) : 0;
+  };
+  switch (weight) {
+    case Weight::kSamples:
+      return sample.ticks;
+    case Weight::kCpu:
+      return count(sample.cpu);
+    case Weight::kWall:
+      return count(sample.wall);
+    case Weight::kBlocked:
+      return count(sample.wall - sample.cpu - sample.runqueue);
+    case Weight::kRunqueue:
+      return count(sample.runqueue);
+  }
+  return 0;
+}
+
+}  // namespace swipr::profile

@@ -32,8 +32,7 @@ host::Result<void> write_pprof(const profile::Recording& recording, const profil
                                const Options& options, Sink& sink);
 
 // "thread;root;…;leaf weight", sorted.
-host::Result<void> write_collapsed(const profile::Recording& recording,
-                                   const profile::Names& names, const Options& options,
-                                   Sink& sink);
+host::Result<void> write_collapsed(const profile::Recording& recording, const profile::Names& names,
+                                   const Options& options, Sink& sink);
 
 }  // namespace swipr::exporters

@@ -1,6 +1,6 @@
-// Buffered writing to a descriptor. The first failure (disk full, reader gone) is kept, what is written
-// after it is dropped, and flush() reports it: writers need no check per call, but may ask failed()
-// to stop early. SIGPIPE must be ignored by the program.
+// Buffered writing to a descriptor. The first failure (disk full, reader gone) is kept, what is
+// written after it is dropped, and flush() reports it: writers need no check per call, but may ask
+// failed() to stop early. SIGPIPE must be ignored by the program.
 #pragma once
 
 #include <cstddef>

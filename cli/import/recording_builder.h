@@ -1,5 +1,5 @@
-// Grows a Recording: interns modules, frames and stacks, so that equal ones have one index, and keeps
-// hostile input from flooding the warnings.
+// Grows a Recording: interns modules, frames and stacks, so that equal ones have one index, and
+// keeps hostile input from flooding the warnings.
 #pragma once
 
 #include <cstddef>

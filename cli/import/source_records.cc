@@ -76,9 +76,10 @@ void SourceRecords::on_loss() {
 
 void SourceRecords::finish() {
   if (stacks_lost_ != 0) {
-    builder_.warn(fmt::format("{}: {} samples have no stack because their stacks were in a damaged "
-                              "part of the recording",
-                              label(), stacks_lost_));
+    builder_.warn(
+        fmt::format("{}: {} samples have no stack because their stacks were in a damaged "
+                    "part of the recording",
+                    label(), stacks_lost_));
   }
   if (process_ == profile::kNone) return;
   const auto& totals = builder_.process(process_).totals;
@@ -150,7 +151,8 @@ bool SourceRecords::on_module(const wire::RawRecord& record) {
 bool SourceRecords::on_module_gone(const wire::RawRecord& record) {
   const auto gone = wire::decode_module_gone(record.payload);
   if (!gone) return false;
-  std::erase_if(modules_, [&gone](const auto& entry) { return entry.second.id == gone->module_id; });
+  std::erase_if(modules_,
+                [&gone](const auto& entry) { return entry.second.id == gone->module_id; });
   return true;
 }
 
@@ -204,8 +206,7 @@ void SourceRecords::add_sample(const wire::SampleEntry& entry, std::uint64_t fla
                                std::size_t first_of_tick) {
   Thread& thread = thread_of(entry.thread_index);
   const std::uint64_t implied = now_ns_ > thread.accounted_ns ? now_ns_ - thread.accounted_ns : 0;
-  const std::uint64_t wall =
-      (flags & wire::kSampleHasWall) != 0 ? bounded(entry.wall_ns) : implied;
+  const std::uint64_t wall = (flags & wire::kSampleHasWall) != 0 ? bounded(entry.wall_ns) : implied;
   thread.accounted_ns = bounded(thread.accounted_ns + wall);
   profile::Sample sample;
   sample.time = duration_of(start_monotonic_ns_ + now_ns_);
@@ -217,7 +218,8 @@ void SourceRecords::add_sample(const wire::SampleEntry& entry, std::uint64_t fla
   sample.runqueue = duration_of(entry.runqueue_ns);
   sample.wall = duration_of(wall);
   auto& samples = builder_.samples();
-  // Several entries of a thread in one tick follow each other in time: the last one ends at the tick.
+  // Several entries of a thread in one tick follow each other in time: the last one ends at the
+  // tick.
   for (std::size_t index = samples.size(); index > first_of_tick; --index) {
     if (samples[index - 1].thread != sample.thread) break;
     samples[index - 1].time -= std::min(sample.wall, samples[index - 1].time);

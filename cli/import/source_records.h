@@ -1,5 +1,5 @@
-// Turns the records of one source of a .swipr file into parts of the Recording: what a thread index, a
-// stack id, an implied time mean depends on the records before, which is kept here.
+// Turns the records of one source of a .swipr file into parts of the Recording: what a thread
+// index, a stack id, an implied time mean depends on the records before, which is kept here.
 #pragma once
 
 #include <array>
@@ -37,8 +37,8 @@ class SourceRecords {
     std::uint32_t index;  // in the Recording
   };
   struct Thread {
-    std::uint32_t index;          // in the Recording
-    std::uint64_t accounted_ns;   // sum of its entries' times, counted from the source's start
+    std::uint32_t index;         // in the Recording
+    std::uint64_t accounted_ns;  // sum of its entries' times, counted from the source's start
     std::uint32_t last_stack = profile::kNone;
     bool last_stack_known = false;
   };
@@ -64,7 +64,7 @@ class SourceRecords {
   FrameBuffer& frame_buffer_;
   std::uint32_t process_ = profile::kNone;
   std::uint64_t start_monotonic_ns_ = 0;
-  std::uint64_t now_ns_ = 0;  // of the last tick, since the start
+  std::uint64_t now_ns_ = 0;                 // of the last tick, since the start
   std::map<std::uint64_t, Module> modules_;  // mapped now, by start address
   std::unordered_map<std::uint64_t, Thread> threads_;
   std::unordered_map<std::uint64_t, std::uint32_t> stacks_;  // stack id → index in the Recording

@@ -11,7 +11,8 @@ namespace swipr::importers {
 
 class SprObject {
  public:
-  // nullopt: not a JSON object. A comma before the closing brace, which the recorder writes, is fine.
+  // nullopt: not a JSON object. A comma before the closing brace, which the recorder writes, is
+  // fine.
   static std::optional<SprObject> parse(std::string_view text);
 
   bool has(const char* key) const;

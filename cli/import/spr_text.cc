@@ -19,7 +19,8 @@ namespace swipr::importers {
 namespace {
 constexpr std::string_view kMarker = "[SWIPR] ";
 constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
-constexpr std::uint64_t kMaxSeconds = std::uint64_t{1} << 33;  // keeps nanoseconds within 64 bits
+constexpr std::uint64_t kMaxSeconds = std::uint64_t{1}
+                                      << 32;  // sums of two such times fit 63 bits of ns
 
 std::chrono::nanoseconds time_of(std::uint64_t seconds, std::uint64_t nanoseconds) {
   const std::uint64_t total = std::min(seconds, kMaxSeconds) * 1'000'000'000 +
@@ -55,8 +56,9 @@ class SprTextReader::Impl {
     if (lines_skipped_ != 0) {
       builder_.warn(fmt::format("{} lines could not be read and were skipped", lines_skipped_));
     }
-    builder_.warn("text of Swift Profile Recorder has no CPU times: wall time is the interval, the "
-                  "state of the threads is unknown");
+    builder_.warn(
+        "text of Swift Profile Recorder has no CPU times: wall time is the interval, the "
+        "state of the threads is unknown");
     return builder_.take();
   }
 
@@ -117,9 +119,9 @@ class SprTextReader::Impl {
   bool on_version(const SprObject& object) {
     const auto version = object.find_unsigned("version");
     if (version == 1u) return true;
-    error_ = host::Error(
-        fmt::format("Swift Profile Recorder text of version {}: this swipr reads 1",
-                    version ? fmt::format("{}", *version) : std::string("unknown")));
+    error_ =
+        host::Error(fmt::format("Swift Profile Recorder text of version {}: this swipr reads 1",
+                                version ? fmt::format("{}", *version) : std::string("unknown")));
     return true;
   }
 
@@ -195,8 +197,7 @@ class SprTextReader::Impl {
       open_->sample.stack = builder_.intern_stack(std::move(open_->stack));
     }
     builder_.samples().push_back(open_->sample);
-    profile::Process& process =
-        builder_.process(builder_.thread(open_->sample.thread).process);
+    profile::Process& process = builder_.process(builder_.thread(open_->sample.thread).process);
     process.duration = std::max(process.duration, open_->sample.time - process.start_monotonic);
     open_.reset();
   }

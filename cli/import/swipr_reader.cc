@@ -91,7 +91,8 @@ class SwiprReader::Impl {
     if (step()) return true;
     if (error_ || !header_seen_) return false;
     // An incomplete block: cut off, unless a good block behind it shows that its length is wrong.
-    if (const std::size_t next = find_good_block(1); next != rest().size()) return skip_damage(next);
+    if (const std::size_t next = find_good_block(1); next != rest().size())
+      return skip_damage(next);
     cut_off_ = true;
     const auto header = wire::decode_block_header(rest());
     if (header) apply_block(header->source, rest().subspan(wire::kBlockHeaderBytes));

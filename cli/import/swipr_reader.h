@@ -1,7 +1,7 @@
-// Reads the raw format (docs/RAW_FORMAT.md) from chunks of bytes, so that files, pipes and sockets work
-// alike. Keeps at most one block of raw bytes besides the growing Recording.
-// A damaged block is skipped and reading goes on at the next good one; a cut-off end is used up to
-// the last whole record. Both are warnings of the Recording, not errors.
+// Reads the raw format (docs/RAW_FORMAT.md) from chunks of bytes, so that files, pipes and sockets
+// work alike. Keeps at most one block of raw bytes besides the growing Recording. A damaged block
+// is skipped and reading goes on at the next good one; a cut-off end is used up to the last whole
+// record. Both are warnings of the Recording, not errors.
 #pragma once
 
 #include <cstddef>

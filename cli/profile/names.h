@@ -10,13 +10,13 @@ namespace swipr::profile {
 
 // One source-level function at an address.
 struct NamedFrame {
-  std::string function;       // demangled if asked for; never empty: "[libx.so+0x12ab]" without a symbol
-  std::string system_name;    // as in the symbol table; empty without a symbol
-  std::string file;           // empty: unknown
-  std::uint32_t line = 0;     // 0: unknown
+  std::string function;  // demangled if asked for; never empty: "[libx.so+0x12ab]" without a symbol
+  std::string system_name;       // as in the symbol table; empty without a symbol
+  std::string file;              // empty: unknown
+  std::uint32_t line = 0;        // 0: unknown
   std::uint32_t start_line = 0;  // of the function; 0: unknown
-  std::uint64_t offset = 0;   // bytes from the function's start (0 for inlined ones)
-  bool inlined = false;       // inlined into the next one
+  std::uint64_t offset = 0;      // bytes from the function's start (0 for inlined ones)
+  bool inlined = false;          // inlined into the next one
 };
 
 // Innermost inlined function first, the function that was really called last; never empty.

@@ -26,12 +26,12 @@ struct Process {
   std::string command_name;
   std::string executable;
   std::vector<std::string> command_line;
-  std::chrono::nanoseconds start_realtime{0};   // since the epoch
+  std::chrono::nanoseconds start_realtime{0};  // since the epoch
   std::chrono::nanoseconds start_monotonic{0};
   std::chrono::nanoseconds interval{0};
   std::chrono::nanoseconds duration{0};
-  bool complete = false;                         // an end record was seen
-  std::map<std::string, std::uint64_t> totals;   // counters, names as on the wire
+  bool complete = false;                        // an end record was seen
+  std::map<std::string, std::uint64_t> totals;  // counters, names as on the wire
 };
 
 // An executable mapping of an ELF file.
@@ -55,9 +55,9 @@ struct Frame {
 };
 
 struct Stack {
-  std::vector<std::uint32_t> frames;  // innermost first
-  std::uint32_t omitted_at = kNone;   // frames were left out before this index; kNone: complete
-  std::uint32_t wait_syscall = kNone; // system call number in which the thread waits
+  std::vector<std::uint32_t> frames;   // innermost first
+  std::uint32_t omitted_at = kNone;    // frames were left out before this index; kNone: complete
+  std::uint32_t wait_syscall = kNone;  // system call number in which the thread waits
   bool root_reached = false;
 };
 
@@ -71,9 +71,9 @@ struct Thread {
 struct Sample {
   std::chrono::nanoseconds time{0};  // CLOCK_MONOTONIC of the recorded machine
   std::uint32_t thread = 0;
-  std::uint32_t stack = kNone;       // kNone: no stack could be taken
+  std::uint32_t stack = kNone;  // kNone: no stack could be taken
   State state = State::kUnknown;
-  std::uint64_t ticks = 1;           // samples that this stands for
+  std::uint64_t ticks = 1;  // samples that this stands for
   std::chrono::nanoseconds cpu{0};
   std::chrono::nanoseconds runqueue{0};
   std::chrono::nanoseconds wall{0};
@@ -85,13 +85,14 @@ struct Recording {
   std::vector<Frame> frames;
   std::vector<Stack> stacks;
   std::vector<Thread> threads;
-  std::vector<Sample> samples;       // in order of time
-  std::vector<std::string> warnings; // one line each: what is missing and why
+  std::vector<Sample> samples;        // in order of time
+  std::vector<std::string> warnings;  // one line each: what is missing and why
 };
 
 enum class Weight : std::uint8_t { kSamples, kCpu, kWall, kBlocked, kRunqueue };
 
-// What `sample` counts for: ticks, or nanoseconds. Blocked is wall − CPU − run queue, never below 0.
+// What `sample` counts for: ticks, or nanoseconds. Blocked is wall − CPU − run queue, never below
+// 0.
 std::uint64_t weight_of(const Sample& sample, Weight weight);
 
 }  // namespace swipr::profile

@@ -1,0 +1,14 @@
+// Gzip into a sink, without a time stamp: equal input gives equal bytes.
+#pragma once
+
+#include <string_view>
+
+#include "cli/export/sink.h"
+#include "common/host/result.h"
+
+namespace swipr::exporters {
+
+// Errors: zlib's; the sink keeps its own.
+host::Result<void> write_gzip(std::string_view bytes, Sink& sink);
+
+}  // namespace swipr::exporters

@@ -1,0 +1,184 @@
+// What the readers need, beyond what `perf script` prints:
+// * stackcollapse-perf.pl takes the first "blank, digits, blank" of the event line for the thread
+// id, so
+//   no digit may follow a blank in the thread's name; Firefox takes the last one. It sums the
+//   period in front of the event's name, reads 0 as 1, and drops every event name but the first.
+// * It and Firefox drop frames whose name begins with "(", and it splits names at "->".
+// * Firefox ends the module at the first ")", speedscope wants no blank in it.
+// * Firefox drops samples without frames.
+// * speedscope and Firefox weigh by time stamps instead of periods, and speedscope refuses a thread
+// whose
+//   time stamps go back. A run of ticks is therefore written as its first and its last tick, which
+//   share its weight, and not as one sample at its end.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/export/export.h"
+#include "cli/export/text.h"
+
+namespace swipr::exporters {
+
+namespace {
+constexpr std::string_view kNoModule = "[unknown]";
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+std::string thread_text(const profile::Thread& thread) {
+  std::string name = thread_name(thread);
+  for (std::size_t index = 1; index < name.size(); ++index) {
+    const bool digit = name[index] >= '0' && name[index] <= '9';
+    if (digit && name[index - 1] == ' ') name[index - 1] = '_';
+  }
+  // "#" begins a comment, "{" would make the file look like JSON, a blank is no name.
+  if (name[0] == ' ' || name[0] == '#' || name[0] == '{') name[0] = '_';
+  return name;
+}
+
+std::string function_text(std::string_view function) {
+  std::string text = clean_text(function);
+  if (text.starts_with('(')) text.insert(0, "::");  // "::(anonymous namespace)::f()"
+  replace_all(text, "->", "- >");
+  return text;
+}
+
+std::string path_text(std::string_view path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  std::string text = clean_text(path);
+  std::replace(text.begin(), text.end(), ' ', '_');
+  std::replace(text.begin(), text.end(), '(', '[');
+  std::replace(text.begin(), text.end(), ')', ']');
+  return text.empty() ? std::string(kNoModule) : text;
+}
+
+class PerfWriter {
+ public:
+  PerfWriter(const profile::Recording& recording, const profile::Names& names,
+             const Options& options, Sink& sink)
+      : recording_(recording), names_(names), options_(options), sink_(sink) {
+    frame_lines_.resize(recording.frames.size());
+    for (const profile::Thread& thread : recording.threads) {
+      const std::int32_t pid = recording.processes[thread.process].pid.value;
+      threads_.push_back({fmt::format("{}-T{}     {}/{}     ", thread_text(thread),
+                                      thread.tid.value, pid, thread.tid.value),
+                          &last_times_[thread.tid]});
+    }
+  }
+
+  host::Result<void> write() {
+    for (const profile::Sample& sample : recording_.samples) {
+      write_run(sample);
+      if (sink_.failed()) break;
+    }
+    return sink_.flush();
+  }
+
+ private:
+  struct ThreadLine {
+    std::string start;
+    std::chrono::nanoseconds* last_time;  // shared by all threads that readers take for one
+  };
+
+  void write_run(const profile::Sample& sample) {
+    std::uint64_t weight = weight_of(sample, options_.weight);
+    const auto ticks = std::min<std::uint64_t>(sample.ticks, 1'000'000'000);
+    if (ticks > 1 && weight / ticks != 0) {
+      const auto share = sample.wall / static_cast<std::int64_t>(ticks);
+      write_sample(sample, sample.time - sample.wall + share, weight / ticks);
+      weight -= weight / ticks;
+    }
+    if (weight != 0) write_sample(sample, sample.time, weight);
+  }
+
+  void write_sample(const profile::Sample& sample, std::chrono::nanoseconds time,
+                    std::uint64_t weight) {
+    const ThreadLine& thread = threads_[sample.thread];
+    time = std::max(time, *thread.last_time);
+    *thread.last_time = time;
+    header_.clear();
+    fmt::format_to(std::back_inserter(header_), "{}.{:09}:    {} swipr:\n",
+                   time.count() / 1'000'000'000, time.count() % 1'000'000'000, weight);
+    sink_.write(thread.start);
+    sink_.write({header_.data(), header_.size()});
+    write_frames(sample);
+    sink_.write("\n");
+  }
+
+  void write_frames(const profile::Sample& sample) {
+    if (options_.state_frames != StateFrames::kNo) {
+      const std::string frame = state_frame(recording_, sample.state, sample.stack);
+      if (!frame.empty()) sink_.write(pseudo_lines(frame));
+    }
+    const bool missing =
+        sample.stack == profile::kNone || recording_.stacks[sample.stack].frames.empty();
+    if (missing) {
+      sink_.write(pseudo_lines(kNoStack));
+      return;
+    }
+    const profile::Stack& stack = recording_.stacks[sample.stack];
+    for (std::size_t index = 0; index < stack.frames.size(); ++index) {
+      if (index == stack.omitted_at) sink_.write(pseudo_lines(kOmittedFrames));
+      sink_.write(frame_lines(stack.frames[index]));
+    }
+    if (stack.omitted_at == stack.frames.size()) sink_.write(pseudo_lines(kOmittedFrames));
+  }
+
+  std::string pseudo_lines(std::string_view name) const {
+    // stackcollapse-perf.pl --srcline takes the line behind every frame for a source line.
+    return fmt::format("\t    0 {} ([swipr])\n{}", name,
+                       options_.source_lines ? "  [swipr]\n" : "");
+  }
+
+  // Lines of one frame, inlined functions first; rendered once.
+  const std::string& frame_lines(std::uint32_t frame) {
+    std::string& lines = frame_lines_[frame];
+    if (!lines.empty()) return lines;
+    const profile::Frame& entry = recording_.frames[frame];
+    const std::string module = entry.module == profile::kNone
+                                   ? std::string(kNoModule)
+                                   : path_text(recording_.modules[entry.module].path);
+    for (const profile::NamedFrame& named : names_.frames[frame]) {
+      // A name like "[libx.so+0x12ab]" stands for the place itself, so an offset would be wrong.
+      const std::string offset =
+          named.function.starts_with('[') ? "" : fmt::format("+0x{:x}", named.offset);
+      lines +=
+          fmt::format("\t    {:x} {}{}{} ({})\n", entry.pc.value, function_text(named.function),
+                      named.inlined ? " [inlined]" : "", offset, module);
+      if (options_.source_lines) lines += source_line(named, module);
+    }
+    return lines;
+  }
+
+  static std::string source_line(const profile::NamedFrame& named, const std::string& module) {
+    if (named.file.empty()) return fmt::format("  {}\n", module);
+    return fmt::format("  {}:{}\n", path_text(named.file), named.line);
+  }
+
+  const profile::Recording& recording_;
+  const profile::Names& names_;
+  const Options& options_;
+  Sink& sink_;
+  std::unordered_map<Tid, std::chrono::nanoseconds,
+                     decltype([](Tid tid) { return static_cast<std::size_t>(tid.value); })>
+      last_times_;
+  std::vector<ThreadLine> threads_;
+  std::vector<std::string> frame_lines_;
+  fmt::memory_buffer header_;
+};
+}  // namespace
+
+host::Result<void> write_perf(const profile::Recording& recording, const profile::Names& names,
+                              const Options& options, Sink& sink) {
+  return PerfWriter(recording, names, options, sink).write();
+}
+
+}  // namespace swipr::exporters

@@ -1,0 +1,30 @@
+// What was hot, for a person at a terminal or as JSON for a script: totals, functions, threads.
+// Errors: the sink's.
+#pragma once
+
+#include <cstddef>
+
+#include "cli/export/sink.h"
+#include "cli/profile/names.h"
+#include "cli/profile/recording.h"
+#include "common/host/result.h"
+
+namespace swipr::exporters {
+
+struct ReportOptions {
+  profile::Weight weight = profile::Weight::kCpu;
+  std::size_t function_count = 20;  // at most so many functions, and threads
+  std::size_t columns = 0;          // cut lines to this width; 0: do not
+};
+
+host::Result<void> write_report_text(const profile::Recording& recording,
+                                     const profile::Names& names, const ReportOptions& options,
+                                     Sink& sink);
+
+// {"processes":[{…,"totals":{}}],"functions":[{"function","self","total"}],"threads":[…],
+// "weight","weight_unit","weight_total","warnings":[]}; all times in nanoseconds.
+host::Result<void> write_report_json(const profile::Recording& recording,
+                                     const profile::Names& names, const ReportOptions& options,
+                                     Sink& sink);
+
+}  // namespace swipr::exporters

@@ -1,0 +1,68 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/export/report.h"
+#include "cli/profile/thread_times.h"
+#include "cli/profile/top_functions.h"
+
+namespace swipr::exporters {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* weight_name(profile::Weight weight) {
+  constexpr const char* kNames[] = {"samples", "cpu", "wall", "blocked", "runqueue"};
+  return kNames[static_cast<std::size_t>(weight)];
+}
+
+Json process_json(const profile::Process& process) {
+  return {{"pid", process.pid.value},
+          {"command", process.command_name},
+          {"executable", process.executable},
+          {"interval_ns", process.interval.count()},
+          {"duration_ns", process.duration.count()},
+          {"complete", process.complete},
+          {"totals", process.totals}};
+}
+
+Json thread_json(const profile::Recording& recording, const profile::ThreadTimes& times) {
+  const profile::Thread& thread = recording.threads[times.thread];
+  return {{"tid", thread.tid.value},
+          {"pid", recording.processes[thread.process].pid.value},
+          {"name", thread.name},
+          {"samples", times.samples},
+          {"cpu_ns", times.cpu.count()},
+          {"runqueue_ns", times.runqueue.count()},
+          {"blocked_ns", times.blocked.count()}};
+}
+
+}  // namespace
+
+host::Result<void> write_report_json(const profile::Recording& recording,
+                                     const profile::Names& names, const ReportOptions& options,
+                                     Sink& sink) {
+  const auto top = profile::top_functions(recording, names, options.weight);
+  Json report = {
+      {"processes", Json::array()},
+      {"weight", weight_name(options.weight)},
+      {"weight_unit", options.weight == profile::Weight::kSamples ? "count" : "nanoseconds"},
+      {"weight_total", top.total},
+      {"functions", Json::array()},
+      {"threads", Json::array()},
+      {"warnings", recording.warnings}};
+  for (const auto& process : recording.processes)
+    report["processes"].push_back(process_json(process));
+  for (const auto& function : top.functions) {
+    report["functions"].push_back(
+        {{"function", function.function}, {"self", function.self}, {"total", function.total}});
+  }
+  for (const auto& times : profile::thread_times(recording)) {
+    report["threads"].push_back(thread_json(recording, times));
+  }
+  // Names come from symbol tables and thread names from programs: neither has to be UTF-8.
+  sink.write(report.dump(1, ' ', false, Json::error_handler_t::replace));
+  sink.write("\n");
+  return sink.flush();
+}
+
+}  // namespace swipr::exporters

@@ -1,0 +1,31 @@
+// Pieces of text that all formats share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cli/profile/recording.h"
+
+namespace swipr::exporters {
+
+// Frames that stand for something else than code.
+inline constexpr std::string_view kNoStack = "[no stack]";
+inline constexpr std::string_view kOmittedFrames = "[frames omitted]";
+
+// Valid UTF-8 on one line: control characters become spaces, bytes that are not UTF-8 question
+// marks.
+std::string clean_text(std::string_view text);
+
+// The thread's name, or "thread TID" if it has none.
+std::string thread_name(const profile::Thread& thread);
+
+// "running", "runnable", "blocked", "unknown"
+std::string_view state_name(profile::State state);
+
+// The frame that shows why the thread does not run, see StateFrames; empty: it runs, or nothing is
+// known.
+std::string state_frame(const profile::Recording& recording, profile::State state,
+                        std::uint32_t stack);
+
+}  // namespace swipr::exporters

@@ -1,0 +1,21 @@
+// Context: anywhere, signal handlers included.
+// Source: System V AMD64 ABI, sections 3.2 (stack frame) and 3.6.2 (DWARF register numbers).
+#pragma once
+
+#include <cstdint>
+
+#include "preload/unwind/walk.h"
+
+namespace swipr::unwind {
+
+inline constexpr std::uint16_t kElfMachine = 62;  // EM_X86_64
+inline constexpr unsigned kStackRegister = kRsp;
+inline constexpr unsigned kFrameRegister = kRbp;
+// A base register other than the frame pointer that CFAs at call sites use: _dl_runtime_resolve of
+// ld.so, clang's realigned frames. r10 and r13 (GCC's realigned frames) serve only before the first
+// call, so they are known where they are needed: in a context from the kernel.
+inline constexpr unsigned kBaseRegister = kRbx;
+inline constexpr unsigned kPcRegister = kPc;
+inline constexpr std::int32_t kReturnAddressAt = -8;  // from the CFA: `call` pushed it
+
+}  // namespace swipr::unwind

@@ -1,0 +1,27 @@
+// What a mapped ELF image says about itself in memory. Every byte of it is hostile: the program may
+// have written over it, and the mapping may vanish while it is read.
+// Context: control thread.  Allocates: never.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/core/range.h"
+#include "preload/unwind/table_builder.h"
+
+namespace swipr::unwind {
+
+struct ElfImage {
+  std::uint64_t load_bias = 0;
+  Range<std::uint64_t> text;  // image addresses, from the first to the last executable segment
+  Range<std::uint64_t>
+      eh_frame;  // image addresses; the end is a bound, a zero length may come first
+  std::uint32_t build_id_bytes = 0;
+  std::byte build_id[64] = {};
+};
+
+// kNoCfi, kUnreadable and kDamaged leave load bias and build-id as far as they were found.
+// Source: ELF-64 gABI; LSB 5.0 Core, sections 10.6.2 (.eh_frame_hdr) and 12.2 (PT_GNU_EH_FRAME).
+BuildStatus read_elf_image(std::uint64_t elf_header, ImageReader reader, ElfImage& image) noexcept;
+
+}  // namespace swipr::unwind

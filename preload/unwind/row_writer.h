@@ -1,0 +1,37 @@
+// Turns FDEs, sorted by address, into rows.
+// Context: control thread.  Allocates: mmap.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "preload/unwind/growable_array.h"
+
+namespace swipr::unwind {
+
+class RowWriter {
+ public:
+  // `base`: the address of the first FDE.
+  explicit RowWriter(std::uint64_t base) noexcept : base_(base) {}
+
+  // False: no memory. Addresses are image addresses, at most 4 GiB above the base.
+  // Where FDEs overlap the one that starts later wins, as in the search of libgcc.
+  void begin_fde(std::uint64_t start) noexcept;
+  bool add(std::uint64_t address, std::uint16_t rule) noexcept;
+  bool end_fde(std::uint64_t end) noexcept;  // what follows has no CFI until an FDE begins
+
+  std::uint64_t base() const noexcept { return base_; }
+  std::uint64_t covered_bytes() const noexcept { return covered_bytes_; }
+  std::span<const std::uint32_t> addresses() const noexcept { return addresses_.span(); }
+  std::span<const std::uint16_t> rules() const noexcept { return rules_.span(); }
+
+ private:
+  void drop_from(std::uint32_t relative) noexcept;
+
+  std::uint64_t base_;
+  std::uint64_t covered_bytes_ = 0;
+  GrowableArray<std::uint32_t> addresses_;
+  GrowableArray<std::uint16_t> rules_;
+};
+
+}  // namespace swipr::unwind

@@ -1,0 +1,54 @@
+// How to get from one frame to its caller, as the tables keep it.
+// Context: anywhere, signal handlers included.
+#pragma once
+
+#include <cstdint>
+
+namespace swipr::unwind {
+
+// Where a register's value in the caller is found.
+enum class LocationKind : std::uint8_t {
+  kUndefined,      // lost
+  kOffset,         // in memory at CFA + value
+  kValOffset,      // is CFA + value
+  kRegister,       // in register `value` of this frame
+  kExpression,     // in memory at the address that the expression gives
+  kValExpression,  // is what the expression gives
+};
+
+// Of an extended rule.
+struct Location {
+  std::uint8_t reg = 0;
+  LocationKind kind = LocationKind::kUndefined;
+  std::uint16_t expression_bytes = 0;
+  std::int32_t value = 0;  // expressions: position in the table's pool
+  friend bool operator==(const Location&, const Location&) = default;
+};
+static_assert(sizeof(Location) == 8);
+
+enum RuleFlags : std::uint8_t {
+  kRuleNone = 1,            // no CFI here, or none that can be followed
+  kRuleRoot = 2,            // return address undefined: the outermost frame
+  kRuleExtended = 4,        // see `locations`; otherwise the plain form below
+  kRuleSignalFrame = 8,     // the caller's pc is exact and its stack may be elsewhere
+  kRuleCfaExpression = 16,  // with kRuleExtended: the CFA, too, is an expression
+};
+
+// Plain (flags == 0): CFA = cfa_register + cfa_offset with a stack or callee-saved base register,
+// the return address right below it, saved_frame and saved_base at their offsets from the CFA. That
+// is 99.9 % of the code of a distribution's libraries; one cache line holds four of them.
+struct Rule {
+  std::uint8_t flags = 0;
+  std::uint8_t cfa_register = 0;
+  std::uint8_t location_count = 0;
+  std::uint8_t unused = 0;
+  std::int32_t cfa_offset = 0;       // kRuleCfaExpression: position in the pool
+  std::int16_t saved_frame = kKept;  // offset from the CFA of the frame pointer's saved value
+  std::int16_t saved_base = kKept;   // … and of the base register's (rbx)
+  std::uint32_t first_location = 0;  // kRuleCfaExpression: its bytes are in location 0 of these
+  static constexpr std::int16_t kKept = INT16_MIN;  // still holds the caller's value
+  friend bool operator==(const Rule&, const Rule&) = default;
+};
+static_assert(sizeof(Rule) == 16, "rules are searched and cached by the thousand");
+
+}  // namespace swipr::unwind

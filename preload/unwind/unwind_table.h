@@ -1,0 +1,55 @@
+// The unwind table of one ELF image in one mapping: rows sorted by address, each naming a rule.
+// Context: anywhere, signal handlers included (built by table_builder.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/core/signal_safe.h"
+#include "preload/unwind/rule.h"
+
+namespace swipr::unwind {
+
+// A row holds from its address up to the next row's. Code between FDEs has rows with rule 0,
+// "none". Four plus two bytes per row: 64 MB of text (libLLVM) have about a million.
+class UnwindTable {
+ public:
+  // The rule for an instruction; nullptr where there is no CFI.
+  SWIPR_SIGNAL_SAFE const Rule* find(std::uint64_t image_address) const noexcept {
+    const std::uint64_t relative = image_address - base;
+    if (relative >= covered_bytes) return nullptr;
+    const std::uint64_t page = relative >> page_shift;
+    const std::uint32_t* row = row_addresses + page_rows[page];
+    const std::uint32_t* last = row_addresses + page_rows[page + 1];
+    // Branch-free halving: a page has a handful of rows, and which of them is no pattern to
+    // predict.
+    for (std::size_t count = static_cast<std::size_t>(last - row) + 1; count > 1;) {
+      const std::size_t half = count / 2;
+      row = row[half] <= relative ? row + half : row;
+      count -= half;
+    }
+    const Rule* rule = rules + row_rules[row - row_addresses];
+    return (rule->flags & kRuleNone) != 0 ? nullptr : rule;
+  }
+
+  SWIPR_SIGNAL_SAFE std::span<const std::byte> expression(std::size_t position,
+                                                          std::size_t bytes) const noexcept {
+    return {pool + position, bytes};
+  }
+
+  std::uint64_t base = 0;           // image address of row 0
+  std::uint64_t covered_bytes = 0;  // from there to the end of the last FDE
+  unsigned page_shift = 0;
+  std::uint32_t row_count = 0;
+  std::uint32_t rule_count = 0;
+  const std::uint32_t* page_rows = nullptr;  // the row in force at each page's start, and one more
+  const std::uint32_t* row_addresses = nullptr;  // relative to `base`
+  const std::uint16_t* row_rules = nullptr;
+  const Rule* rules = nullptr;
+  const Location* locations = nullptr;
+  const std::byte* pool = nullptr;  // bytes of expressions
+  std::size_t mapped_bytes = 0;     // of the mapping that starts at this object
+};
+
+}  // namespace swipr::unwind

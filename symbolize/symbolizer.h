@@ -1,7 +1,7 @@
 // Turns addresses of modules into functions, inlined frames, files and lines.
 // Sources, in this order: DWARF of the module or of its separate debug file (by build-id below the
-// debug directories), .symtab, .dynsym. A module is accepted only if its build-id is the recorded one.
-// Thread: one Symbolizer per thread.
+// debug directories), .symtab, .dynsym. A module is accepted only if its build-id is the recorded
+// one. Thread: one Symbolizer per thread.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,17 @@ struct Options {
 struct ModuleSpec {
   std::string path;      // as the recorded process saw it; "[vdso]" is the vDSO
   std::string build_id;  // lower-case hex; empty: unknown, then any file at `path` is accepted
-  std::int32_t pid = 0;  // 0: none; otherwise /proc/PID/root/PATH is tried before PATH while it lives
+  std::int32_t pid =
+      0;  // 0: none; otherwise /proc/PID/root/PATH is tried before PATH while it lives
 };
 
 struct SourceFunction {
-  std::string name;         // demangled unless Options::demangle is off
-  std::string linkage_name; // as in the symbol table
-  std::string file;         // empty: unknown
-  std::uint32_t line = 0;   // 0: unknown
+  std::string name;              // demangled unless Options::demangle is off
+  std::string linkage_name;      // as in the symbol table
+  std::string file;              // empty: unknown
+  std::uint32_t line = 0;        // 0: unknown
   std::uint32_t start_line = 0;  // line of the function's declaration; 0: unknown
-  std::uint64_t offset = 0; // bytes from the function's start; 0 for inlined functions
+  std::uint64_t offset = 0;      // bytes from the function's start; 0 for inlined functions
   bool inlined = false;
 };
 
@@ -44,20 +45,21 @@ class Symbolizer {
   Symbolizer(const Symbolizer&) = delete;
   Symbolizer& operator=(const Symbolizer&) = delete;
 
-  // Opens a module on first use; the same spec yields the same handle. Never fails: a module without
-  // a usable file answers every lookup with an empty list, and `note` says why.
+  // Opens a module on first use; the same spec yields the same handle. Never fails: a module
+  // without a usable file answers every lookup with an empty list, and `note` says why.
   using ModuleHandle = std::uint32_t;
   ModuleHandle open_module(const ModuleSpec& spec);
 
-  // Functions at the byte `offset` of the module's file (executable segments only), innermost inlined
-  // function first; empty: no symbol covers it. Pass the looked-up byte: callers subtract one from
-  // return addresses (lookup_address).
+  // Functions at the byte `offset` of the module's file (executable segments only), innermost
+  // inlined function first; empty: no symbol covers it. Pass the looked-up byte: callers subtract
+  // one from return addresses (lookup_address).
   std::vector<SourceFunction> find_functions(ModuleHandle module, FileOffset offset);
 
   // The image address (as in symbol tables) of a byte of the file; the offset itself if unknown.
   ImageAddr image_address(ModuleHandle module, FileOffset offset);
 
-  // One line about what was missing for this module (no file, wrong build-id, damaged); empty: none.
+  // One line about what was missing for this module (no file, wrong build-id, damaged); empty:
+  // none.
   std::string_view note(ModuleHandle module) const;
 
  private:
@@ -65,7 +67,8 @@ class Symbolizer {
   std::unique_ptr<Impl> impl_;
 };
 
-// "_Z3foov" → "foo()"; a name that is not mangled comes back as it is. C++ (Itanium) and Rust legacy.
+// "_Z3foov" → "foo()"; a name that is not mangled comes back as it is. C++ (Itanium) and Rust
+// legacy.
 std::string demangle(const std::string& name);
 
 }  // namespace swipr::symbolize

@@ -1,0 +1,43 @@
+// Overlapping address intervals made into a sorted map of disjoint ones: where several cover an
+// address, the one with the highest priority wins. Used for units, inlined functions and symbols.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/core/addresses.h"
+
+namespace swipr::symbolize {
+
+struct Interval {
+  ImageAddr begin;
+  ImageAddr end;               // half-open; empty and reversed intervals are ignored
+  std::uint64_t priority = 0;  // of equal ones the later added wins
+  std::uint32_t value = 0;
+};
+
+class AddressMap {
+ public:
+  AddressMap() = default;
+  // O(n log n) whatever the overlaps, so hostile ranges cost no more than honest ones.
+  explicit AddressMap(std::vector<Interval> intervals);
+
+  std::optional<std::uint32_t> find(ImageAddr address) const;
+  std::size_t size() const { return segments_.size(); }
+
+ private:
+  // A segment lasts until the next one's begin.
+  struct Segment {
+    std::uint64_t begin;
+    std::uint32_t value;
+  };
+  static constexpr std::uint32_t kGap = 0xFFFFFFFFu;
+
+  void append(std::uint64_t begin, std::uint32_t value);
+
+  std::vector<Segment> segments_;
+};
+
+}  // namespace swipr::symbolize

@@ -1,0 +1,191 @@
+#include "symbolize/debug_files.h"
+
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace swipr::symbolize {
+namespace {
+
+constexpr std::string_view kDeleted = " (deleted)";
+
+std::string without_deleted(std::string_view path) {
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  return std::string(path);
+}
+
+// An absolute link in a container means a path in that container. openat2 resolves it so; where a
+// kernel or a filter has no openat2, a plain open is right for all paths without absolute links.
+host::Result<ElfFile> open_in_root(std::int32_t pid, const std::string& path) {
+  const std::string root = "/proc/" + std::to_string(pid) + "/root";
+  host::UniqueFd directory(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return host::system_error(root, errno);
+  struct open_how how {};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  how.resolve = RESOLVE_IN_ROOT;
+  const long fd = ::syscall(SYS_openat2, directory.value(), path.c_str(), &how, sizeof how);
+  if (fd >= 0) return ElfFile::from_descriptor(host::UniqueFd(static_cast<int>(fd)));
+  if (errno == ENOSYS || errno == EPERM) return ElfFile::open(root + path);
+  return host::system_error(root + path, errno);
+}
+
+// DIRECTORY/.build-id/xx/yyyy + suffix
+std::string build_id_path(const std::string& directory, std::string_view id, const char* suffix) {
+  std::string path = directory + "/.build-id/";
+  path.append(id.substr(0, 2)).append("/").append(id.substr(2)).append(suffix);
+  return path;
+}
+
+// Build-ids come from recordings and files: nothing but hex digits may become part of a path.
+bool is_usable_build_id(std::string_view id) {
+  return id.size() > 2 && id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::optional<ElfFile> open_with_build_id(const std::string& path, std::string_view id) {
+  auto file = ElfFile::open(path);
+  if (!file || file->build_id() != id) return std::nullopt;
+  return std::move(*file);
+}
+
+std::optional<ElfFile> find_by_build_id(std::string_view id, const Options& options,
+                                        const char* suffix) {
+  if (!is_usable_build_id(id)) return std::nullopt;
+  for (const std::string& directory : options.debug_directories) {
+    auto file = open_with_build_id(build_id_path(directory, id, suffix), id);
+    if (file) return file;
+  }
+  return std::nullopt;
+}
+
+// Tries candidates in turn and keeps the reason of the most telling failure.
+class Candidates {
+ public:
+  explicit Candidates(std::string build_id) : build_id_(std::move(build_id)) {}
+
+  bool offer(host::Result<ElfFile> file, const std::string& path) {
+    if (!file) {
+      if (note_.empty()) note_ = file.error().message();
+      return false;
+    }
+    if (!build_id_.empty() && file->build_id() != build_id_) {
+      const std::string& other = file->build_id();
+      note_ = path + ": build-id " + (other.empty() ? "missing" : other) + ", recorded " +
+              build_id_ + ": another file";
+      return false;
+    }
+    files_.image = std::move(*file);
+    files_.path = path;
+    return true;
+  }
+
+  void set_note(std::string note) { note_ = std::move(note); }
+  ModuleFiles accepted() && { return std::move(files_); }
+  ModuleFiles refused() && {
+    files_.note = std::move(note_);
+    return std::move(files_);
+  }
+
+ private:
+  std::string build_id_;
+  std::string note_;
+  ModuleFiles files_;
+};
+
+// Of an unstripped debug file only those that kept the file offsets can stand for the module.
+bool offer_by_build_id(const ModuleSpec& spec, const Options& options, ModuleFiles* files) {
+  for (const char* suffix : {"", ".debug"}) {
+    auto file = find_by_build_id(spec.build_id, options, suffix);
+    if (!file || !file->has_file_offsets()) continue;
+    files->image = std::move(*file);
+    return true;
+  }
+  return false;
+}
+
+std::string directory_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string(".") : std::string(path.substr(0, slash));
+}
+
+}  // namespace
+
+ModuleFiles find_module_files(const ModuleSpec& spec, const Options& options) {
+  Candidates candidates(spec.build_id);
+  if (spec.path == "[vdso]") {
+    return candidates.offer(read_own_vdso(), spec.path) ? std::move(candidates).accepted()
+                                                        : std::move(candidates).refused();
+  }
+  const std::string path = without_deleted(spec.path);
+  if (path.empty() || path.front() != '/' || path.find('\0') != std::string::npos) {
+    candidates.set_note(spec.path + ": not a file");
+    return std::move(candidates).refused();
+  }
+  if (spec.pid > 0 && candidates.offer(open_in_root(spec.pid, path), path)) {
+    return std::move(candidates).accepted();
+  }
+  if (candidates.offer(ElfFile::open(path), path)) return std::move(candidates).accepted();
+  const std::string exe = "/proc/" + std::to_string(spec.pid) + "/exe";
+  if (spec.pid > 0 && !spec.build_id.empty()) {
+    // A replaced or deleted program is still there while it runs; for libraries this is another
+    // file.
+    auto running = ElfFile::open(exe);
+    if (running && running->build_id() == spec.build_id) {
+      candidates.offer(std::move(running), path);
+      return std::move(candidates).accepted();
+    }
+  }
+  ModuleFiles files = std::move(candidates).refused();
+  if (offer_by_build_id(spec, options, &files)) files.note.clear();
+  return files;
+}
+
+std::optional<ElfFile> find_debug_file(const ElfFile& image, std::string_view path,
+                                       const Options& options) {
+  auto file = find_by_build_id(image.build_id(), options, ".debug");
+  if (file || image.build_id().empty()) return file;
+  const std::string_view link = image.section_bytes(".gnu_debuglink");
+  const std::string name(link.substr(0, link.find('\0')));
+  if (name.empty() || name.find('/') != std::string::npos || path.empty()) return std::nullopt;
+  const std::string directory = directory_of(path);
+  std::vector<std::string> places = {directory + "/" + name, directory + "/.debug/" + name};
+  for (const std::string& below : options.debug_directories) {
+    places.push_back(below + directory + "/" + name);
+  }
+  for (const std::string& place : places) {
+    file = open_with_build_id(place, image.build_id());
+    if (file) return file;
+  }
+  return std::nullopt;
+}
+
+SupplementaryFile find_supplementary_file(Dwarf* dwarf, const Options& options) {
+  SupplementaryFile result;
+  const char* name = nullptr;
+  const void* id = nullptr;
+  const ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id);
+  result.wanted = bytes != 0;
+  if (bytes <= 0) return result;
+  const std::string hex =
+      to_hex({static_cast<const unsigned char*>(id), static_cast<std::size_t>(bytes)});
+  result.file = find_by_build_id(hex, options, ".debug");
+  if (result.file) return result;
+  // Debian keeps them in /usr/lib/debug/.dwz/ARCHITECTURE/PACKAGE.debug.
+  const std::string_view link(name);
+  const std::size_t place = link.rfind("/.dwz/");
+  if (place == std::string_view::npos || link.find("/../", place) != std::string_view::npos) {
+    return result;
+  }
+  for (const std::string& directory : options.debug_directories) {
+    result.file = open_with_build_id(directory + std::string(link.substr(place)), hex);
+    if (result.file) break;
+  }
+  return result;
+}
+
+}  // namespace swipr::symbolize

@@ -1,0 +1,41 @@
+// Where the files of a module are: the module itself, its separate debug file, its dwz supplement.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "symbolize/elf_file.h"
+#include "symbolize/symbolizer.h"
+
+namespace swipr::symbolize {
+
+struct ModuleFiles {
+  std::optional<ElfFile> image;  // none: every candidate was absent or refused
+  // The file that `image` was read from; "" when it was found by build-id or is the vDSO.
+  std::string path;
+  std::string note;  // what was missing or refused; empty: nothing
+};
+
+// The module's own file: below /proc/PID/root (links resolved inside that root), at the recorded
+// path, /proc/PID/exe, then by build-id below the debug directories. A file with another build-id
+// than the recorded one is refused.
+ModuleFiles find_module_files(const ModuleSpec& spec, const Options& options);
+
+// The file with the debug information of `image`, by build-id, then by .gnu_debuglink beside `path`
+// and below the debug directories. Its build-id must be the image's.
+std::optional<ElfFile> find_debug_file(const ElfFile& image, std::string_view path,
+                                       const Options& options);
+
+// The supplementary file (dwz) that `dwarf` refers to. libdw would open whatever path the debug
+// file names; here only a file with the right build-id below the debug directories is taken.
+struct SupplementaryFile {
+  bool wanted = false;
+  std::optional<ElfFile> file;
+};
+SupplementaryFile find_supplementary_file(Dwarf* dwarf, const Options& options);
+
+}  // namespace swipr::symbolize

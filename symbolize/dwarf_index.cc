@@ -1,0 +1,130 @@
+#include "symbolize/dwarf_index.h"
+
+#include <dwarf.h>
+
+#include <unordered_map>
+#include <utility>
+
+#include "symbolize/debug_files.h"
+
+namespace swipr::symbolize {
+namespace {
+
+constexpr std::size_t kMaxUnits = std::size_t{1} << 20;
+constexpr std::size_t kMaxUnitRanges = std::size_t{1} << 24;
+
+// Smaller ranges win: a unit that claims the whole image does not hide the others.
+Interval unit_interval(Dwarf_Addr begin, Dwarf_Addr end, std::size_t unit) {
+  return {{begin}, {end}, ~(end - begin), static_cast<std::uint32_t>(unit)};
+}
+
+}  // namespace
+
+DwarfIndex::~DwarfIndex() = default;
+
+host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load(const ElfFile& file,
+                                                           const ElfFile& image,
+                                                           const Options& options) {
+  std::unique_ptr<DwarfIndex> index(new DwarfIndex(image, options.demangle));
+  index->dwarf_.reset(dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr));
+  if (index->dwarf_ == nullptr) return host::Error(dwarf_errmsg(-1));
+  SupplementaryFile supplementary = find_supplementary_file(index->dwarf_.get(), options);
+  if (supplementary.wanted) {
+    if (!supplementary.file) return host::Error("its supplementary (dwz) debug file is missing");
+    index->supplementary_file_ = std::move(supplementary.file);
+    index->supplementary_.reset(
+        dwarf_begin_elf(index->supplementary_file_->elf(), DWARF_C_READ, nullptr));
+    if (index->supplementary_ == nullptr) return host::Error("its dwz debug file is damaged");
+    dwarf_setalt(index->dwarf_.get(), index->supplementary_.get());
+  }
+  index->load_units();
+  if (index->units_.empty()) return host::Error("no compilation units");
+  return index;
+}
+
+// A unit's own ranges are in every compiler's output. .debug_aranges is not (clang leaves it out),
+// so it serves only units that do not say their ranges.
+void DwarfIndex::load_units() {
+  std::vector<Interval> intervals;
+  Dwarf_CU* current = nullptr;
+  int status = 0;
+  while (units_.size() < kMaxUnits && intervals.size() < kMaxUnitRanges) {
+    Dwarf_CU* next = nullptr;
+    Dwarf_Half version = 0;
+    std::uint8_t type = 0;
+    Dwarf_Die unit;
+    status = dwarf_get_units(dwarf_.get(), current, &next, &version, &type, &unit, nullptr);
+    if (status != 0) break;
+    current = next;
+    if (type == DW_UT_compile || type == DW_UT_skeleton) add_unit(unit, &intervals);
+  }
+  if (status < 0) damaged_ = true;
+  add_address_ranges(&intervals);
+  unit_map_ = AddressMap(std::move(intervals));
+}
+
+void DwarfIndex::add_unit(const Dwarf_Die& unit, std::vector<Interval>* intervals) {
+  const std::size_t index = units_.size();
+  units_.push_back({.die = unit, .index = nullptr, .has_ranges = false});
+  Dwarf_Addr base = 0, begin = 0, end = 0;
+  ptrdiff_t next = 0;
+  while ((next = dwarf_ranges(&units_.back().die, next, &base, &begin, &end)) > 0) {
+    if (begin < end && image_->is_code({begin}) && intervals->size() < kMaxUnitRanges) {
+      intervals->push_back(unit_interval(begin, end, index));
+      units_.back().has_ranges = true;
+    }
+  }
+}
+
+void DwarfIndex::add_address_ranges(std::vector<Interval>* intervals) {
+  std::unordered_map<Dwarf_Off, std::size_t> without_ranges;
+  for (std::size_t index = 0; index < units_.size(); ++index) {
+    Unit& unit = units_[index];
+    if (!unit.has_ranges) without_ranges.emplace(dwarf_dieoffset(&unit.die), index);
+  }
+  Dwarf_Aranges* table = nullptr;
+  std::size_t count = 0;
+  if (without_ranges.empty() || dwarf_getaranges(dwarf_.get(), &table, &count) != 0) return;
+  for (std::size_t index = 0; index < count && intervals->size() < kMaxUnitRanges; ++index) {
+    Dwarf_Addr begin = 0;
+    Dwarf_Word length = 0;
+    Dwarf_Off unit = 0;
+    if (dwarf_getarangeinfo(dwarf_onearange(table, index), &begin, &length, &unit) != 0) continue;
+    const auto found = without_ranges.find(unit);
+    if (found == without_ranges.end() || !image_->is_code({begin})) continue;
+    intervals->push_back(unit_interval(begin, begin + length, found->second));
+  }
+}
+
+UnitIndex* DwarfIndex::unit_at(ImageAddr address) {
+  const auto found = unit_map_.find(address);
+  if (!found) return nullptr;
+  Unit& unit = units_[*found];
+  if (unit.index == nullptr) {
+    unit.index = std::make_unique<UnitIndex>(unit.die, *image_);
+    damaged_ = damaged_ || unit.index->damaged();
+  }
+  return unit.index.get();
+}
+
+std::vector<SourceFunction> DwarfIndex::find(ImageAddr address, SourceLine* line) {
+  std::vector<SourceFunction> functions;
+  UnitIndex* unit = unit_at(address);
+  if (unit == nullptr) return functions;
+  *line = unit->line_at(address);
+  SourceLine at = *line;
+  for (const FunctionAt& found : unit->functions_at(address)) {
+    const FunctionName& name = names_.name_of(found.die);
+    functions.push_back({.name = name.name,
+                         .linkage_name = name.linkage_name,
+                         .file = std::string(at.file),
+                         .line = at.line,
+                         .start_line = name.start_line,
+                         .offset = found.offset,
+                         .inlined = found.inlined});
+    at = found.call;
+  }
+  return functions;
+}
+
+}  // namespace swipr::symbolize

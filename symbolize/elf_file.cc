@@ -1,0 +1,162 @@
+#include "symbolize/elf_file.h"
+
+#include <elf.h>
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace swipr::symbolize {
+namespace {
+
+constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::size_t kMaxSegments = 4096;
+constexpr std::size_t kMaxVdsoBytes = std::size_t{1} << 20;  // two to five pages on real kernels
+
+std::string elf_problem() { return elf_errmsg(-1); }
+
+}  // namespace
+
+std::string to_hex(std::span<const unsigned char> bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const unsigned char byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+host::Result<ElfFile> ElfFile::open(const std::string& path) {
+  // O_NONBLOCK: opening a pipe that has no writer must not wait.
+  host::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!fd) return host::system_error(path, errno);
+  auto file = from_descriptor(std::move(fd));
+  if (!file) return file.error().with_context(path);
+  return file;
+}
+
+host::Result<ElfFile> ElfFile::from_descriptor(host::UniqueFd fd) {
+  struct stat status {};
+  if (::fstat(fd.value(), &status) != 0) return host::system_error("fstat", errno);
+  if (!S_ISREG(status.st_mode)) return host::Error("not a regular file");
+  elf_version(EV_CURRENT);
+  ElfFile file;
+  file.identity_ = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+  file.elf_.reset(elf_begin(fd.value(), ELF_C_READ, nullptr));
+  file.fd_ = std::move(fd);
+  if (auto loaded = file.load(); !loaded) return loaded.error();
+  return file;
+}
+
+host::Result<ElfFile> ElfFile::from_memory(std::vector<char> bytes) {
+  elf_version(EV_CURRENT);
+  ElfFile file;
+  file.bytes_ = std::move(bytes);
+  file.elf_.reset(elf_memory(file.bytes_.data(), file.bytes_.size()));
+  if (auto loaded = file.load(); !loaded) return loaded.error();
+  return file;
+}
+
+host::Result<void> ElfFile::load() {
+  if (elf_ == nullptr) return host::Error(elf_problem());
+  GElf_Ehdr header;
+  if (elf_kind(elf_.get()) != ELF_K_ELF || gelf_getehdr(elf_.get(), &header) == nullptr) {
+    return host::Error("not an ELF file");
+  }
+  const void* id = nullptr;
+  const ssize_t id_bytes = dwelf_elf_gnu_build_id(elf_.get(), &id);
+  if (id_bytes > 0) {
+    build_id_ = to_hex({static_cast<const unsigned char*>(id), static_cast<std::size_t>(id_bytes)});
+  }
+  std::size_t count = 0;
+  if (elf_getphdrnum(elf_.get(), &count) != 0) return host::Error(elf_problem());
+  for (std::size_t index = 0; index < std::min(count, kMaxSegments); ++index) {
+    GElf_Phdr segment;
+    if (gelf_getphdr(elf_.get(), static_cast<int>(index), &segment) == nullptr) break;
+    if (segment.p_type != PT_LOAD) continue;
+    segments_.push_back({segment.p_offset, segment.p_vaddr, segment.p_filesz, segment.p_memsz,
+                         (segment.p_flags & PF_X) != 0});
+  }
+  return {};
+}
+
+// Mappings are whole pages, so a byte of the file near a segment's edge may be mapped twice; the
+// executable segment that holds it exactly is meant, then one whose pages hold it, then any.
+const ElfFile::Segment* ElfFile::segment_of(FileOffset offset) const {
+  const Segment* found = nullptr;
+  int best = 0;
+  for (const Segment& segment : segments_) {
+    const std::uint64_t first_page = segment.offset & ~(kPageBytes - 1);
+    const std::uint64_t from_page = offset.value - first_page;
+    const std::uint64_t paged_size = segment.file_size + (segment.offset - first_page);
+    const bool exact = offset.value - segment.offset < segment.file_size;
+    const bool paged = from_page < ((paged_size + kPageBytes - 1) & ~(kPageBytes - 1));
+    const int rank = (segment.executable ? 2 : 0) + (exact ? 1 : 0) + 1;
+    if ((exact || paged) && rank > best) {
+      best = rank;
+      found = &segment;
+    }
+  }
+  return found;
+}
+
+std::optional<ImageAddr> ElfFile::image_address(FileOffset offset) const {
+  const Segment* segment = segment_of(offset);
+  if (segment == nullptr) return std::nullopt;
+  return ImageAddr{offset.value - segment->offset + segment->address};
+}
+
+bool ElfFile::is_code(ImageAddr address) const {
+  return std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
+    return segment.executable && address.value - segment.address < segment.memory_size;
+  });
+}
+
+bool ElfFile::has_file_offsets() const {
+  return std::any_of(segments_.begin(), segments_.end(), [](const Segment& segment) {
+    return segment.executable && segment.file_size != 0;
+  });
+}
+
+std::string_view ElfFile::section_bytes(std::string_view name) const {
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf_.get(), &names) != 0) return {};
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf_.get(), section)) != nullptr) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* found = elf_strptr(elf_.get(), names, header.sh_name);
+    if (found == nullptr || found != name) continue;
+    const Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data == nullptr || data->d_buf == nullptr) return {};
+    return {static_cast<const char*>(data->d_buf), data->d_size};
+  }
+  return {};
+}
+
+host::Result<ElfFile> read_own_vdso() {
+  const char* image = nullptr;
+  const unsigned long address = ::getauxval(AT_SYSINFO_EHDR);
+  std::memcpy(&image, &address, sizeof image);
+  if (image == nullptr) return host::Error("this system has no vDSO");
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof header);
+  std::size_t size = header.e_shoff + std::size_t{header.e_shentsize} * header.e_shnum;
+  for (std::size_t index = 0; index < header.e_phnum; ++index) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, image + header.e_phoff + index * sizeof segment, sizeof segment);
+    if (segment.p_type == PT_LOAD) size = std::max(size, segment.p_offset + segment.p_filesz);
+  }
+  if (size > kMaxVdsoBytes) return host::Error("the vDSO's header is not understood");
+  return ElfFile::from_memory(std::vector<char>(image, image + size));
+}
+
+}  // namespace swipr::symbolize

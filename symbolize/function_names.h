@@ -1,0 +1,50 @@
+// Names of DWARF functions, each resolved and demangled once however often it is inlined.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace swipr::symbolize {
+
+struct FunctionName {
+  std::string name;
+  std::string linkage_name;      // empty: DWARF has none
+  std::uint32_t start_line = 0;  // of the declaration; 0: unknown
+};
+
+class FunctionNames {
+ public:
+  explicit FunctionNames(bool demangle) : demangle_(demangle) {}
+
+  // `function` is a subprogram or an inlined subroutine; abstract origins and specifications are
+  // followed. Without a linkage name that can be demangled, the enclosing namespaces and classes
+  // qualify the name, unless the unit is C or assembly.
+  // Lifetime: until this object ends.
+  const FunctionName& name_of(const Dwarf_Die& function);
+
+ private:
+  struct Scope {
+    std::string name;
+    std::int32_t parent;  // -1: the unit itself
+  };
+  // Scopes of the subprograms declared in one unit.
+  struct UnitScopes {
+    std::vector<Scope> scopes;
+    std::unordered_map<const void*, std::int32_t> scope_of;  // by a DIE's address
+  };
+
+  FunctionName resolve(Dwarf_Die* function);
+  std::string qualified_name(Dwarf_Die* function, const char* name);
+  const UnitScopes& scopes_of_unit(Dwarf_Die* function);
+  static void collect(Dwarf_Die* parent, std::int32_t scope, int depth, UnitScopes* result);
+
+  bool demangle_;
+  std::unordered_map<const void*, FunctionName> names_;
+  std::unordered_map<const void*, UnitScopes> units_;
+};
+
+}  // namespace swipr::symbolize

@@ -1,0 +1,93 @@
+#include "symbolize/module.h"
+
+#include <utility>
+
+namespace swipr::symbolize {
+
+Module::Module(ModuleFiles files, const Options& options)
+    : options_(&options),
+      path_(std::move(files.path)),
+      note_(std::move(files.note)),
+      image_(std::move(files.image)) {}
+
+void Module::load() {
+  loaded_ = true;
+  load_dwarf();
+  static_symbols_ = SymbolTable::read(image_->elf(), SymbolTable::Kind::kStatic);
+  if (static_symbols_.empty() && debug_file_) {
+    static_symbols_ = SymbolTable::read(debug_file_->elf(), SymbolTable::Kind::kStatic);
+  }
+  dynamic_symbols_ = SymbolTable::read(image_->elf(), SymbolTable::Kind::kDynamic);
+  plt_ = PltEntries::read(image_->elf());
+}
+
+void Module::load_dwarf() {
+  auto own = DwarfIndex::load(*image_, *image_, *options_);
+  if (own) {
+    dwarf_ = std::move(*own);
+    return;
+  }
+  debug_file_ = find_debug_file(*image_, path_, *options_);
+  if (!debug_file_) return;
+  auto separate = DwarfIndex::load(*debug_file_, *image_, *options_);
+  if (separate) {
+    dwarf_ = std::move(*separate);
+  } else {
+    note_ = path_ + ": debug information not used: " + separate.error().message();
+  }
+}
+
+ImageAddr Module::image_address(FileOffset offset) const {
+  const auto address = image_ ? image_->image_address(offset) : std::nullopt;
+  return address.value_or(ImageAddr{offset.value});
+}
+
+std::vector<SourceFunction> Module::find_functions(FileOffset offset) {
+  const auto address = image_ ? image_->image_address(offset) : std::nullopt;
+  if (!address || !image_->is_code(*address)) return {};
+  if (!loaded_) load();
+  SourceLine line;
+  std::vector<SourceFunction> functions;
+  if (dwarf_ != nullptr) {
+    functions = dwarf_->find(*address, &line);
+    if (dwarf_->damaged() && note_.empty()) note_ = path_ + ": damaged debug information";
+  }
+  if (functions.empty()) return find_symbol(*address, line);
+  if (!options_->inlines) functions.erase(functions.begin(), functions.end() - 1);
+  complete_linkage_name(&functions.back(), *address);
+  return functions;
+}
+
+std::vector<SourceFunction> Module::find_symbol(ImageAddr address, const SourceLine& line) const {
+  SourceFunction function;
+  function.file = std::string(line.file);
+  function.line = line.line;
+  auto symbol = static_symbols_.find(address);
+  if (!symbol) symbol = dynamic_symbols_.find(address);
+  if (symbol) {
+    function.linkage_name = std::string(symbol->name);
+    function.name = options_->demangle ? demangle(function.linkage_name) : function.linkage_name;
+    function.offset = address.value - symbol->begin.value;
+    return {std::move(function)};
+  }
+  const auto stub = plt_.find(address);
+  if (!stub) return {};
+  function.linkage_name = stub->symbol + "@plt";
+  function.name = (options_->demangle ? demangle(stub->symbol) : stub->symbol) + "@plt";
+  function.offset = address.value - stub->begin.value;
+  return {std::move(function)};
+}
+
+// Some DWARF has no linkage names (clang -gline-tables-only, constructors' declarations); a mangled
+// symbol that starts where the function does is its linkage name.
+void Module::complete_linkage_name(SourceFunction* function, ImageAddr address) const {
+  if (function->inlined || !function->linkage_name.empty()) return;
+  auto symbol = static_symbols_.find(address);
+  if (!symbol) symbol = dynamic_symbols_.find(address);
+  if (!symbol || address.value - symbol->begin.value != function->offset) return;
+  if (!symbol->name.starts_with("_Z")) return;
+  function->linkage_name = std::string(symbol->name);
+  function->name = options_->demangle ? demangle(function->linkage_name) : function->linkage_name;
+}
+
+}  // namespace swipr::symbolize

@@ -1,0 +1,165 @@
+#include "symbolize/symbol_table.h"
+
+#include <elf.h>
+#include <gelf.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace swipr::symbolize {
+namespace {
+
+constexpr std::size_t kMaxSymbols = std::size_t{1} << 24;  // Chromium has about 1.5 million
+
+struct CodeSection {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;  // 0: not a section with code
+};
+
+struct Candidate {
+  std::string_view name;
+  std::uint64_t begin;
+  std::uint64_t size;
+  std::uint32_t section;
+  bool global;  // or weak: libc's write, read and the like are weak beside global __write, __read
+};
+
+std::vector<CodeSection> code_sections(Elf* elf) {
+  std::vector<CodeSection> sections;
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf, section)) != nullptr) {
+    sections.resize(elf_ndxscn(section) + 1);
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    if ((header.sh_flags & SHF_ALLOC) == 0 || (header.sh_flags & SHF_EXECINSTR) == 0) continue;
+    if (header.sh_addr + header.sh_size < header.sh_addr) continue;
+    sections.back() = {header.sh_addr, header.sh_addr + header.sh_size};
+  }
+  return sections;
+}
+
+// $x, $d, $t, $a and $x.anything tell a disassembler where code and data begin (ELF for the Arm
+// architectures, RISC-V psABI).
+bool is_mapping_symbol(std::string_view name) {
+  return name.size() >= 2 && name[0] == '$' &&
+         std::string_view("xdta").find(name[1]) != std::string_view::npos &&
+         (name.size() == 2 || name[2] == '.');
+}
+
+std::string_view without_version(std::string_view name) {
+  const std::size_t at = name.find('@', 1);
+  return at == std::string_view::npos ? name : name.substr(0, at);
+}
+
+std::size_t leading_underscores(std::string_view name) {
+  return std::min(name.find_first_not_of('_'), name.size());
+}
+
+// Later in this order wins: a size of its own, the nearest start, the tightest end, then the
+// friendlier name; the last two members only make the choice independent of the table's order.
+bool is_worse(const Candidate& left, const Candidate& right) {
+  const auto key = [](const Candidate& symbol) {
+    return std::tuple(symbol.size != 0, symbol.begin, ~symbol.size, symbol.global,
+                      ~leading_underscores(symbol.name), ~symbol.name.size(), symbol.name);
+  };
+  return key(left) < key(right);
+}
+
+class Reader {
+ public:
+  Reader(Elf* elf, SymbolTable::Kind kind)
+      : elf_(elf), kind_(kind), sections_(code_sections(elf)) {}
+
+  std::vector<Candidate> read() {
+    Elf_Scn* section = nullptr;
+    while ((section = elf_nextscn(elf_, section)) != nullptr) {
+      GElf_Shdr header;
+      if (gelf_getshdr(section, &header) == nullptr) continue;
+      if (header.sh_type == static_cast<GElf_Word>(kind_)) read_section(section, header);
+    }
+    return std::move(symbols_);
+  }
+
+  // Where a symbol without a size may reach at most.
+  std::uint64_t section_end(const Candidate& symbol) const { return sections_[symbol.section].end; }
+
+ private:
+  void read_section(Elf_Scn* section, const GElf_Shdr& header) {
+    Elf_Data* data = elf_getdata(section, nullptr);
+    if (data == nullptr || header.sh_entsize == 0) return;
+    const int extended_index = elf_scnshndx(section);
+    Elf_Data* extended =
+        extended_index > 0
+            ? elf_getdata(elf_getscn(elf_, static_cast<std::size_t>(extended_index)), nullptr)
+            : nullptr;
+    const std::size_t count = std::min(data->d_size / header.sh_entsize, kMaxSymbols);
+    for (std::size_t index = 0; index < count; ++index) {
+      GElf_Sym symbol;
+      Elf32_Word far_section = 0;
+      if (gelf_getsymshndx(data, extended, static_cast<int>(index), &symbol, &far_section) ==
+          nullptr) {
+        return;
+      }
+      add(symbol, symbol.st_shndx == SHN_XINDEX ? far_section : symbol.st_shndx, header.sh_link);
+    }
+  }
+
+  void add(const GElf_Sym& symbol, std::uint32_t section, std::size_t strings) {
+    const int type = GELF_ST_TYPE(symbol.st_info);
+    if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) return;
+    if (section == SHN_UNDEF || section >= sections_.size()) return;
+    const CodeSection& code = sections_[section];
+    if (symbol.st_value < code.begin || symbol.st_value >= code.end) return;
+    const char* text = elf_strptr(elf_, strings, symbol.st_name);
+    if (text == nullptr || *text == '\0' || is_mapping_symbol(text)) return;
+    symbols_.push_back({without_version(text), symbol.st_value,
+                        std::min(symbol.st_size, code.end - symbol.st_value), section,
+                        GELF_ST_BIND(symbol.st_info) != STB_LOCAL});
+  }
+
+  Elf* elf_;
+  SymbolTable::Kind kind_;
+  std::vector<CodeSection> sections_;
+  std::vector<Candidate> symbols_;
+};
+
+// The first start above `begin`, of any symbol.
+std::uint64_t next_start(const std::vector<std::uint64_t>& starts, std::uint64_t begin) {
+  const auto next = std::upper_bound(starts.begin(), starts.end(), begin);
+  return next == starts.end() ? ~std::uint64_t{0} : *next;
+}
+
+}  // namespace
+
+SymbolTable SymbolTable::read(Elf* elf, Kind kind) {
+  Reader reader(elf, kind);
+  std::vector<Candidate> candidates = reader.read();
+  std::sort(candidates.begin(), candidates.end(), is_worse);
+  std::vector<std::uint64_t> starts;
+  starts.reserve(candidates.size());
+  for (const Candidate& candidate : candidates) starts.push_back(candidate.begin);
+  std::sort(starts.begin(), starts.end());
+
+  SymbolTable table;
+  std::vector<Interval> intervals;
+  intervals.reserve(candidates.size());
+  table.symbols_.reserve(candidates.size());
+  for (const Candidate& candidate : candidates) {
+    const auto index = static_cast<std::uint32_t>(table.symbols_.size());
+    const std::uint64_t end = candidate.size != 0 ? candidate.begin + candidate.size
+                                                  : std::min(next_start(starts, candidate.begin),
+                                                             reader.section_end(candidate));
+    intervals.push_back({{candidate.begin}, {end}, index, index});
+    table.symbols_.push_back({{candidate.begin}, candidate.name});
+  }
+  table.map_ = AddressMap(std::move(intervals));
+  return table;
+}
+
+std::optional<Symbol> SymbolTable::find(ImageAddr address) const {
+  const auto index = map_.find(address);
+  if (!index) return std::nullopt;
+  return symbols_[*index];
+}
+
+}  // namespace swipr::symbolize

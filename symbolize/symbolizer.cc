@@ -1,0 +1,76 @@
+#include "symbolize/symbolizer.h"
+
+#include <exception>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "symbolize/debug_files.h"
+#include "symbolize/module.h"
+
+namespace swipr::symbolize {
+
+class Symbolizer::Impl {
+ public:
+  explicit Impl(Options options) : options_(std::move(options)) {}
+
+  ModuleHandle open_module(const ModuleSpec& spec) {
+    const auto [entry, is_new] =
+        handles_.try_emplace(std::tuple(spec.path, spec.build_id, spec.pid), modules_.size());
+    if (is_new) modules_.push_back(open(spec));
+    return static_cast<ModuleHandle>(entry->second);
+  }
+
+  // Null for a handle that was never given out.
+  Module* find_module(ModuleHandle handle) const {
+    return handle < modules_.size() ? modules_[handle].get() : nullptr;
+  }
+
+ private:
+  // Processes of one recording share most of their files, and with them the indexes.
+  std::shared_ptr<Module> open(const ModuleSpec& spec) {
+    ModuleFiles files = find_module_files(spec, options_);
+    if (!files.image) return std::make_shared<Module>(std::move(files), options_);
+    const std::string& id = files.image->build_id();
+    const std::string identity = id.empty() ? files.image->identity() : id;
+    if (identity.empty()) return std::make_shared<Module>(std::move(files), options_);
+    std::shared_ptr<Module>& shared = by_identity_[identity];
+    if (shared == nullptr) shared = std::make_shared<Module>(std::move(files), options_);
+    return shared;
+  }
+
+  const Options options_;
+  std::map<std::tuple<std::string, std::string, std::int32_t>, std::size_t> handles_;
+  std::vector<std::shared_ptr<Module>> modules_;
+  std::map<std::string, std::shared_ptr<Module>> by_identity_;
+};
+
+Symbolizer::Symbolizer(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Symbolizer::~Symbolizer() = default;
+
+Symbolizer::ModuleHandle Symbolizer::open_module(const ModuleSpec& spec) {
+  return impl_->open_module(spec);
+}
+
+std::vector<SourceFunction> Symbolizer::find_functions(ModuleHandle handle, FileOffset offset) {
+  Module* module = impl_->find_module(handle);
+  if (module == nullptr) return {};
+  try {
+    return module->find_functions(offset);
+  } catch (const std::exception& problem) {  // memory: an image may claim any amount of symbols
+    module->set_note(std::string("symbols not read: ") + problem.what());
+    return {};
+  }
+}
+
+ImageAddr Symbolizer::image_address(ModuleHandle handle, FileOffset offset) {
+  const Module* module = impl_->find_module(handle);
+  return module == nullptr ? ImageAddr{offset.value} : module->image_address(offset);
+}
+
+std::string_view Symbolizer::note(ModuleHandle handle) const {
+  const Module* module = impl_->find_module(handle);
+  return module == nullptr ? std::string_view() : std::string_view(module->note());
+}
+
+}  // namespace swipr::symbolize

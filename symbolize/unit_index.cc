@@ -1,0 +1,181 @@
+#include "symbolize/unit_index.h"
+
+#include <dwarf.h>
+
+#include <optional>
+
+namespace swipr::symbolize {
+namespace {
+
+constexpr int kMaxDepth = 256;  // of the tree; real ones reach about 60
+constexpr std::size_t kMaxNodes = std::size_t{1} << 22;
+constexpr std::size_t kMaxRanges = std::size_t{1} << 23;
+
+// What may hold functions with code, below a unit or below a function (local classes, lambdas,
+// nested functions).
+bool is_container(int tag) {
+  switch (tag) {
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_enumeration_type:
+    case DW_TAG_interface_type:
+    case DW_TAG_lexical_block:
+    case DW_TAG_try_block:
+    case DW_TAG_catch_block:
+    case DW_TAG_with_stmt:
+    case DW_TAG_common_block:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::optional<Dwarf_Word> number_attribute(Dwarf_Die* die, unsigned int name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_attr(die, name, &attribute) == nullptr) return std::nullopt;
+  if (dwarf_formudata(&attribute, &value) != 0) return std::nullopt;
+  return value;
+}
+
+std::string_view view_of(const char* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
+
+}  // namespace
+
+UnitIndex::UnitIndex(const Dwarf_Die& unit, const ElfFile& image) : image_(&image), unit_(unit) {
+  walk(&unit_, kNone, 0);
+  map_ = AddressMap(std::move(ranges_));
+  ranges_ = {};
+}
+
+void UnitIndex::walk(Dwarf_Die* parent, std::uint32_t function, int depth) {
+  if (depth > kMaxDepth) {
+    damaged_ = true;
+    return;
+  }
+  Dwarf_Die die;
+  int status = dwarf_child(parent, &die);
+  while (status == 0 && !damaged_) {
+    visit(&die, function, depth);
+    status = dwarf_siblingof(&die, &die);
+  }
+  if (status < 0) damaged_ = true;
+}
+
+void UnitIndex::visit(Dwarf_Die* die, std::uint32_t function, int depth) {
+  const int tag = dwarf_tag(die);
+  const bool inlined = tag == DW_TAG_inlined_subroutine;
+  if (!inlined && tag != DW_TAG_subprogram) {
+    if (is_container(tag)) walk(die, function, depth + 1);
+    return;
+  }
+  // In the order of a walk offsets only grow, so a tree that leads back to itself ends here.
+  const std::uint64_t offset = dwarf_dieoffset(die);
+  if (offset <= last_die_ || nodes_.size() >= kMaxNodes) {
+    damaged_ = true;
+    return;
+  }
+  last_die_ = offset;
+  const auto node = static_cast<std::uint32_t>(nodes_.size());
+  if (add_ranges(die, node, depth)) {
+    nodes_.push_back({*die, function, inlined});
+    function = node;
+  }
+  walk(die, function, depth + 1);
+}
+
+// Code that the linker dropped keeps its ranges, at address 0 or at another one without code.
+bool UnitIndex::add_ranges(Dwarf_Die* die, std::uint32_t node, int depth) {
+  bool added = false;
+  Dwarf_Addr base = 0, begin = 0, end = 0;
+  ptrdiff_t next = 0;
+  while ((next = dwarf_ranges(die, next, &base, &begin, &end)) > 0) {
+    if (begin >= end || !image_->is_code({begin})) continue;
+    if (ranges_.size() >= kMaxRanges) {
+      damaged_ = true;
+      break;
+    }
+    ranges_.push_back({{begin}, {end}, static_cast<std::uint64_t>(depth), node});
+    added = true;
+  }
+  return added;
+}
+
+std::vector<FunctionAt> UnitIndex::functions_at(ImageAddr address) {
+  std::vector<FunctionAt> chain;
+  const auto found = map_.find(address);
+  std::uint32_t index = found ? *found : kNone;
+  while (index != kNone) {
+    Node& node = nodes_[index];
+    FunctionAt function{.die = node.die, .inlined = node.inlined, .call = {}, .offset = 0};
+    if (node.inlined) {
+      function.call = call_site(&node.die);
+    } else {
+      function.offset = offset_in(&node.die, address);
+    }
+    chain.push_back(function);
+    index = node.inlined ? node.parent : kNone;
+  }
+  return chain;
+}
+
+std::uint64_t UnitIndex::offset_in(Dwarf_Die* function, ImageAddr address) const {
+  Dwarf_Addr entry = 0;
+  const bool has_entry = dwarf_entrypc(function, &entry) == 0;
+  Dwarf_Addr base = 0, begin = 0, end = 0;
+  ptrdiff_t next = 0;
+  while ((next = dwarf_ranges(function, next, &base, &begin, &end)) > 0) {
+    if (address.value < begin || address.value >= end) continue;
+    const bool holds_entry = has_entry && entry >= begin && entry <= address.value;
+    return address.value - (holds_entry ? entry : begin);
+  }
+  return 0;
+}
+
+void UnitIndex::load_lines() {
+  if (lines_loaded_) return;
+  lines_loaded_ = true;
+  if (dwarf_getsrclines(&unit_, &lines_, &line_count_) != 0) line_count_ = 0;
+  if (dwarf_getsrcfiles(&unit_, &files_, &file_count_) != 0) file_count_ = 0;
+}
+
+SourceLine UnitIndex::call_site(Dwarf_Die* inlined) {
+  load_lines();
+  SourceLine call;
+  call.line = static_cast<std::uint32_t>(number_attribute(inlined, DW_AT_call_line).value_or(0));
+  const auto file = number_attribute(inlined, DW_AT_call_file);
+  if (file && *file < file_count_) {
+    call.file = view_of(dwarf_filesrc(files_, *file, nullptr, nullptr));
+  }
+  return call;
+}
+
+SourceLine UnitIndex::line_at(ImageAddr address) {
+  load_lines();
+  // The last row at or below the address; libdw has sorted them.
+  std::size_t low = 0, high = line_count_;
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    Dwarf_Addr row = 0;
+    if (dwarf_lineaddr(dwarf_onesrcline(lines_, middle), &row) != 0) return {};
+    if (row <= address.value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == 0) return {};
+  Dwarf_Line* row = dwarf_onesrcline(lines_, low - 1);
+  bool ends_sequence = false;
+  int line = 0;
+  if (dwarf_lineendsequence(row, &ends_sequence) != 0 || ends_sequence) return {};
+  if (dwarf_lineno(row, &line) != 0 || line <= 0) return {};
+  return {view_of(dwarf_linesrc(row, nullptr, nullptr)), static_cast<std::uint32_t>(line)};
+}
+
+}  // namespace swipr::symbolize

@@ -1,0 +1,72 @@
+// Functions, inlined functions and lines of one compilation unit, by address.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "symbolize/address_map.h"
+#include "symbolize/elf_file.h"
+
+namespace swipr::symbolize {
+
+struct SourceLine {
+  std::string_view file;  // empty: unknown
+  std::uint32_t line = 0;
+};
+
+// One function of the chain at an address.
+struct FunctionAt {
+  Dwarf_Die die;
+  bool inlined = false;
+  SourceLine call;           // inlined only: where its caller calls it
+  std::uint64_t offset = 0;  // not inlined only: from the function's entry, or from the start of
+                             // the part that the compiler split off (.cold)
+};
+
+class UnitIndex {
+ public:
+  // Walks the unit's tree once: addresses are looked up thousands at a time, and libdw's own scope
+  // search walks it once per address. Damage ends the walk and is remembered.
+  // Lifetime: as long as the Dwarf of `unit`, and `image`.
+  UnitIndex(const Dwarf_Die& unit, const ElfFile& image);
+
+  // Innermost first; empty: no function covers the address.
+  std::vector<FunctionAt> functions_at(ImageAddr address);
+  SourceLine line_at(ImageAddr address);
+
+  bool damaged() const { return damaged_; }
+
+ private:
+  struct Node {
+    Dwarf_Die die;
+    std::uint32_t parent;
+    bool inlined;
+  };
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
+
+  void walk(Dwarf_Die* parent, std::uint32_t function, int depth);
+  void visit(Dwarf_Die* die, std::uint32_t function, int depth);
+  bool add_ranges(Dwarf_Die* die, std::uint32_t node, int depth);
+  void load_lines();
+  SourceLine call_site(Dwarf_Die* inlined);
+  std::uint64_t offset_in(Dwarf_Die* function, ImageAddr address) const;
+
+  const ElfFile* image_;
+  Dwarf_Die unit_;
+  std::vector<Node> nodes_;
+  std::vector<Interval> ranges_;  // only while walking
+  AddressMap map_;
+  std::uint64_t last_die_ = 0;
+  bool damaged_ = false;
+
+  bool lines_loaded_ = false;
+  Dwarf_Lines* lines_ = nullptr;
+  std::size_t line_count_ = 0;
+  Dwarf_Files* files_ = nullptr;
+  std::size_t file_count_ = 0;
+};
+
+}  // namespace swipr::symbolize

@@ -16,7 +16,6 @@ namespace swipr::session {
 
 namespace {
 
-using host::Error;
 using host::Result;
 
 // EAGAIN: standard output may be a pipe that somebody made non-blocking; poll would be the patient
@@ -66,7 +65,7 @@ Result<void> RecordingFile::write(std::span<const std::byte> bytes) {
     bytes_ += bytes.size();
     return done;
   }
-  failed_ = true;
+  error_ = done.error();
   // The file then ends with a whole block instead of a torn one.
   if (regular_ && ::ftruncate(fd_.value(), static_cast<off_t>(bytes_)) == 0) {
     ::lseek(fd_.value(), static_cast<off_t>(bytes_), SEEK_SET);
@@ -75,10 +74,10 @@ Result<void> RecordingFile::write(std::span<const std::byte> bytes) {
 }
 
 Result<void> RecordingFile::write_block(std::uint32_t source, std::span<const std::byte> payload) {
-  if (failed_) return Error(fmt::format("cannot write {} any more", name_));
+  if (error_) return *error_;
   if (empty()) {
     if (auto done = start(); !done) {
-      failed_ = true;
+      error_ = done.error();
       return done;
     }
   }

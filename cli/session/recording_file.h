@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,7 +33,9 @@ class RecordingFile {
   // that got no block is removed.
   host::Result<void> close();
 
-  bool failed() const { return failed_; }
+  bool failed() const { return error_.has_value(); }
+  // Why writing failed first.
+  const std::optional<host::Error>& error() const { return error_; }
   bool empty() const { return bytes_ == 0; }
   std::uint64_t bytes() const { return bytes_; }
   const std::string& name() const { return name_; }
@@ -47,7 +50,7 @@ class RecordingFile {
   std::uint32_t source_count_ = 0;
   bool regular_ = false;  // can be cut back to the last whole block
   bool created_ = false;
-  bool failed_ = false;
+  std::optional<host::Error> error_;
 };
 
 }  // namespace swipr::session

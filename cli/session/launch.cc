@@ -1,0 +1,129 @@
+#include "cli/session/launch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace swipr::session {
+
+namespace {
+
+using host::Error;
+using host::Result;
+
+Result<std::string> make_private_directory() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  int error = 0;
+  for (const char* parent : {runtime, "/tmp"}) {
+    if (parent == nullptr || *parent == '\0') continue;
+    std::string path = fmt::format("{}/swipr.XXXXXX", parent);
+    // The socket's path has to fit sun_path, and the program may change its directory.
+    if (path.size() > 80 || path.front() != '/') continue;
+    if (::mkdtemp(path.data()) != nullptr) return path;
+    error = errno;
+  }
+  return host::system_error("cannot make a directory for the socket in /tmp", error);
+}
+
+// Our environment with the two variables that the library and the loader read.
+std::vector<std::string> make_environment(const LaunchPlan& plan) {
+  std::string preload;
+  for (const std::string& library : plan.preloads) {
+    preload += (preload.empty() ? "" : ":") + library;
+  }
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with("LD_PRELOAD=")) {
+      const std::string_view before = text.substr(text.find('=') + 1);
+      if (!before.empty()) preload.append(":").append(before);
+    } else if (!text.starts_with("SWIPR_RENDEZVOUS=")) {
+      environment.emplace_back(text);
+    }
+  }
+  environment.push_back("LD_PRELOAD=" + preload);
+  environment.push_back("SWIPR_RENDEZVOUS=" + plan.rendezvous);
+  return environment;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+// Context: the child of a fork.
+[[noreturn]] void run_program(const LaunchPlan& plan, char* const* arguments,
+                              char* const* environment, int report_fd) {
+  ::signal(SIGPIPE, SIG_DFL);  // swipr ignores it, the program must not inherit that
+  ::sigprocmask(SIG_SETMASK, &plan.signal_mask, nullptr);
+  // With the p: a script without "#!" runs in the shell, as in a shell.
+  ::execvpe(plan.program.c_str(), arguments, environment);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = ::write(report_fd, &error, sizeof error);
+  ::_exit(126);
+}
+
+}  // namespace
+
+Rendezvous::Rendezvous(std::string directory, std::string path, host::UniqueFd listener)
+    : directory_(std::move(directory)), path_(std::move(path)), listener_(std::move(listener)) {}
+
+Result<Rendezvous> Rendezvous::create() {
+  auto directory = make_private_directory();
+  if (!directory) return directory.error();
+  Rendezvous rendezvous(
+      *directory, *directory + "/rendezvous.sock",
+      host::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, rendezvous.path_.c_str(), rendezvous.path_.size() + 1);
+  if (!rendezvous.listener_ ||
+      ::bind(rendezvous.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(rendezvous.fd(), SOMAXCONN) != 0) {
+    return host::system_error(fmt::format("cannot listen on {}", rendezvous.path_), errno);
+  }
+  return rendezvous;
+}
+
+Rendezvous::~Rendezvous() {
+  if (path_.empty()) return;
+  ::unlink(path_.c_str());
+  ::rmdir(directory_.c_str());
+}
+
+host::UniqueFd Rendezvous::try_accept() {
+  return host::UniqueFd(::accept4(fd(), nullptr, nullptr, SOCK_CLOEXEC));
+}
+
+Result<Pid> launch(const LaunchPlan& plan) {
+  std::vector<std::string> argument_texts = plan.arguments;
+  std::vector<std::string> environment_texts = make_environment(plan);
+  const std::vector<char*> arguments = pointers(argument_texts);
+  const std::vector<char*> environment = pointers(environment_texts);
+  int report[2];
+  if (::pipe2(report, O_CLOEXEC) != 0) return host::system_error("cannot make a pipe", errno);
+  host::UniqueFd report_read(report[0]);
+  host::UniqueFd report_write(report[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return host::system_error("cannot start another process", errno);
+  if (child == 0) run_program(plan, arguments.data(), environment.data(), report_write.value());
+  report_write.close();
+  int error = 0;
+  ssize_t count = 0;
+  do {
+    count = ::read(report_read.value(), &error, sizeof error);
+  } while (count < 0 && errno == EINTR);
+  if (count == 0) return Pid{child};  // closed by a successful exec
+  return Error(std::strerror(error));
+}
+
+}  // namespace swipr::session

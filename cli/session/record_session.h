@@ -1,0 +1,99 @@
+// A whole recording: one or more streams into one file, until they end, are stopped, or fail.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/session/launch.h"
+#include "cli/session/record_stream.h"
+#include "cli/session/recording_file.h"
+#include "cli/session/signal_watch.h"
+#include "common/core/ids.h"
+#include "common/host/result.h"
+
+namespace swipr::session {
+
+// Sums over all streams so far.
+struct SessionTotals {
+  std::uint64_t processes = 0;  // process images that sent something
+  std::uint64_t ticks_asked = 0;
+  std::uint64_t ticks = 0;
+  std::uint64_t ticks_missed = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t threads = 0;
+  std::uint64_t stacks_walked = 0;
+  std::uint64_t stacks_rooted = 0;
+  void add(const StreamSummary& stream);
+};
+
+struct SessionProgress {
+  std::chrono::nanoseconds elapsed{0};
+  double done = -1;  // 0…1 of the way; below 0: there is no known end
+  SessionTotals totals;
+};
+
+struct SessionResult {
+  SessionTotals totals;
+  StreamSummary first;              // of the first process that sent something
+  std::vector<std::string> errors;  // one line per stream that failed
+  std::optional<host::Error> file_error;
+  bool interrupted = false;         // by SIGINT or SIGTERM
+  bool abandoned = false;           // a second one came before everything was read
+  std::optional<int> child_status;  // as waitpid has it
+};
+
+class RecordSession {
+ public:
+  // Lifetime: all of them outlive the session.
+  RecordSession(RecordingFile& file, SignalWatch& signals, StreamRequest request);
+  ~RecordSession();
+
+  // A process that runs already.
+  void add(host::UniqueFd connection, std::string label);
+  // A started one: every image that connects to `rendezvous` is recorded (`follow`), or only those
+  // of the process itself. The session then lasts until `child` ends, and reaps it.
+  void set_child(Pid child, Rendezvous& rendezvous, bool follow);
+  // Called about five times a second. Its cost is the recording's.
+  void set_progress(std::function<void(const SessionProgress&)> callback);
+
+  SessionResult run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool is_finished() const;
+  void wait_for_events();
+  void on_signal(const CaughtSignal& signal);
+  void on_child_signal(const CaughtSignal& signal);
+  void reap_child();
+  void accept_image();
+  std::optional<StreamRequest> remaining_request() const;
+  void request_end();
+  void check_file();
+  void sweep_closed();
+  void report_progress();
+  std::chrono::milliseconds poll_timeout() const;
+  void start_stream(host::UniqueFd connection, std::string label, const StreamRequest& request);
+
+  RecordingFile& file_;
+  SignalWatch& signals_;
+  StreamRequest request_;
+  std::vector<std::unique_ptr<RecordStream>> open_;
+  SessionTotals closed_;  // sums over the streams that are gone
+  SessionResult result_;
+  bool has_first_ = false;
+  bool follow_ = true;
+  Rendezvous* rendezvous_ = nullptr;
+  std::optional<Pid> child_;  // empty: none, or reaped
+  std::function<void(const SessionProgress&)> progress_;
+  Clock::time_point start_;
+  Clock::time_point next_progress_;
+  std::optional<Clock::time_point> end_deadline_;  // set by request_end
+};
+
+}  // namespace swipr::session

@@ -1,0 +1,69 @@
+// One connection of a recording: asks the agent at the other end to record, and copies what it
+// sends into the file as a source of its own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/session/block_stream.h"
+#include "cli/session/http_response.h"
+#include "cli/session/recording_file.h"
+#include "cli/session/stream_meter.h"
+#include "common/host/result.h"
+#include "common/host/unique_fd.h"
+
+namespace swipr::session {
+
+struct StreamRequest {
+  std::chrono::nanoseconds interval = std::chrono::milliseconds(10);
+  std::uint64_t ticks = 0;               // 0: no limit
+  std::chrono::nanoseconds duration{0};  // 0: no limit
+};
+
+// The request as it goes over the wire.
+std::string format_record_request(const StreamRequest& request);
+
+class RecordStream {
+ public:
+  // `label` names the process in messages. Lifetime: `file` outlives the stream.
+  RecordStream(host::UniqueFd connection, std::string label, RecordingFile& file);
+  RecordStream(const RecordStream&) = delete;
+  RecordStream& operator=(const RecordStream&) = delete;
+
+  void start(const StreamRequest& request);
+  bool is_open() const { return static_cast<bool>(connection_); }
+  int fd() const { return connection_.value(); }
+
+  // Takes what has arrived, some of it if there is much. Closes at the end or on an error.
+  void on_readable();
+  // Asks the agent to end; what it still sends is read until it closes.
+  void request_end();
+  // Closes at once. The source gets an end record that says so, unless it has one.
+  void break_off();
+
+  const StreamSummary& summary() const { return meter_.summary(); }
+  // Why it ended early or never began; a full disk is the file's matter, not the stream's.
+  const std::optional<host::Error>& error() const { return error_; }
+  // True after the first block.
+  bool has_data() const { return source_.has_value(); }
+
+ private:
+  host::Result<void> on_body(std::span<const std::byte> bytes);
+  host::Result<void> on_block(std::span<const std::byte> payload);
+  void on_closed();
+  void fail(const host::Error& error);
+
+  host::UniqueFd connection_;
+  std::string label_;
+  RecordingFile& file_;
+  ResponseReader response_;
+  BlockStream blocks_;
+  StreamMeter meter_;
+  std::optional<std::uint32_t> source_;
+  std::string refusal_;  // body of an answer other than 200
+  std::optional<host::Error> error_;
+};
+
+}  // namespace swipr::session

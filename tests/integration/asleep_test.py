@@ -1,0 +1,152 @@
+"""What the program notices of swipr while nobody records, and when swipr is switched off: nothing."""
+
+import json
+import os
+import pathlib
+import unittest
+
+from support import deadline
+from support.case import SwiprCase
+
+
+def threads_named(pid, name):
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        if (task / "comm").read_text().strip() == name:
+            found.append(task)
+    return found
+
+
+def voluntary_switches(task):
+    for line in (task / "status").read_text().splitlines():
+        if line.startswith("voluntary_ctxt_switches"):
+            return int(line.split()[1])
+    raise AssertionError("no voluntary_ctxt_switches")
+
+
+def cpu_ticks(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def descriptors(pid):
+    return {
+        name: os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")
+    }
+
+
+class AsleepCase(SwiprCase):
+    def check_control_thread_sleeps(self):
+        target = self.start_target("shares_nofp")
+        (task,) = threads_named(target.pid, "swipr")
+        deadline.wait_until(
+            lambda: (task / "stat").read_text().rpartition(")")[2].split()[0] == "S",
+            "the control thread to sleep",
+        )
+        before = voluntary_switches(task)
+        worked = cpu_ticks(target.pid) + 50  # half a second of CPU time of the target
+        deadline.wait_until(lambda: cpu_ticks(target.pid) > worked, "the target to work")
+        self.assertEqual(voluntary_switches(task), before)
+
+    def check_descriptors(self):
+        with_swipr = self.start_target("blocked_nofp")
+        without = self.start_target("blocked_nofp", preloaded=False)
+
+        def kinds(pid):
+            return sorted((number, target.split(":")[0]) for number, target in descriptors(pid).items())
+
+        mine = {n: t for n, t in kinds(with_swipr.pid)}
+        plain = {n: t for n, t in kinds(without.pid)}
+        for both in (mine, plain):
+            both["2"] = "stderr"
+        self.assertEqual(mine, plain)
+        self.record(with_swipr.pid, "--count", 5, "--interval", "1ms")
+        after = {n: t for n, t in kinds(with_swipr.pid)}
+        after["2"] = "stderr"
+        self.assertEqual(after, plain)
+
+
+class AsleepTest(AsleepCase):
+    def test_control_thread_does_not_wake_up(self):
+        self.check_control_thread_sleeps()
+
+    def test_program_has_no_descriptor_of_swipr(self):
+        self.check_descriptors()
+
+    def test_control_thread_sleeps_again_after_a_recording(self):
+        target = self.start_target("shares_nofp")
+        self.record(target.pid, "--count", 5, "--interval", "1ms")
+        (task,) = threads_named(target.pid, "swipr")
+
+        def settled():
+            before = voluntary_switches(task)
+            worked = cpu_ticks(target.pid) + 20
+            deadline.wait_until(lambda: cpu_ticks(target.pid) > worked, "the target to work")
+            return voluntary_switches(task) == before
+
+        deadline.wait_until(settled, "a control thread at rest")
+
+    def test_exactly_one_thread_is_added_and_it_blocks_all_signals(self):
+        plain = self.start_target("blocked_nofp", preloaded=False)
+        target = self.start_target("blocked_nofp")
+        self.assertEqual(
+            len(os.listdir(f"/proc/{target.pid}/task")), len(os.listdir(f"/proc/{plain.pid}/task")) + 1
+        )
+        (task,) = threads_named(target.pid, "swipr")
+        blocked = next(
+            int(line.split()[1], 16)
+            for line in (task / "status").read_text().splitlines()
+            if line.startswith("SigBlk")
+        )
+        # All but SIGKILL, SIGSTOP and libc's own 32 and 33.
+        every = (1 << 64) - 1
+        for number in (9, 19, 32, 33):
+            every &= ~(1 << (number - 1))
+        self.assertEqual(blocked & every, every)
+
+    def test_program_has_no_signal_handler_of_swipr_at_rest(self):
+        def caught(pid):
+            lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+            return next(line for line in lines if line.startswith("SigCgt"))
+
+        plain = self.start_target("blocked_nofp", preloaded=False)
+        target = self.start_target("blocked_nofp")
+        self.assertEqual(caught(target.pid), caught(plain.pid))
+        self.record(target.pid, "--count", 5, "--interval", "1ms")
+        self.assertEqual(caught(target.pid), caught(plain.pid))
+
+    def test_swipr_disable(self):
+        target = self.start_target("blocked_nofp", env={"SWIPR_DISABLE": "1"})
+        self.assertEqual(threads_named(target.pid, "swipr"), [])
+        self.assertEqual(list(self.sockets.iterdir()), [])
+        self.assertEqual(json.loads(self.swipr("list", "--json").out), [])
+
+    def test_swipr_only(self):
+        asleep = self.start_target("blocked_nofp", env={"SWIPR_ONLY": "redis*,shares_*"})
+        awake = self.start_target("shares_nofp", env={"SWIPR_ONLY": "redis*,shares_*"})
+        self.wait_for_socket(awake.pid)
+        self.assertEqual(threads_named(asleep.pid, "swipr"), [])
+        self.assertEqual([entry["pid"] for entry in json.loads(self.swipr("list", "--json").out)], [awake.pid])
+
+    def test_socket_is_private(self):
+        target = self.start_target("blocked_nofp")
+        self.assertEqual(self.socket_of(target.pid).stat().st_mode & 0o777, 0o600)
+
+    def test_waiting_program_sees_no_foreign_child(self):
+        target = self.start_target("waiter_nofp")
+        for number in range(3):
+            answer = self.request(
+                self.socket_of(target.pid),
+                "POST",
+                "/sample",
+                body=json.dumps({"numberOfSamples": 10, "timeInterval": "2 ms"}),
+            )
+            self.assertEqual(answer.status, 200, answer.text)
+            self.assertIn("waiter_hot", answer.text, f"answer {number}")
+        finished = target.end()
+        self.assertEqual(finished.out.decode().splitlines(), ["no strangers"])
+        self.assertEqual(finished.code, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

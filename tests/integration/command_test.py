@@ -1,0 +1,117 @@
+"""`swipr record -- CMD`: the command behaves as without swipr, and all its processes are recorded."""
+
+import signal
+import unittest
+
+from support import profiles, raw
+from support.case import SwiprCase
+
+
+class CommandCase(SwiprCase):
+    def record_command(self, *command, options=(), stdin_bytes=b"", expect=0):
+        """The finished swipr and the recording's bytes."""
+        path = self.folder / "command.swipr"
+        finished = self.swipr(
+            "record", "-o", path, "--interval", "2ms", *options, "--", *command,
+            stdin_bytes=stdin_bytes, expect=expect,
+        )
+        return finished, path
+
+    def check_shell_with_two_images(self):
+        burn, chain = self.target_path("burn_nofp"), self.target_path("exec_chain_nofp")
+        _, path = self.record_command("sh", "-c", f"{chain} 200 {burn} 200; {burn} 100; true")
+        stacks = self.convert(path, "collapsed", "--weight", "cpu")
+        for function in ("before_exec", "burn_hot"):
+            with self.subTest(function=function):
+                self.assertGreater(profiles.share(stacks, function), 10)
+        executables = [source.executable for source in raw.read(path.read_bytes()).values()]
+        self.assertTrue(any("exec_chain_nofp" in executable for executable in executables), executables)
+        self.assertEqual(sum("burn_nofp" in executable for executable in executables), 2, executables)
+
+
+class CommandTest(CommandCase):
+    def test_exit_code_of_the_command_is_swiprs(self):
+        for code in (0, 3, 77):
+            with self.subTest(code=code):
+                self.record_command(self.target_path("burn_nofp"), 20, code, expect=code)
+
+    def test_death_by_signal_is_swiprs(self):
+        for name, number in (("kill", signal.SIGKILL), ("abort", signal.SIGABRT)):
+            with self.subTest(signal=name):
+                finished, path = self.record_command(
+                    self.target_path("killer_nofp"), stdin_bytes=f"{name}\n".encode(), expect=None
+                )
+                self.assertIn(finished.code, (-number, 128 + number), repr(finished))
+                self.assertTrue(raw.read(path.read_bytes()))
+                self.convert(path)
+
+    def test_standard_streams_are_passed(self):
+        finished, _ = self.record_command(
+            "sh", "-c", "read line; echo out:$line; echo err:$line >&2", stdin_bytes=b"hello\n"
+        )
+        self.assertEqual(finished.out, b"out:hello\n")
+        self.assertIn("err:hello\n", finished.err)
+
+    def test_a_command_that_is_not_there(self):
+        finished, path = self.record_command("/no/such/program", expect=None)
+        self.assert_one_line_error(finished, "/no/such/program", codes=(1, 2, 127))
+        self.assertFalse(path.exists())
+
+    def test_shells_children_and_their_images_are_followed(self):
+        self.check_shell_with_two_images()
+
+    def test_app_behind_a_shell(self):
+        burn = self.target_path("burn_nofp")
+        _, path = self.record_command("sh", "-c", f"{burn} 300; true")
+        stacks = self.convert(path, "collapsed", "--weight", "cpu")
+        self.assertGreater(profiles.share(stacks, "burn_hot"), 80)
+
+    def test_no_follow_leaves_children_out(self):
+        burn = self.target_path("burn_nofp")
+        _, path = self.record_command("sh", "-c", f"{burn} 100; true", options=("--no-follow",))
+        self.assertEqual(len(raw.read(path.read_bytes())), 1)
+        self.assertFalse(profiles.has_function(self.convert(path), "burn_hot"))
+
+    def test_a_command_that_ends_at_once_gives_a_valid_file(self):
+        _, path = self.record_command("true")
+        (source,) = raw.read(path.read_bytes()).values()
+        self.assertTrue(source.ended)
+        self.assertIn("true", source.executable)
+        for fmt in ("collapsed", "perf", "pprof"):
+            self.convert(path, fmt)
+
+    def test_cpu_of_the_command_is_all_there(self):
+        _, path = self.record_command(self.target_path("burn_nofp"), 500)
+        stacks = self.convert(path, "collapsed", "--weight", "cpu")
+        burnt = sum(stack.weight for stack in stacks if "burn_hot" in stack.frames)
+        # From below by the last, unfinished tick; from above by the target's own bound and start-up.
+        self.assertAlmostEqual(burnt / 500e6, 1.0, delta=0.06)
+
+    def test_main_is_recorded_from_its_first_instruction(self):
+        _, path = self.record_command(self.target_path("burn_nofp"), 60)
+        stacks = self.convert(path, "collapsed", "--weight", "cpu")
+        burnt = sum(stack.weight for stack in stacks if "burn_hot" in stack.frames)
+        self.assertGreater(burnt, 40e6)
+
+    def test_signals_to_swipr_reach_the_command(self):
+        script = 'trap "echo caught; exit 5" TERM; echo started; while :; do read x || exit 9; done'
+        path = self.folder / "signal.swipr"
+        running = self.start_swipr("record", "-o", path, "--", "sh", "-c", script)
+        self.assertEqual(running.read_line(), "started")
+        running.signal(signal.SIGTERM)
+        self.assertEqual(running.read_line(), "caught")
+        self.assertEqual(running.wait().code, 5)
+        self.assertTrue(raw.read(path.read_bytes()))
+
+    def test_formats_on_the_fly(self):
+        burn = self.target_path("burn_nofp")
+        for fmt in ("collapsed", "perf", "pprof"):
+            with self.subTest(format=fmt):
+                path = self.folder / f"out.{fmt}"
+                self.swipr("record", "--format", fmt, "-o", path, "--", burn, 200)
+                stacks = profiles.parse(path.read_bytes(), fmt)
+                self.assertTrue(profiles.has_function(stacks, "burn_hot"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,154 @@
+"""How recordings end: by count, by Ctrl-C, by the target's death. What was recorded is always kept."""
+
+import re
+import signal
+import unittest
+
+from support import deadline, profiles, raw
+from support.case import SwiprCase
+
+
+class EndingsCase(SwiprCase):
+    def check_count(self):
+        target = self.start_target("blocked_nofp")
+        path = self.record(target.pid, "--count", 40, "--interval", "5ms")
+        (source,) = raw.read(path.read_bytes()).values()
+        self.assertEqual(source.ticks_asked, 40)
+        self.assertTrue(source.ended)
+        delivered = source.totals["ticks"]
+        missed = source.totals.get("ticks_missed", 0)
+        self.assertIn(40, (delivered, delivered + missed), source.totals)
+        self.assertGreaterEqual(delivered, 20, source.totals)
+        stacks = self.convert(path, "collapsed", "--weight", "samples")
+        for kind in ("poll", "epoll", "read"):
+            mine = profiles.total([stack for stack in stacks if stack.thread == kind])
+            self.assertEqual(mine, delivered, f"thread {kind}: {source.totals}")
+
+    def check_death_of_the_target(self, how):
+        target = self.start_target("killer_nofp")
+        running, data = self.start_streaming(target.pid, "--interval", "2ms")
+        target.send(how + "\n")
+        finished = running.end()
+        target.wait()
+        self.assertEqual(finished.code, 0, repr(finished))
+        path = self.folder / "death.swipr"
+        path.write_bytes(data + finished.out)
+        (source,) = raw.read(path.read_bytes()).values()
+        self.assertTrue(source.ended, "swipr record writes the end that the target could not")
+        for fmt in ("collapsed", "perf", "pprof"):
+            self.assertTrue(profiles.has_function(self.convert(path, fmt), "killer_hot"), fmt)
+
+
+class EndingsTest(EndingsCase):
+    def test_count_means_ticks(self):
+        self.check_count()
+
+    def test_duration_ends_a_recording(self):
+        target = self.start_target("blocked_nofp")
+        path = self.record(target.pid, "--duration", "300ms", "--rate", 100)
+        (source,) = raw.read(path.read_bytes()).values()
+        self.assertTrue(source.ended)
+        self.assertEqual(source.interval_ns, 10_000_000)
+        ticks = source.totals["ticks"] + source.totals.get("ticks_missed", 0)
+        self.assertAlmostEqual(ticks, 30, delta=2)
+
+    def test_target_exits(self):
+        self.check_death_of_the_target("exit")
+
+    def test_target_exits_without_cleaning_up(self):
+        self.check_death_of_the_target("quick")
+
+    def test_target_aborts(self):
+        self.check_death_of_the_target("abort")
+
+    def test_target_is_killed(self):
+        self.check_death_of_the_target("kill")
+
+    def test_ctrl_c_keeps_what_there_is(self):
+        target = self.start_target("shares_nofp")
+        running, data = self.start_streaming(target.pid, "--interval", "2ms")
+        path = self.finish_streaming(running, data)
+        (source,) = raw.read(path.read_bytes()).values()
+        self.assertTrue(source.ended)
+        self.assertTrue(profiles.has_function(self.convert(path), "percent"))
+        self.assertEqual(target.end().code, 0)
+
+    def test_ctrl_c_keeps_what_there_is_in_a_file(self):
+        target = self.start_target("shares_nofp")
+        for fmt in ("raw", "perf", "pprof", "collapsed"):
+            with self.subTest(format=fmt):
+                path = self.folder / f"interrupted.{fmt}"
+                running = self.start_swipr(
+                    "record", "--pid", target.pid, "--interval", "2ms", "--format", fmt, "-o", path
+                )
+                self.wait_for_ticks(target.pid)
+                running.signal(signal.SIGINT)
+                finished = running.end()
+                self.assertEqual(finished.code, 0, repr(finished))
+                if fmt == "raw":
+                    self.assertTrue(profiles.has_function(self.convert(path), "percent"))
+                else:
+                    self.assertTrue(profiles.has_function(profiles.parse(path.read_bytes(), fmt), "percent"))
+
+    def wait_for_ticks(self, pid):
+        """Until a recording of the process has done some ticks, as the process itself counts them."""
+        place = self.socket_of(pid)
+
+        def counters():
+            info = self.request(place, "GET", "/v1/info").json()
+            return info.get("counters", info)
+
+        before = counters()["ticks"]
+        deadline.wait_until(lambda: counters()["ticks"] > before + 20, "ticks of the recording")
+
+    def test_without_output_a_file_is_named_and_the_next_command_told(self):
+        target = self.start_target("shares_nofp")
+        finished = self.swipr("record", "--pid", target.pid, "--count", 20, "--interval", "2ms")
+        (path,) = self.folder.glob("*.swipr")
+        self.assertRegex(path.name, rf"^shares_nofp-{target.pid}-.*\.swipr$")
+        told = finished.out.decode() + finished.err
+        self.assertIn(path.name, told)
+        command = re.search(r"swipr (convert .*)$", told, re.MULTILINE)
+        self.assertTrue(command, told)
+        arguments = command.group(1).split(" > ")[0].split(" | ")[0].split(" && ")[0].split()
+        self.swipr(*arguments)
+
+    def test_an_existing_recording_is_not_lost_without_output(self):
+        target = self.start_target("shares_nofp")
+        for _ in range(2):
+            self.swipr("record", "--pid", target.pid, "--count", 2, "--interval", "1ms")
+        self.assertEqual(len(list(self.folder.glob("*.swipr"))), 2)
+
+    def test_several_recordings_at_once_are_each_complete(self):
+        target = self.start_target("shares_nofp")
+        wanted = ((100, "2ms"), (50, "5ms"), (200, "1ms"), (20, "10ms"))
+        running = []
+        for number, (count, interval) in enumerate(wanted):
+            path = self.folder / f"parallel-{number}.swipr"
+            program = self.start_swipr(
+                "record", "--pid", target.pid, "--count", count, "--interval", interval, "-o", path
+            )
+            running.append((program, path, count))
+        for program, path, count in running:
+            finished = program.end()
+            self.assertEqual(finished.code, 0, repr(finished))
+            (source,) = raw.read(path.read_bytes()).values()
+            self.assertTrue(source.ended)
+            ticks = source.totals["ticks"], source.totals["ticks"] + source.totals.get("ticks_missed", 0)
+            self.assertIn(count, ticks)
+            self.assertEqual(source.totals["samples_dropped"], 0)
+            stacks = self.convert(path, "collapsed", "--weight", "cpu")
+            self.assertGreater(profiles.share(stacks, "seventy_percent"), 50)
+
+    def test_record_says_what_it_got(self):
+        target = self.start_target("shares_nofp")
+        finished = self.swipr(
+            "record", "--pid", target.pid, "--count", 50, "--interval", "2ms", "-o", self.folder / "x.swipr"
+        )
+        said = finished.out.decode() + finished.err
+        self.assertRegex(said, r"\b50\b.*ticks")
+        self.assertNotIn("\r", said, "progress is for terminals")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,310 @@
+"""The HTTP server in the program: the documented curl lines, and what hostile clients get."""
+
+import json
+import shutil
+import socket
+import threading
+import unittest
+
+from support import deadline, profiles, raw
+from support.case import SwiprCase
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class HttpCase(SwiprCase):
+    def curl(self, *arguments):
+        finished = self.start("curl", "-sS", "--max-time", 60, *arguments, stdin=None).end(70)
+        self.assertEqual(finished.code, 0, repr(finished))
+        return finished.out
+
+    def check_curl_lines(self, build):
+        target = self.start_target(f"shares_{build}")
+        place = self.socket_of(target.pid)
+        with self.subTest("perf is the default"):
+            out = self.curl(
+                "--unix-socket", place, "-d", '{"numberOfSamples":10,"timeInterval":"10 ms"}', "http://localhost/sample"
+            )
+            stacks = profiles.parse_perf(out)
+            self.assertTrue(profiles.has_function(stacks, "^seventy_percent$"))
+            self.assertEqual({stack.pid for stack in stacks}, {target.pid})
+        with self.subTest("pprof profile"):
+            out = self.curl("--unix-socket", place, "http://localhost/debug/pprof/profile?seconds=1")
+            pprof = profiles.Pprof(out)
+            self.assertTrue(profiles.has_function(pprof.stacks(), "^seventy_percent$"))
+            self.assertAlmostEqual(pprof.duration_nanos / 1e9, 1.0, delta=0.3)
+
+    def tcp_target(self):
+        port = free_port()
+        target = self.start_target("shares_nofp", env={"SWIPR_SERVER_URL": f"http://127.0.0.1:{port}"})
+
+        def listens():
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        deadline.wait_until(listens, "the TCP port")
+        return target, f"127.0.0.1:{port}"
+
+
+class CurlTest(HttpCase):
+    def test_the_lines_of_the_documentation(self):
+        self.check_curl_lines("nofp")
+
+    def test_tcp_answers_as_well(self):
+        _, place = self.tcp_target()
+        stacks = profiles.parse_pprof(self.curl(f"http://{place}/debug/pprof/profile?seconds=1"))
+        self.assertTrue(profiles.has_function(stacks, "^seventy_percent$"))
+
+    @unittest.skipUnless(shutil.which("go"), "no go")
+    def test_go_tool_pprof_fetches_a_profile(self):
+        _, place = self.tcp_target()
+        go_files = {"PPROF_TMPDIR": str(self.folder), "HOME": str(self.folder), "GOCACHE": str(self.folder / "go")}
+        running = self.start(
+            "go", "tool", "pprof", "-top", "-sample_index=cpu", f"http://{place}/debug/pprof/profile?seconds=1",
+            env=go_files,
+        )
+        finished = running.end(60)
+        self.assertEqual(finished.code, 0, repr(finished))
+        top = finished.out.decode()
+        self.assertRegex(top, r"seventy_percent")
+        self.assertRegex(top, r"Type: cpu")
+
+    def test_unix_urls_and_patterns(self):
+        place = self.folder / "here.sock"
+        for variable, url in (
+            ("SWIPR_SERVER_URL", f"unix://{place}"),
+            ("SWIPR_SERVER_URL", "http+unix://" + str(place).replace("/", "%2F")),
+            ("PROFILE_RECORDER_SERVER_URL", f"unix://{place}"),
+            ("SWIPR_SERVER_URL_PATTERN", f"unix://{self.folder}/{{PID}}.here"),
+        ):
+            with self.subTest(variable=variable, url=url):
+                # start_target waits for the default socket unless told so by this name.
+                target = self.start(self.target_path("blocked_nofp"), env={variable: url}, preloaded=True)
+                target.wait_ready()
+                where = self.folder / f"{target.pid}.here" if "PATTERN" in variable else place
+                deadline.wait_until(where.exists, f"the socket {where}")
+                info = self.request(where, "GET", "/v1/info").json()
+                self.assertEqual(info["pid"], target.pid)
+                target.end()
+                where.unlink(missing_ok=True)
+
+
+class RoutesTest(HttpCase):
+    def setUp(self):
+        super().setUp()
+        self.running = self.start_target("shares_nofp")
+        self.place = self.socket_of(self.running.pid)
+
+    def test_info(self):
+        info = self.request(self.place, "GET", "/v1/info").json()
+        self.assertEqual(info["pid"], self.running.pid)
+        self.assertIn("shares_nofp", json.dumps(info["command"]))
+        self.assertGreaterEqual(int(info["threads"]), 3)
+        self.assertIn("version", info)
+
+    def test_help_names_this_very_socket(self):
+        answer = self.request(self.place, "GET", "/")
+        self.assertEqual(answer.status, 200)
+        self.assertIn("curl", answer.text)
+        self.assertIn(str(self.place), answer.text)
+
+    def test_unknown_route(self):
+        answer = self.request(self.place, "GET", "/no/such/route")
+        self.assertEqual(answer.status, 404)
+        self.assertIn("curl", answer.text)
+
+    def test_wrong_method(self):
+        for method, path in (("GET", "/sample"), ("DELETE", "/v1/record"), ("POST", "/v1/info")):
+            with self.subTest(method=method, path=path):
+                answer = self.request(self.place, method, path)
+                self.assertEqual(answer.status, 405)
+                self.assertIn("Allow", {name.title() for name in answer.headers})
+
+    def test_formats(self):
+        for name, fmt in (
+            ("perfSymbolized", "perf"),
+            ("perf", "perf"),
+            ("pprofSymbolized", "pprof"),
+            ("pprof", "pprof"),
+            ("flamegraphCollapsedSymbolized", "collapsed"),
+            ("collapsed", "collapsed"),
+        ):
+            with self.subTest(format=name):
+                body = json.dumps({"numberOfSamples": 20, "timeInterval": "2 ms", "format": name})
+                answer = self.request(self.place, "POST", "/sample", body=body)
+                self.assertEqual(answer.status, 200, answer.text[:200])
+                stacks = profiles.parse(answer.body, fmt)
+                self.assertTrue(profiles.has_function(stacks, "^seventy_percent$"))
+                disposition = {k.lower(): v for k, v in answer.headers.items()}.get("content-disposition", "")
+                self.assertIn(f"samples-{self.running.pid}-", disposition)
+
+    def test_routes_of_the_forerunner(self):
+        body = json.dumps({"numberOfSamples": 5, "timeInterval": "2 ms"})
+        for path in ("/sample", "/samples", "/"):
+            with self.subTest(path=path):
+                self.assertEqual(self.request(self.place, "POST", path, body=body).status, 200)
+
+    def test_raw_stream(self):
+        body = json.dumps({"numberOfSamples": 20, "timeInterval": "2 ms", "format": "raw"})
+        for path in ("/sample", "/v1/record"):
+            with self.subTest(path=path):
+                sent = body if path == "/sample" else json.dumps({"numberOfSamples": 20, "timeInterval": "2 ms"})
+                answer = self.request(self.place, "POST", path, body=sent)
+                self.assertEqual(answer.status, 200)
+                (source,) = raw.read(answer.body).values()
+                self.assertTrue(source.ended)
+                self.assertEqual(source.pid, self.running.pid)
+
+    def test_pprof_index_and_command_line(self):
+        self.assertEqual(self.request(self.place, "GET", "/debug/pprof/").status, 200)
+        answer = self.request(self.place, "GET", "/debug/pprof/cmdline")
+        self.assertEqual(answer.status, 200)
+        self.assertIn("shares_nofp", answer.text)
+
+    def test_wrong_values_name_their_field(self):
+        for body, name in (
+            ('{"numberOfSamples":"ten"}', "numberOfSamples"),
+            ('{"numberOfSamples":0}', "numberOfSamples"),
+            ('{"numberOfSamples":-1}', "numberOfSamples"),
+            ('{"numberOfSamples":1.5}', "numberOfSamples"),
+            ('{"numberOfSamples":[1]}', "numberOfSamples"),
+            ('{"timeInterval":"soon"}', "timeInterval"),
+            ('{"timeInterval":{}}', "timeInterval"),
+            ('{"timeInterval":"0 ms"}', "timeInterval"),
+            ('{"format":"jpeg"}', "format"),
+            ('{"format":7}', "format"),
+        ):
+            with self.subTest(body=body):
+                answer = self.request(self.place, "POST", "/sample", body=body)
+                self.assertEqual(answer.status, 400, answer.text)
+                self.assertIn(name, answer.text)
+                self.assertEqual(len(answer.text.strip().splitlines()), 1, answer.text)
+
+    def test_wrong_queries_name_their_field(self):
+        for query, name in (
+            ("seconds=x", "seconds"),
+            ("seconds=-1", "seconds"),
+            ("seconds=1001", "seconds"),
+            ("seconds=1&rate=0", "rate"),
+            ("seconds=1&rate=1001", "rate"),
+        ):
+            with self.subTest(query=query):
+                answer = self.request(self.place, "GET", f"/debug/pprof/profile?{query}")
+                self.assertEqual(answer.status, 400, answer.text)
+                self.assertIn(name, answer.text)
+
+    def test_body_that_is_no_json(self):
+        for body in ("hello", "[1,2]", '{"numberOfSamples":', '{"numberOfSamples":1}x', "\x00" * 10):
+            with self.subTest(body=body):
+                self.assertEqual(self.request(self.place, "POST", "/sample", body=body).status, 400)
+
+    def raw_exchange(self, request):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(deadline.DEADLINE_SECONDS)
+            connection.connect(str(self.place))
+            try:
+                connection.sendall(request)
+                connection.shutdown(socket.SHUT_WR)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # refused before it was read to the end
+            answer = b""
+            try:
+                while more := connection.recv(1 << 16):
+                    answer += more
+            except ConnectionResetError:
+                pass
+            return answer
+
+    def assert_alive(self):
+        self.assertEqual(self.request(self.place, "GET", "/v1/info").status, 200)
+
+    def test_malformed_requests(self):
+        for request in (
+            b"nonsense\r\n\r\n",
+            b"GET\r\n\r\n",
+            b"GET / HTTP/9.9\r\n\r\n",
+            b"\x00\xff\x00\xff\r\n\r\n",
+            b"POST /sample HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+            b"POST /sample HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nno colon here\r\n\r\n",
+        ):
+            with self.subTest(request=request):
+                answer = self.raw_exchange(request)
+                self.assertRegex(answer.split(b"\r\n")[0], rb"^HTTP/1\.[01] (4\d\d|505) ")
+                self.assert_alive()
+
+    def test_oversized_requests(self):
+        for request, codes in (
+            (b"GET /" + b"a" * (1 << 20) + b" HTTP/1.1\r\n\r\n", rb"(400|414|431)"),
+            (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * (1 << 20) + b"\r\n\r\n", rb"(400|431)"),
+            (
+                b"POST /sample HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n" + b"a" * (1 << 20),
+                rb"413",
+            ),
+        ):
+            with self.subTest(request=request[:60]):
+                answer = self.raw_exchange(request)
+                if answer:  # the peer may have reset the connection under the flood
+                    self.assertRegex(answer.split(b"\r\n")[0], rb"^HTTP/1\.[01] " + codes)
+                self.assert_alive()
+
+    def test_oversized_body_is_refused_by_its_announcement(self):
+        answer = self.raw_exchange(b"POST /sample HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n")
+        self.assertRegex(answer.split(b"\r\n")[0], rb"^HTTP/1\.[01] 413 ")
+
+    def test_half_a_request_hinders_nobody(self):
+        with socket.socket(socket.AF_UNIX) as slow:
+            slow.connect(str(self.place))
+            slow.sendall(b"POST /sample HTTP/1.1\r\nHost: local")
+            self.assert_alive()
+        self.assert_alive()
+
+    def test_client_that_hangs_up_ends_its_recording_only(self):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(self.place))
+            body = b'{"timeInterval":"1 ms"}'
+            client.sendall(
+                b"POST /v1/record HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+            )
+            self.assertTrue(client.recv(1 << 16))
+        self.assert_alive()
+        self.convert(self.record(self.running.pid, "--count", 5, "--interval", "1ms"))
+
+    def test_several_clients_at_once_each_get_everything(self):
+        answers = [None] * 4
+
+        def ask(number):
+            body = json.dumps({"numberOfSamples": 50, "timeInterval": "4 ms", "format": "collapsed"})
+            answers[number] = self.request(self.place, "POST", "/sample", body=body)
+
+        clients = [threading.Thread(target=ask, args=(number,)) for number in range(len(answers))]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        for answer in answers:
+            self.assertEqual(answer.status, 200)
+            stacks = [s for s in profiles.parse_collapsed(answer.body) if s.thread == "share worker 1"]
+            self.assertGreaterEqual(profiles.total(stacks), 40)
+            self.assertLessEqual(profiles.total(stacks), 51)
+
+    def test_without_the_swipr_program_raw_still_works(self):
+        lonely = self.start_target(
+            "blocked_nofp", env={"SWIPR_PROGRAM": "/no/such/program", "PATH": str(self.folder / "empty")}
+        )
+        place = self.socket_of(lonely.pid)
+        answer = self.request(place, "POST", "/sample", body='{"numberOfSamples":2,"timeInterval":"1 ms"}')
+        self.assertEqual(answer.status, 501, answer.text)
+        answer = self.request(
+            place, "POST", "/sample", body='{"numberOfSamples":2,"timeInterval":"1 ms","format":"raw"}'
+        )
+        self.assertEqual(answer.status, 200)
+        self.assertTrue(raw.read(answer.body))
+
+
+if __name__ == "__main__":
+    unittest.main()

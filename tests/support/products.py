@@ -1,0 +1,30 @@
+"""Where the build products are. ctest sets the variables; by hand, set them to a build folder's."""
+
+import os
+import pathlib
+
+
+def _product(variable):
+    value = os.environ.get(variable)
+    if not value:
+        raise RuntimeError(f"{variable} is not set: run the tests through ctest")
+    path = pathlib.Path(value)
+    if not path.exists():
+        raise RuntimeError(f"{variable}: {path} does not exist: build it first")
+    return path.resolve()
+
+
+def swipr():
+    return _product("SWIPR")
+
+
+def preload():
+    return _product("SWIPR_PRELOAD")
+
+
+def target(name):
+    """A program or library of tests/targets, such as "shares_fp"."""
+    path = _product("SWIPR_TARGETS") / name
+    if not path.exists():
+        raise RuntimeError(f"no target program {path}")
+    return path

@@ -1,0 +1,34 @@
+// Writes the golden recording in every format, for the tests with real readers.
+// usage: write_golden FOLDER
+#include <fcntl.h>
+
+#include <cstdio>
+#include <string>
+
+#include "cli/export/export.h"
+#include "common/host/unique_fd.h"
+#include "tests/golden/golden_recording.h"
+
+namespace {
+
+using namespace swipr;
+
+bool write(decltype(exporters::write_perf)* writer, const std::string& path) {
+  const golden::Golden input = golden::make_golden();
+  const host::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  exporters::Sink sink(file.value(), path);
+  const auto result = writer(input.recording, input.names, {}, sink);
+  if (!result) std::fprintf(stderr, "%s\n", result.error().message().c_str());
+  return result.has_value();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) return 2;
+  const std::string folder = arguments[1];
+  const bool written = write(exporters::write_perf, folder + "/golden.perf") &&
+                       write(exporters::write_pprof, folder + "/golden.pb.gz") &&
+                       write(exporters::write_collapsed, folder + "/golden.collapsed");
+  return written ? 0 : 1;
+}

@@ -65,7 +65,7 @@ class RecordTest(SwiprCase):
     def test_no_such_pid(self):
         child = subprocess.Popen(["true"])
         child.wait()
-        self.refused("--pid", child.pid, words=(str(child.pid), "no (such )?process"))
+        self.refused("--pid", child.pid, words=(str(child.pid), "no process"))
 
     def test_pid_without_the_preload(self):
         plain = self.start_target("blocked_nofp", preloaded=False)
@@ -98,7 +98,7 @@ class RecordTest(SwiprCase):
         self.assert_one_line_error(finished, codes=(1,))
 
     def test_static_program(self):
-        self.refused("--", self.target_path("burn_static"), 10, words=("static", "ld_preload|preload"))
+        self.refused("--", self.target_path("burn_static"), 10, words=("static", "preload"))
 
     def test_32_bit_program(self):
         program = self.folder / "program32"
@@ -107,7 +107,7 @@ class RecordTest(SwiprCase):
         header += struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0, 0, 0, 0, 52, 32, 0, 40, 0, 0)
         program.write_bytes(header + bytes(256))
         program.chmod(0o755)
-        self.refused("--", program, words=("32.bit", "preload"))
+        self.refused("--", program, words=("32.bit|word size", "preload"))
 
     @unittest.skipUnless(os.geteuid() == 0, "only root makes programs setuid for another user")
     def test_setuid_program(self):
@@ -115,7 +115,7 @@ class RecordTest(SwiprCase):
         shutil.copy(self.target_path("burn_nofp"), program)
         os.chown(program, 65534, 65534)
         program.chmod(0o4755)
-        self.refused("--", program, 10, words=("set-?uid|set-?user", "preload"))
+        self.refused("--", program, 10, words=("setuid", "preload"))
 
     def test_output_that_cannot_be_written_is_noticed_before_recording(self):
         marker = self.folder / "the-command-ran"

@@ -19,7 +19,8 @@ class SharesCase(SwiprCase):
             for thread in WORKERS:
                 for function, per_cent in TRUTH.items():
                     with self.subTest(build=build, format=fmt, thread=thread, function=function):
-                        measured = profiles.share(stacks, function, among=(thread,))
+                        name = profiles.perf_thread_name(thread) if fmt == "perf" else thread
+                        measured = profiles.share(stacks, function, among=(name,))
                         self.assertAlmostEqual(measured, per_cent, delta=3)
 
 

@@ -58,9 +58,14 @@ _PERF_HEAD = re.compile(
     r"^(?P<comm>.+)-T(?P<tid>\d+)\s+(?P<pid>\d+)/(?P<tid2>\d+)\s+(?P<time>\d+\.\d{9}):"
     r"\s+(?:(?P<period>\d+)\s+)?swipr:?\s*$"
 )
-_PERF_FRAME = re.compile(
-    r"^\t\s+(?P<pc>[0-9a-f]+) (?P<name>.*?)(?P<offset>\+0x[0-9a-f]+)? \((?P<library>.*)\)$"
-)
+_PERF_FRAME = re.compile(r"^\t\s+(?P<pc>[0-9a-f]+) (?P<name>.*) \((?P<library>[^()]*)\)$")
+_PERF_OFFSET = re.compile(r"\+0x[0-9a-f]+$")
+
+
+def perf_thread_name(name):
+    """How a thread is called in perf text: stackcollapse-perf.pl takes a number behind a blank for the
+    thread's id, so that blank becomes an underscore."""
+    return re.sub(r" (?=\d)", "_", name)
 
 
 def parse_perf(data):
@@ -81,7 +86,10 @@ def parse_perf(data):
                 continue  # file:line of the frame above
             frame = _PERF_FRAME.match(line)
             assert frame, f"not a perf frame line: {line!r}"
-            name = frame["name"]
+            if frame["library"] == "[swipr]":
+                stack.state = frame["name"]  # a frame that says why the thread does not run
+                continue
+            name = _PERF_OFFSET.sub("", frame["name"]).removeprefix("::")
             if name.endswith(" [inlined]"):
                 name = name.removesuffix(" [inlined]")
                 stack.inlined.add(name)

@@ -114,6 +114,15 @@ std::optional<ImageAddr> ElfFile::image_address(FileOffset offset) const {
   return ImageAddr{offset.value - segment->offset + segment->address};
 }
 
+std::optional<FileOffset> ElfFile::file_offset(ImageAddr address) const {
+  for (const Segment& segment : segments_) {
+    if (address.value - segment.address < segment.file_size) {
+      return FileOffset{address.value - segment.address + segment.offset};
+    }
+  }
+  return std::nullopt;
+}
+
 bool ElfFile::is_code(ImageAddr address) const {
   return std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
     return segment.executable && address.value - segment.address < segment.memory_size;

@@ -32,6 +32,7 @@ class ElfFile {
   const std::string& identity() const { return identity_; }  // device and inode; empty: in memory
 
   std::optional<ImageAddr> image_address(FileOffset offset) const;
+  std::optional<FileOffset> file_offset(ImageAddr address) const;
   bool is_code(ImageAddr address) const;  // inside an executable load segment
   // False for what objcopy --only-keep-debug writes: its segments have lost their file offsets.
   bool has_file_offsets() const;

@@ -42,6 +42,11 @@ ImageAddr Module::image_address(FileOffset offset) const {
   return address.value_or(ImageAddr{offset.value});
 }
 
+FileOffset Module::file_offset(ImageAddr address) const {
+  const auto offset = image_ ? image_->file_offset(address) : std::nullopt;
+  return offset.value_or(FileOffset{address.value});
+}
+
 std::vector<SourceFunction> Module::find_functions(FileOffset offset) {
   const auto address = image_ ? image_->image_address(offset) : std::nullopt;
   if (!address || !image_->is_code(*address)) return {};
@@ -85,7 +90,8 @@ void Module::complete_linkage_name(SourceFunction* function, ImageAddr address) 
   auto symbol = static_symbols_.find(address);
   if (!symbol) symbol = dynamic_symbols_.find(address);
   if (!symbol || address.value - symbol->begin.value != function->offset) return;
-  if (!symbol->name.starts_with("_Z")) return;
+  // Not the name of a split-off part: "foo() [clone .cold]".
+  if (!symbol->name.starts_with("_Z") || symbol->name.find('.') != std::string_view::npos) return;
   function->linkage_name = std::string(symbol->name);
   function->name = options_->demangle ? demangle(function->linkage_name) : function->linkage_name;
 }

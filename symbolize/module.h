@@ -22,6 +22,7 @@ class Module {
 
   std::vector<SourceFunction> find_functions(FileOffset offset);
   ImageAddr image_address(FileOffset offset) const;
+  FileOffset file_offset(ImageAddr address) const;
   const std::string& note() const { return note_; }
   void set_note(std::string note) { note_ = std::move(note); }
 

@@ -29,7 +29,7 @@ class Symbolizer::Impl {
  private:
   // Processes of one recording share most of their files, and with them the indexes.
   std::shared_ptr<Module> open(const ModuleSpec& spec) {
-    ModuleFiles files = find_module_files(spec, options_);
+    ModuleFiles files = find_files(spec);
     if (!files.image) return std::make_shared<Module>(std::move(files), options_);
     const std::string& id = files.image->build_id();
     const std::string identity = id.empty() ? files.image->identity() : id;
@@ -37,6 +37,16 @@ class Symbolizer::Impl {
     std::shared_ptr<Module>& shared = by_identity_[identity];
     if (shared == nullptr) shared = std::make_shared<Module>(std::move(files), options_);
     return shared;
+  }
+
+  ModuleFiles find_files(const ModuleSpec& spec) const {
+    try {
+      return find_module_files(spec, options_);
+    } catch (const std::exception& problem) {
+      ModuleFiles none;
+      none.note = spec.path + ": " + problem.what();
+      return none;
+    }
   }
 
   const Options options_;
@@ -66,6 +76,11 @@ std::vector<SourceFunction> Symbolizer::find_functions(ModuleHandle handle, File
 ImageAddr Symbolizer::image_address(ModuleHandle handle, FileOffset offset) {
   const Module* module = impl_->find_module(handle);
   return module == nullptr ? ImageAddr{offset.value} : module->image_address(offset);
+}
+
+FileOffset Symbolizer::file_offset(ModuleHandle handle, ImageAddr address) {
+  const Module* module = impl_->find_module(handle);
+  return module == nullptr ? FileOffset{address.value} : module->file_offset(address);
 }
 
 std::string_view Symbolizer::note(ModuleHandle handle) const {

@@ -57,6 +57,8 @@ class Symbolizer {
 
   // The image address (as in symbol tables) of a byte of the file; the offset itself if unknown.
   ImageAddr image_address(ModuleHandle module, FileOffset offset);
+  // The other way round, for recordings that know no file offsets; the address itself if unknown.
+  FileOffset file_offset(ModuleHandle module, ImageAddr address);
 
   // One line about what was missing for this module (no file, wrong build-id, damaged); empty:
   // none.

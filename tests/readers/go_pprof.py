@@ -8,16 +8,15 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 
 def pprof(profile, *options):
-    """Output of go tool pprof, which must neither fail nor ask the network or the user anything."""
-    with tempfile.TemporaryDirectory() as home:
-        environment = {**os.environ, "HOME": home, "PPROF_TMPDIR": home, "GOTOOLCHAIN": "local",
-                       "GOFLAGS": ""}
-        done = subprocess.run(["go", "tool", "pprof", *options, profile], text=True, check=False,
-                              capture_output=True, env=environment, stdin=subprocess.DEVNULL)
+    """Output of go tool pprof, which must neither fail nor ask the user anything."""
+    # Newer Go builds its tools when they are first used: its cache stays where it is.
+    environment = {**os.environ, "GOTOOLCHAIN": "local", "PPROF_TMPDIR": os.path.dirname(profile)}
+    environment.setdefault("HOME", os.path.dirname(profile))
+    done = subprocess.run(["go", "tool", "pprof", *options, profile], text=True, check=False,
+                          capture_output=True, env=environment, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         sys.exit(f"go tool pprof {' '.join(options)} failed:\n{done.stderr}")
     return done.stdout

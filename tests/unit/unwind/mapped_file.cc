@@ -37,6 +37,17 @@ std::uint64_t MappedFile::elf_header() const {
   return 0;
 }
 
+std::uint64_t MappedFile::section_bytes(std::string_view name) const {
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(bytes_.data());
+  const auto* sections = reinterpret_cast<const Elf64_Shdr*>(bytes_.data() + header->e_shoff);
+  const auto* names =
+      reinterpret_cast<const char*>(bytes_.data() + sections[header->e_shstrndx].sh_offset);
+  for (unsigned i = 0; i < header->e_shnum; ++i) {
+    if (names + sections[i].sh_name == name) return sections[i].sh_size;
+  }
+  return 0;
+}
+
 bool MappedFile::read(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
   const auto& file = *static_cast<const MappedFile*>(state);
   const std::uint64_t image_address = address - kLoadBias;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "preload/unwind/table_builder.h"
 
@@ -26,6 +27,7 @@ class MappedFile {
   std::uint64_t elf_header() const;  // run-time address
   ImageReader reader() { return {&read, this}; }
   std::span<const Elf64_Phdr> segments() const;
+  std::uint64_t section_bytes(std::string_view name) const;  // 0: no such section
 
  private:
   static bool read(void* state, std::uint64_t address, std::span<std::byte> out) noexcept;

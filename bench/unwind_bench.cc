@@ -1,0 +1,128 @@
+// The walk against libunwind on the same stack, and what building a table costs.
+#define UNW_LOCAL_ONLY
+#include <benchmark/benchmark.h>
+#include <libunwind.h>
+#include <ucontext.h>
+
+#include <memory>
+#include <string>
+
+#include "preload/unwind/page_probe_reader.h"
+#include "preload/unwind/unwind_table.h"
+#include "tests/unit/unwind/chain.h"
+#include "tests/unit/unwind/mapped_file.h"
+#include "tests/unit/unwind/self_map.h"
+
+namespace swipr::unwind {
+namespace {
+
+void per_frame(benchmark::State& state, std::size_t frames) {
+  state.counters["frames"] = static_cast<double>(frames);
+  state.counters["per_frame"] = benchmark::Counter(
+      static_cast<double>(frames),
+      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+// Each benchmark runs at the innermost place of kChainLength distinct functions.
+template <void (*kBody)(benchmark::State&)>
+void in_chain(benchmark::State& state) {
+  call_through_chain([](void* data) { kBody(*static_cast<benchmark::State*>(data)); }, &state);
+}
+
+void walk_probed(benchmark::State& state) {
+  const SelfMap map;
+  const CodeMap code = map.code_map();
+  const auto frames = std::make_unique<FrameBuffer>();
+  ucontext_t context;
+  unw_getcontext(&context);
+  const Registers registers = registers_of(context);
+  for ([[maybe_unused]] auto _ : state) {
+    PageProbeReader reader;
+    benchmark::DoNotOptimize(walk(code, registers, reader, *frames));
+  }
+  per_frame(state, frames->frame_count);
+}
+BENCHMARK(in_chain<&walk_probed>)->Name("walk/page_probe_reader");
+
+bool read_directly(void*, std::uint64_t address, std::uint64_t& out) noexcept {
+  out = *reinterpret_cast<const std::uint64_t*>(address);
+  return true;
+}
+
+void walk_function_reader(benchmark::State& state) {
+  const SelfMap map;
+  const CodeMap code = map.code_map();
+  const auto frames = std::make_unique<FrameBuffer>();
+  ucontext_t context;
+  unw_getcontext(&context);
+  const Registers registers = registers_of(context);
+  for ([[maybe_unused]] auto _ : state) {
+    benchmark::DoNotOptimize(walk(code, registers, StackReader{&read_directly, nullptr}, *frames));
+  }
+  per_frame(state, frames->frame_count);
+}
+BENCHMARK(in_chain<&walk_function_reader>)->Name("walk/stack_reader");
+
+void probe_page(benchmark::State& state) {
+  const auto page = reinterpret_cast<std::uint64_t>(&state) & ~(kPageBytes - 1);
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(is_page_readable(page));
+}
+BENCHMARK(probe_page);
+
+void libunwind_step(benchmark::State& state) {
+  ucontext_t context;
+  unw_getcontext(&context);
+  std::size_t frames = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    unw_cursor_t cursor;
+    unw_init_local(&cursor, &context);
+    frames = 0;
+    do {
+      unw_word_t pc = 0;
+      unw_get_reg(&cursor, UNW_REG_IP, &pc);
+      benchmark::DoNotOptimize(pc);
+      ++frames;
+    } while (unw_step(&cursor) > 0);
+  }
+  per_frame(state, frames);
+}
+BENCHMARK(in_chain<&libunwind_step>)->Name("libunwind/unw_step");
+
+void libunwind_backtrace(benchmark::State& state) {
+  void* frames[256];
+  int count = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    benchmark::DoNotOptimize(count = unw_backtrace(frames, 256));
+  }
+  per_frame(state, static_cast<std::size_t>(count));
+}
+BENCHMARK(in_chain<&libunwind_backtrace>)->Name("libunwind/unw_backtrace");
+
+void build(benchmark::State& state, const std::string& name) {
+  MappedFile file("/usr/lib/x86_64-linux-gnu/" + name);
+  if (!file.is_open()) {
+    state.SkipWithError("not installed");
+    return;
+  }
+  double rows = 0;
+  double bytes = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    const BuildResult built = build_table(file.elf_header(), file.reader());
+    rows = built.table->row_count;
+    bytes = static_cast<double>(table_memory_bytes(built.table));
+    destroy_table(built.table);
+  }
+  const double megabytes = static_cast<double>(file.section_bytes(".eh_frame")) / 1e6;
+  state.counters["eh_frame_MB"] = megabytes;
+  state.counters["per_MB"] = benchmark::Counter(
+      megabytes, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["bytes_per_row"] = bytes / rows;
+}
+BENCHMARK_CAPTURE(build, libc, "libc.so.6")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(build, libcrypto, "libcrypto.so.3")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(build, libLLVM, "libLLVM-14.so.1")->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace swipr::unwind
+
+BENCHMARK_MAIN();

@@ -2,7 +2,16 @@
 
 #include <time.h>
 
+#include <new>
+
+#include "preload/agent/engine.h"
+#include "preload/handler/signal_handler.h"
+
 namespace swipr::agent {
+
+namespace {
+constinit Engine engine;
+}
 
 Moment monotonic_now() noexcept {
   timespec now{};
@@ -10,16 +19,37 @@ Moment monotonic_now() noexcept {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-Recording* Recorder::start(const RecordingRequest&, OutputQueue&, const char** error) noexcept {
-  *error = "capture is not built in";
-  return nullptr;
+Recording* Recorder::start(const RecordingRequest& request, OutputQueue& output,
+                           const char** error) noexcept {
+  return engine.start(request, output, error);
 }
-void Recorder::finish(Recording*, wire::EndReason, const char*) noexcept {}
-bool Recorder::is_complete(const Recording*) const noexcept { return true; }
-Moment Recorder::next_deadline() const noexcept { return kNever; }
-void Recorder::run_due(Moment) noexcept {}
-RecorderCounters Recorder::counters() const noexcept { return {}; }
-void Recorder::reset_after_fork() noexcept {}
+
+void Recorder::finish(Recording* recording, wire::EndReason reason, const char* text) noexcept {
+  engine.finish(recording, reason, text);
+}
+
+bool Recorder::is_complete(const Recording* recording) const noexcept {
+  return recording->is_complete();
+}
+
+void Recorder::set_signal_number(int signal_number) noexcept {
+  engine.set_signal_number(signal_number);
+}
+
+Moment Recorder::next_deadline() const noexcept { return engine.next_deadline(); }
+void Recorder::run_due(Moment now) noexcept { engine.run_due(now); }
+RecorderCounters Recorder::counters() const noexcept { return engine.counters(); }
+
+void Recorder::reset_after_fork() noexcept {
+  handler::restore_handler(false);
+  handler::forget_after_fork();
+  // Nothing is released: the memory was not inherited, the descriptors are those of a table that
+  // the child does not have, and the parent's control thread may have been in the middle of
+  // anything.
+  const int signal_number = engine.signal_number();
+  new (&engine) Engine;
+  engine.set_signal_number(signal_number);
+}
 
 Recorder& recorder() noexcept {
   static constinit Recorder instance;

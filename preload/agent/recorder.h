@@ -56,6 +56,9 @@ class Recorder {
   // True when count or duration was reached: the server then drains `output` and calls finish.
   bool is_complete(const Recording* recording) const noexcept;
 
+  // The signal that asks running threads for their stacks; SIGURG unless set. Before the first start.
+  void set_signal_number(int signal_number) noexcept;
+
   // When run_due wants to be called next; kNever without recordings.
   Moment next_deadline() const noexcept;
   void run_due(Moment now) noexcept;

@@ -1,0 +1,314 @@
+#include "preload/agent/engine.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+#include "preload/handler/signal_handler.h"
+
+namespace swipr::agent {
+
+namespace {
+
+constexpr std::chrono::milliseconds kHandlerCheckInterval{100};
+// dlclose is noticed this late at most; dlopen as soon as a walk meets the new code.
+constexpr std::chrono::milliseconds kModulesInterval{500};
+// Reading the maps of a program with thousands of mappings takes milliseconds: at most 2 %.
+constexpr int kModulesCostFactor = 50;
+// Code that stays unknown (generated at run time without a mapping of its own kind) must not make
+// every tick read the maps.
+constexpr std::chrono::milliseconds kUnknownCodePauseMin{10};
+constexpr std::chrono::milliseconds kUnknownCodePauseMax{1000};
+constexpr std::chrono::milliseconds kNamesInterval{10};
+constexpr std::uint32_t kNamesPerInterval = 8;  // 800 reads a second of 4 µs
+constexpr int kCloseAttempts = 1000;
+
+constexpr std::size_t kRecordingBytes = round_to_pages(sizeof(Recording));
+
+void read_identity(ProcessIdentity& identity) noexcept {
+  std::string_view name =
+      read_file_at(-1, "/proc/self/comm", std::span(identity.command_name).first(15));
+  if (!name.empty() && name.back() == '\n') identity.command_name[name.size() - 1] = '\0';
+  const ssize_t size =
+      ::readlink("/proc/self/exe", identity.executable, sizeof(identity.executable) - 1);
+  identity.executable[size > 0 ? size : 0] = '\0';
+}
+
+}  // namespace
+
+bool Engine::any_recording() const noexcept {
+  return std::any_of(recordings_.begin(), recordings_.end(),
+                     [](const Recording* recording) { return recording != nullptr; });
+}
+
+// --- start and end
+
+bool Engine::open(const char** error) noexcept {
+  const Tid self{static_cast<std::int32_t>(::syscall(SYS_gettid))};
+  if (!subjects_.threads.open(self)) {
+    *error = "/proc/self/task cannot be read: without it threads cannot be found";
+    return false;
+  }
+  subjects_.memory.open();
+  const bool has_slots = subjects_.signals.open(Pid{::getpid()});
+  const int number = signal_number_ != 0 ? signal_number_ : SIGURG;
+  subjects_.can_signal = has_slots && handler::install_handler(number);
+  modules_known_ = subjects_.modules.refresh(subjects_.memory);
+  read_identity(identity_);
+  const Moment now = monotonic_now();
+  handler_checked_ = names_checked_ = unknown_code_due_ = now;
+  modules_due_ = now + kModulesInterval;
+  unknown_code_pause_ = kUnknownCodePauseMin;
+  return true;
+}
+
+void Engine::close() noexcept {
+  const bool pending = subjects_.signals.close();
+  handler::restore_handler(pending);
+  subjects_.can_signal = false;
+  // A handler that still walks is done in microseconds of its own time; one that is not scheduled
+  // all that while keeps the tables in memory until the next recording ends.
+  for (int attempt = 0; attempt < kCloseAttempts && !subjects_.modules.try_close(); ++attempt) {
+    ::sched_yield();
+  }
+  subjects_.memory.close();
+  subjects_.threads.close();
+}
+
+Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
+                         const char** error) noexcept {
+  if (request.interval < kMinInterval || request.interval > kMaxInterval) {
+    *error = "the interval is out of range";
+    return nullptr;
+  }
+  const auto free = std::find(recordings_.begin(), recordings_.end(), nullptr);
+  if (free == recordings_.end()) {
+    *error = "too many recordings run already";
+    return nullptr;
+  }
+  if (!any_recording() && !open(error)) return nullptr;
+  void* memory = map_memory(kRecordingBytes);
+  auto* recording = memory == nullptr ? nullptr : new (memory) Recording;
+  if (recording == nullptr) *error = "no memory for another recording";
+  const bool created =
+      recording != nullptr && recording->create(request, output, monotonic_now(), error);
+  if (created && begin(*recording, error)) {
+    *free = recording;
+    ++ended_.recordings_started;
+    return recording;
+  }
+  if (created) recording->release();
+  if (memory != nullptr) unmap_memory(memory, kRecordingBytes);
+  if (!any_recording()) close();
+  return nullptr;
+}
+
+bool Engine::begin(Recording& recording, const char** error) noexcept {
+  if (!recording.write_beginning(identity_)) {
+    *error = "no room for the recording's first bytes";
+    return false;
+  }
+  recording.begin_modules(subjects_.modules);
+  refresh_threads();
+  for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
+    if (subjects_.threads[place].tid.value != 0) sampler_.meet(recording, place);
+  }
+  recording.introduce_all(subjects_.threads);
+  warn(recording);
+  recording.send(monotonic_now());
+  return true;
+}
+
+// Limits of this process, for the person who reads the profile.
+void Engine::warn(Recording& recording) noexcept {
+  constexpr auto kWarning = wire::MessageLevel::kWarning;
+  if (!modules_known_) {
+    recording.write_message(kWarning, "/proc/self/maps cannot be read: addresses have no names");
+  }
+  if (!subjects_.memory.is_open()) {
+    recording.write_message(kWarning,
+                            "/proc/self/mem cannot be opened: stacks come from signals and frame "
+                            "pointers only");
+  }
+  if (!subjects_.can_signal) {
+    recording.write_message(
+        kWarning, "the signal handler cannot be installed: running threads have no stacks");
+  }
+}
+
+void Engine::finish(Recording* recording, wire::EndReason reason, const char* text) noexcept {
+  const auto found = std::find(recordings_.begin(), recordings_.end(), recording);
+  if (recording == nullptr || found == recordings_.end()) return;
+  collect();
+  recording->write_end(reason, text == nullptr ? "" : text, subjects_.modules, subjects_.threads);
+  subjects_.signals.forget_recording(static_cast<unsigned>(found - recordings_.begin()));
+  add_up(*recording, ended_);
+  *found = nullptr;
+  recording->release();
+  unmap_memory(recording, kRecordingBytes);
+  if (!any_recording()) close();
+}
+
+// --- time
+
+Moment Engine::next_deadline() const noexcept {
+  Moment next = kNever;
+  for (const Recording* recording : recordings_) {
+    if (recording != nullptr) next = std::min(next, recording->next_deadline());
+  }
+  return next;
+}
+
+void Engine::run_due(Moment now) noexcept {
+  if (!any_recording()) return;
+  collect();
+  for (unsigned number = 0; number < recordings_.size(); ++number) {
+    if (recordings_[number] != nullptr && recordings_[number]->due_ticks(now) != 0) {
+      tick(number, now);
+    }
+  }
+  refresh_modules_when_needed(now);
+  for (Recording* recording : recordings_) {
+    if (recording == nullptr || recording->is_complete()) continue;
+    if (recording->collect_is_due(now)) {
+      recording->close_tick(subjects_.modules, subjects_.threads);
+      recording->send(now);
+    }
+    if (recording->is_over(now)) recording->set_complete();
+  }
+}
+
+void Engine::tick(unsigned number, Moment now) noexcept {
+  Recording& recording = *recordings_[number];
+  recording.close_tick(subjects_.modules, subjects_.threads);
+  recording.send(now);
+  recording.begin_tick(recording.due_ticks(now), now);
+  look_after_process(now);
+  if (subjects_.threads.count_changed()) refresh_threads();
+  sample_all(number, now);
+  collect();
+}
+
+void Engine::sample_all(unsigned number, Moment now) noexcept {
+  Recording& recording = *recordings_[number];
+  ThreadList& threads = subjects_.threads;
+  bool any_gone = false;
+  for (std::uint32_t place = 0; place < threads.place_count(); ++place) {
+    if (threads[place].tid.value == 0) continue;
+    any_gone = !sampler_.sample(recording, number, place, now) || any_gone;
+  }
+  if (!any_gone) return;
+  // One that ended may hide one that was born: their number is the same.
+  refresh_threads();
+  for (std::uint32_t place = 0; place < threads.place_count(); ++place) {
+    if (threads[place].tid.value == 0 || recording.find_thread(place, threads[place]) != nullptr) {
+      continue;
+    }
+    sampler_.sample(recording, number, place, now);
+  }
+}
+
+void Engine::collect() noexcept {
+  subjects_.signals.collect([this](std::uint32_t place, std::uint32_t generation,
+                                   std::uint32_t asked, handler::Slot& slot) {
+    Thread& thread = subjects_.threads[place];
+    if (thread.generation != generation || thread.tid.value == 0) return;
+    sampler_.note_answer(place, slot);
+    for (unsigned number = 0; number < recordings_.size(); ++number) {
+      if ((asked & 1u << number) != 0 && recordings_[number] != nullptr) {
+        sampler_.take_answer(*recordings_[number], place, slot);
+      }
+    }
+  });
+}
+
+// --- what changes about the process
+
+void Engine::refresh_threads() noexcept {
+  bool any_gone = false;
+  subjects_.threads.refresh([this, &any_gone](std::uint32_t place) {
+    any_gone = true;
+    subjects_.signals.cancel(subjects_.threads[place]);
+    for (Recording* recording : recordings_) {
+      if (recording != nullptr) recording->drop_thread(place, subjects_.threads[place]);
+    }
+  });
+  for (Recording* recording : recordings_) {
+    if (any_gone && recording != nullptr) recording->write_staged(subjects_.threads);
+  }
+}
+
+void Engine::look_after_process(Moment now) noexcept {
+  if (now - handler_checked_ >= kHandlerCheckInterval && subjects_.can_signal) {
+    handler_checked_ = now;
+    handler::retake_handler();
+  }
+  if (now - names_checked_ >= kNamesInterval) {
+    names_checked_ = now;
+    refresh_some_names();
+  }
+  if (now >= modules_due_) {
+    refresh_modules(now);
+  } else {
+    subjects_.modules.free_retired();
+  }
+}
+
+void Engine::refresh_modules(Moment now) noexcept {
+  modules_known_ = subjects_.modules.refresh(subjects_.memory);
+  modules_due_ =
+      now + std::max<std::chrono::nanoseconds>(
+                kModulesInterval, subjects_.modules.cost_of_last_refresh() * kModulesCostFactor);
+  for (Recording* recording : recordings_) {
+    if (recording != nullptr) recording->sync_modules(subjects_.modules, subjects_.threads);
+  }
+}
+
+// New code was met: its module goes into the stream before the stacks that name it.
+void Engine::refresh_modules_when_needed(Moment now) noexcept {
+  if (!sampler_.met_unknown_code() || now < unknown_code_due_) return;
+  sampler_.forget_unknown_code();
+  const std::size_t known = subjects_.modules.events().size();
+  refresh_modules(now);
+  if (subjects_.modules.events().size() != known) {
+    unknown_code_pause_ = kUnknownCodePauseMin;
+  } else {
+    unknown_code_pause_ =
+        std::min<std::chrono::nanoseconds>(unknown_code_pause_ * 2, kUnknownCodePauseMax);
+  }
+  unknown_code_due_ = now + unknown_code_pause_;
+}
+
+void Engine::refresh_some_names() noexcept {
+  ThreadList& threads = subjects_.threads;
+  const std::uint32_t count = std::min(kNamesPerInterval, threads.place_count());
+  for (std::uint32_t looked = 0; looked < count; ++looked) {
+    if (++name_cursor_ >= threads.place_count()) name_cursor_ = 0;
+    if (threads[name_cursor_].tid.value != 0) threads.refresh_name(name_cursor_);
+  }
+}
+
+// --- counters
+
+void Engine::add_up(const Recording& recording, RecorderCounters& sum) const noexcept {
+  sum.ticks += recording.counters().ticks;
+  sum.samples += recording.counters().samples;
+  sum.signals_sent += recording.counters().signals_sent;
+}
+
+RecorderCounters Engine::counters() const noexcept {
+  RecorderCounters sum = ended_;
+  for (const Recording* recording : recordings_) {
+    if (recording == nullptr) continue;
+    ++sum.recordings_active;
+    add_up(*recording, sum);
+  }
+  sum.signals_stray = handler::shared.strays.load(std::memory_order_relaxed);
+  return sum;
+}
+
+}  // namespace swipr::agent

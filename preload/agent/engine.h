@@ -1,0 +1,59 @@
+// The recorder behind its facade: all recordings and what they share.
+// Context: control thread.
+#pragma once
+
+#include <array>
+
+#include "preload/agent/recorder.h"
+#include "preload/agent/recording.h"
+#include "preload/agent/sampler.h"
+
+namespace swipr::agent {
+
+class Engine {
+ public:
+  constexpr Engine() noexcept : sampler_(subjects_) {}
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Recording* start(const RecordingRequest& request, OutputQueue& output,
+                   const char** error) noexcept;
+  void finish(Recording* recording, wire::EndReason reason, const char* text) noexcept;
+  Moment next_deadline() const noexcept;
+  void run_due(Moment now) noexcept;
+  RecorderCounters counters() const noexcept;
+  void set_signal_number(int number) noexcept { signal_number_ = number; }
+  int signal_number() const noexcept { return signal_number_; }
+
+ private:
+  bool open(const char** error) noexcept;
+  void close() noexcept;
+  bool begin(Recording& recording, const char** error) noexcept;
+  void warn(Recording& recording) noexcept;
+  bool any_recording() const noexcept;
+  void tick(unsigned number, Moment now) noexcept;
+  void sample_all(unsigned number, Moment now) noexcept;
+  void refresh_threads() noexcept;
+  void look_after_process(Moment now) noexcept;
+  void refresh_modules(Moment now) noexcept;
+  void refresh_modules_when_needed(Moment now) noexcept;
+  void refresh_some_names() noexcept;
+  void collect() noexcept;
+  void add_up(const Recording& recording, RecorderCounters& sum) const noexcept;
+
+  Subjects subjects_;
+  Sampler sampler_;
+  std::array<Recording*, kMaxRecordings> recordings_{};
+  int signal_number_ = 0;  // 0: SIGURG
+  bool modules_known_ = false;
+  Moment handler_checked_{0};
+  Moment names_checked_{0};
+  Moment modules_due_{0};
+  Moment unknown_code_due_{0};
+  std::chrono::nanoseconds unknown_code_pause_{0};
+  std::uint32_t name_cursor_ = 0;
+  ProcessIdentity identity_;
+  RecorderCounters ended_;  // sums of recordings that are forgotten
+};
+
+}  // namespace swipr::agent

@@ -1,0 +1,83 @@
+// Memory for capture: anonymous mappings, because the program's malloc may be locked by the thread
+// that is being looked at. Not inherited by children of a fork (MADV_DONTFORK): a child forgets the
+// recorder and must not carry its megabytes.
+// Context: control thread.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace swipr::agent {
+
+inline constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t round_to_pages(std::size_t bytes) noexcept {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+// Zeroed, touched lazily. nullptr: no memory.
+void* map_memory(std::size_t bytes) noexcept;
+void* grow_memory(void* memory, std::size_t bytes, std::size_t new_bytes) noexcept;
+void unmap_memory(void* memory, std::size_t bytes) noexcept;
+
+// An array of plain values that grows by doubling its mapping. No destructor: it lives in objects
+// of static storage, which must not register anything to run at exit; owners call release().
+template <typename T>
+class MappedArray {
+  static_assert(std::is_trivially_copyable_v<T>, "mremap moves the bytes");
+
+ public:
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  T* data() noexcept { return data_; }
+  const T* data() const noexcept { return data_; }
+  T& operator[](std::size_t index) noexcept { return data_[index]; }
+  const T& operator[](std::size_t index) const noexcept { return data_[index]; }
+  T* begin() noexcept { return data_; }
+  T* end() noexcept { return data_ + size_; }
+  const T* begin() const noexcept { return data_; }
+  const T* end() const noexcept { return data_ + size_; }
+  std::span<T> span() noexcept { return {data_, size_}; }
+
+  // False: no memory; the array is as before.
+  [[nodiscard]] bool reserve(std::size_t count) noexcept {
+    if (count <= capacity_) return true;
+    const std::size_t wanted = count < 2 * capacity_ ? 2 * capacity_ : count;
+    const std::size_t bytes = round_to_pages(wanted * sizeof(T));
+    void* memory = data_ == nullptr ? map_memory(bytes) : grow_memory(data_, mapped_bytes_, bytes);
+    if (memory == nullptr) return false;
+    data_ = static_cast<T*>(memory);
+    mapped_bytes_ = bytes;
+    capacity_ = bytes / sizeof(T);
+    return true;
+  }
+  [[nodiscard]] bool push_back(const T& value) noexcept {
+    if (!reserve(size_ + 1)) return false;
+    data_[size_++] = value;
+    return true;
+  }
+  // New elements are value-initialised.
+  [[nodiscard]] bool resize(std::size_t count) noexcept {
+    if (!reserve(count)) return false;
+    for (std::size_t index = size_; index < count; ++index) data_[index] = T{};
+    size_ = count;
+    return true;
+  }
+  void clear() noexcept { size_ = 0; }
+  void release() noexcept {
+    if (data_ != nullptr) unmap_memory(data_, mapped_bytes_);
+    data_ = nullptr;
+    size_ = capacity_ = mapped_bytes_ = 0;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+  std::size_t mapped_bytes_ = 0;
+};
+
+}  // namespace swipr::agent

@@ -1,0 +1,225 @@
+#include "preload/agent/module_map.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "preload/agent/thread_clock.h"
+#include "preload/handler/slots.h"
+
+namespace swipr::agent {
+
+// A published code map and its ranges in one mapping.
+struct ModuleMap::Snapshot {
+  std::size_t bytes;
+  unwind::CodeMap map;
+};
+
+bool ModuleMap::refresh(ProcMemory& memory) noexcept {
+  const std::chrono::nanoseconds begin = read_own_clock();
+  // Until the new state is published the current code map may still name images that are dead here.
+  bool changed = stale_;
+  stale_ = true;
+  const bool ok = read_text() && parse_text(memory, changed) && drop_vanished(changed) &&
+                  (!changed || publish());
+  stale_ = !ok;
+  free_retired();
+  cost_ = read_own_clock() - begin;
+  return ok;
+}
+
+bool ModuleMap::read_text() noexcept {
+  const int file = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  maps_text_.clear();
+  bool ok = true;
+  while (ok) {
+    ok = maps_text_.reserve(maps_text_.size() + 65536);
+    if (!ok) break;
+    const ssize_t count = ::read(file, maps_text_.data() + maps_text_.size(), 65536);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      ok = count == 0;
+      break;
+    }
+    ok = maps_text_.resize(maps_text_.size() + static_cast<std::size_t>(count));
+  }
+  ::close(file);
+  return ok && !maps_text_.empty();
+}
+
+bool ModuleMap::parse_text(ProcMemory& memory, bool& changed) noexcept {
+  for (Module& module : modules_) module.seen = false;
+  std::string_view rest(maps_text_.data(), maps_text_.size());
+  // The loader maps an image's segments in ascending order, the ELF header first.
+  MapsLine first{};
+  while (!rest.empty()) {
+    const std::size_t line_end = std::min(rest.find('\n'), rest.size());
+    MapsLine line;
+    const bool understood = parse_maps_line(rest.substr(0, line_end), line);
+    rest.remove_prefix(std::min(line_end + 1, rest.size()));
+    if (!understood) continue;
+    if (line.offset == 0 && !line.path.empty()) first = line;
+    if (!line.executable || line.path == "[vsyscall]") continue;
+    const bool same_image = !line.path.empty() && line.inode == first.inode &&
+                            line.device == first.device && line.path == first.path;
+    if (!take_mapping(line, same_image ? first.start : 0, memory, changed)) return false;
+  }
+  return true;
+}
+
+// The live module at the line's address; modules_.size(): none.
+std::uint32_t ModuleMap::find_module(const MapsLine& line) const noexcept {
+  const std::uint32_t* found = std::lower_bound(
+      live_.begin(), live_.end(), line.start,
+      [this](std::uint32_t index, std::uint64_t start) { return modules_[index].start < start; });
+  const auto none = static_cast<std::uint32_t>(modules_.size());
+  if (found == live_.end()) return none;
+  const Module& module = modules_[*found];
+  const bool same = module.start == line.start && module.end == line.end &&
+                    module.file_offset == line.offset && module.inode == line.inode &&
+                    module.device == line.device &&
+                    (line.path.empty() || path_of(module) == line.path);
+  return same ? *found : none;
+}
+
+bool ModuleMap::take_mapping(const MapsLine& line, std::uint64_t header, ProcMemory& memory,
+                             bool& changed) noexcept {
+  const std::uint32_t known = find_module(line);
+  if (known < modules_.size()) {
+    modules_[known].seen = true;
+    return true;
+  }
+  changed = true;
+  const std::string_view path = line.path.empty() ? std::string_view("[anon]") : line.path;
+  Module module{.start = line.start,
+                .end = line.end,
+                .file_offset = line.offset,
+                .device = line.device,
+                .inode = line.inode,
+                .path_begin = static_cast<std::uint32_t>(texts_.size()),
+                .path_size = static_cast<std::uint32_t>(path.size()),
+                .seen = true};
+  if (header != 0) module.image = find_or_build_image(line, header, memory);
+  if (!texts_.reserve(texts_.size() + path.size())) return false;
+  std::memcpy(texts_.data() + texts_.size(), path.data(), path.size());
+  const auto index = static_cast<std::uint32_t>(modules_.size());
+  return texts_.resize(texts_.size() + path.size()) && modules_.push_back(module) &&
+         events_.push_back({index, false});
+}
+
+std::uint32_t ModuleMap::find_or_build_image(const MapsLine& line, std::uint64_t header,
+                                             ProcMemory& memory) noexcept {
+  for (std::uint32_t index = 0; index < images_.size(); ++index) {
+    const Image& image = images_[index];
+    if (image.live && image.header == header && image.inode == line.inode &&
+        image.device == line.device) {
+      return index;
+    }
+  }
+  Image image;
+  image.header = header;
+  image.device = line.device;
+  image.inode = line.inode;
+  image.live = true;
+  if (memory.is_open()) image.built = unwind::build_table(header, memory.image_reader());
+  if (!images_.push_back(image)) {
+    if (image.built.table != nullptr) unwind::destroy_table(image.built.table);
+    return kNoImage;
+  }
+  return static_cast<std::uint32_t>(images_.size() - 1);
+}
+
+bool ModuleMap::drop_vanished(bool& changed) noexcept {
+  for (Image& image : images_) image.live = false;
+  live_.clear();
+  for (std::uint32_t index = 0; index < modules_.size(); ++index) {
+    Module& module = modules_[index];
+    if (module.gone) continue;
+    if (!module.seen) {
+      module.gone = changed = true;
+      if (!events_.push_back({index, true})) return false;
+      continue;
+    }
+    if (module.image != kNoImage) images_[module.image].live = true;
+    if (!live_.push_back(index)) return false;
+  }
+  std::sort(live_.begin(), live_.end(), [this](std::uint32_t left, std::uint32_t right) {
+    return modules_[left].start < modules_[right].start;
+  });
+  return true;
+}
+
+bool ModuleMap::publish() noexcept {
+  if (current_ != nullptr && retired_count_ == kMaxRetired) free_retired();
+  if (current_ != nullptr && retired_count_ == kMaxRetired) return false;
+  const std::size_t bytes =
+      round_to_pages(sizeof(Snapshot) + live_.size() * sizeof(unwind::CodeRange));
+  void* memory = map_memory(bytes);
+  if (memory == nullptr) return false;
+  auto* ranges =
+      reinterpret_cast<unwind::CodeRange*>(static_cast<std::byte*>(memory) + sizeof(Snapshot));
+  for (std::size_t at = 0; at < live_.size(); ++at) {
+    const Module& module = modules_[live_[at]];
+    const Image* image = image_of(module);
+    ranges[at] = {.start = module.start,
+                  .end = module.end,
+                  .load_bias = image != nullptr ? image->built.load_bias : 0,
+                  .table = image != nullptr ? image->built.table : nullptr};
+  }
+  auto* snapshot = new (memory)
+      Snapshot{bytes, unwind::CodeMap(std::span<const unwind::CodeRange>(ranges, live_.size()))};
+  handler::shared.code_map.store(&snapshot->map, std::memory_order_seq_cst);
+  if (current_ != nullptr) retired_[retired_count_++] = current_;
+  current_ = snapshot;
+  return true;
+}
+
+void ModuleMap::free_retired() noexcept {
+  if (!handler::retired_maps_are_free()) return;
+  for (std::size_t at = 0; at < retired_count_; ++at)
+    unmap_memory(retired_[at], retired_[at]->bytes);
+  retired_count_ = 0;
+  if (!stale_) destroy_dead_tables();
+}
+
+// Only when no older code map is left and the current one does not know the dead images.
+void ModuleMap::destroy_dead_tables() noexcept {
+  for (Image& image : images_) {
+    if (image.live || image.built.table == nullptr) continue;
+    unwind::destroy_table(image.built.table);
+    image.built.table = nullptr;
+  }
+}
+
+bool ModuleMap::try_close() noexcept {
+  handler::shared.code_map.store(nullptr, std::memory_order_seq_cst);
+  if (!handler::retired_maps_are_free()) return false;
+  if (current_ != nullptr) unmap_memory(current_, current_->bytes);
+  current_ = nullptr;
+  for (Image& image : images_) image.live = false;
+  stale_ = false;
+  free_retired();
+  stale_ = true;
+  maps_text_.release();
+  texts_.release();
+  modules_.release();
+  live_.release();
+  images_.release();
+  events_.release();
+  return true;
+}
+
+const Image* ModuleMap::image_of(const Module& module) const noexcept {
+  return module.image == kNoImage ? nullptr : &images_[module.image];
+}
+
+const unwind::CodeMap* ModuleMap::code_map() const noexcept {
+  return current_ == nullptr ? nullptr : &current_->map;
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,99 @@
+// The process's executable mappings: what recordings name addresses by, and the code map that walks
+// look in. Read from /proc/self/maps; never from the loader, whose lock the program may hold.
+// Context: control thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "preload/agent/mapped_memory.h"
+#include "preload/agent/proc_files.h"
+#include "preload/agent/proc_memory.h"
+#include "preload/unwind/code_map.h"
+#include "preload/unwind/table_builder.h"
+
+namespace swipr::agent {
+
+inline constexpr std::uint32_t kNoImage = ~std::uint32_t{0};
+
+// One executable mapping. Never removed from the list while recordings run: its index is its id.
+struct Module {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t file_offset = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::uint32_t path_begin = 0;  // in the text store
+  std::uint32_t path_size = 0;
+  std::uint32_t image = kNoImage;
+  bool gone = false;
+  bool seen = false;  // in the reading under way
+};
+
+// One ELF image: several executable mappings can belong to it.
+struct Image {
+  std::uint64_t header = 0;  // run-time address of the ELF header
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  bool live = false;
+  unwind::BuildResult built;
+};
+
+struct ModuleEvent {
+  std::uint32_t module = 0;
+  bool gone = false;
+};
+
+class ModuleMap {
+ public:
+  // Reads the map and publishes it to the handler. False: unreadable or no memory; what was known
+  // stays.
+  bool refresh(ProcMemory& memory) noexcept;
+  // Withdraws the code map. True: all memory was given back; false: a handler holds the map, call
+  // again later.
+  bool try_close() noexcept;
+  // Frees code maps and tables that no handler can hold any more. Call now and then.
+  void free_retired() noexcept;
+
+  // Everything that ever appeared or vanished, in order. Recordings keep a cursor into it.
+  std::span<const ModuleEvent> events() const noexcept { return {events_.data(), events_.size()}; }
+  const Module& module(std::uint32_t index) const noexcept { return modules_[index]; }
+  const Image* image_of(const Module& module) const noexcept;
+  std::string_view path_of(const Module& module) const noexcept {
+    return {texts_.data() + module.path_begin, module.path_size};
+  }
+  // nullptr before the first refresh.
+  const unwind::CodeMap* code_map() const noexcept;
+  std::chrono::nanoseconds cost_of_last_refresh() const noexcept { return cost_; }
+
+ private:
+  struct Snapshot;
+  static constexpr std::size_t kMaxRetired = 16;
+
+  bool read_text() noexcept;
+  bool parse_text(ProcMemory& memory, bool& changed) noexcept;
+  bool take_mapping(const MapsLine& line, std::uint64_t header, ProcMemory& memory,
+                    bool& changed) noexcept;
+  std::uint32_t find_module(const MapsLine& line) const noexcept;
+  std::uint32_t find_or_build_image(const MapsLine& line, std::uint64_t header,
+                                    ProcMemory& memory) noexcept;
+  bool drop_vanished(bool& changed) noexcept;
+  bool publish() noexcept;
+  void destroy_dead_tables() noexcept;
+
+  MappedArray<char> maps_text_;
+  MappedArray<char> texts_;
+  MappedArray<Module> modules_;
+  MappedArray<std::uint32_t> live_;  // indices of the live modules by address
+  MappedArray<Image> images_;
+  MappedArray<ModuleEvent> events_;
+  Snapshot* current_ = nullptr;
+  bool stale_ = true;  // current_ is not what the lists say
+  Snapshot* retired_[kMaxRetired] = {};
+  std::size_t retired_count_ = 0;
+  std::chrono::nanoseconds cost_{0};
+};
+
+}  // namespace swipr::agent

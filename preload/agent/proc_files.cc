@@ -1,0 +1,161 @@
+#include "preload/agent/proc_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace swipr::agent {
+
+namespace {
+
+// Takes numbers and words off the front of a text.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) noexcept : rest_(text) {}
+
+  bool ok() const noexcept { return ok_; }
+  std::string_view rest() const noexcept { return rest_; }
+
+  bool accept(char wanted) noexcept {
+    if (rest_.empty() || rest_.front() != wanted) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  void expect(char wanted) noexcept {
+    if (!accept(wanted)) ok_ = false;
+  }
+  char take() noexcept {
+    if (rest_.empty()) {
+      ok_ = false;
+      return '\0';
+    }
+    const char first = rest_.front();
+    rest_.remove_prefix(1);
+    return first;
+  }
+  void skip_blanks() noexcept {
+    while (accept(' ')) {
+    }
+  }
+  std::uint64_t take_decimal() noexcept { return take_number(10); }
+  // With or without 0x.
+  std::uint64_t take_hex() noexcept {
+    if (rest_.substr(0, 2) == "0x") rest_.remove_prefix(2);
+    return take_number(16);
+  }
+
+ private:
+  static int digit_value(char digit) noexcept {
+    if (digit >= '0' && digit <= '9') return digit - '0';
+    if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+    return 16;
+  }
+  std::uint64_t take_number(int base) noexcept {
+    std::uint64_t value = 0;
+    std::size_t digits = 0;
+    while (digits < rest_.size() && digit_value(rest_[digits]) < base) {
+      value =
+          value * static_cast<unsigned>(base) + static_cast<unsigned>(digit_value(rest_[digits]));
+      ++digits;
+    }
+    if (digits == 0) ok_ = false;
+    rest_.remove_prefix(digits);
+    return value;
+  }
+
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+}  // namespace
+
+std::string_view read_file_at(int directory, const char* path, std::span<char> buffer) noexcept {
+  const int file = ::openat(directory, path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  std::size_t size = 0;
+  while (size < buffer.size()) {
+    const ssize_t count = ::read(file, buffer.data() + size, buffer.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    size += static_cast<std::size_t>(count);
+    // The small files of a thread come whole in the first read; a second one would double the cost.
+    if (size < buffer.size() && buffer.size() <= 512) break;
+  }
+  ::close(file);
+  return {buffer.data(), size};
+}
+
+std::string_view read_task_file(int task_directory, Tid tid, std::string_view name,
+                                std::span<char> buffer) noexcept {
+  char path[40];
+  char digits[12];
+  std::size_t digit_count = 0;
+  for (auto rest = static_cast<std::uint32_t>(tid.value); digit_count == 0 || rest != 0;
+       rest /= 10) {
+    digits[digit_count++] = static_cast<char>('0' + rest % 10);
+  }
+  std::size_t length = 0;
+  while (digit_count != 0) path[length++] = digits[--digit_count];
+  path[length++] = '/';
+  if (name.size() > sizeof(path) - length - 1) return {};
+  std::memcpy(path + length, name.data(), name.size());
+  path[length + name.size()] = '\0';
+  return read_file_at(task_directory, path, buffer);
+}
+
+WaitPlace parse_wait_place(std::string_view text) noexcept {
+  if (text.substr(0, 7) == "running") return {.kind = WaitKind::kRunning};
+  Scanner in(text);
+  WaitPlace place;
+  if (in.accept('-')) {
+    if (in.take_decimal() != 1) return {};
+  } else {
+    place.system_call = static_cast<std::int64_t>(in.take_decimal());
+    for (int argument = 0; argument < 6; ++argument) {
+      in.expect(' ');
+      in.take_hex();
+    }
+  }
+  in.expect(' ');
+  place.sp = in.take_hex();
+  in.expect(' ');
+  place.pc = in.take_hex();
+  if (!in.ok() || place.sp == 0) return {};
+  place.kind = WaitKind::kBlocked;
+  return place;
+}
+
+SchedulerTimes parse_scheduler_times(std::string_view text) noexcept {
+  Scanner in(text);
+  in.take_decimal();
+  in.expect(' ');
+  const std::uint64_t runqueue_ns = in.take_decimal();
+  return {in.ok(), runqueue_ns};
+}
+
+bool parse_maps_line(std::string_view line, MapsLine& out) noexcept {
+  Scanner in(line);
+  out.start = in.take_hex();
+  in.expect('-');
+  out.end = in.take_hex();
+  in.expect(' ');
+  out.readable = in.take() == 'r';
+  in.take();
+  out.executable = in.take() == 'x';
+  in.take();
+  in.expect(' ');
+  out.offset = in.take_hex();
+  in.expect(' ');
+  const std::uint64_t device_major = in.take_hex();
+  in.expect(':');
+  out.device = device_major << 32 | in.take_hex();
+  in.expect(' ');
+  out.inode = in.take_decimal();
+  in.skip_blanks();
+  out.path = in.rest();
+  return in.ok() && out.start < out.end;
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,58 @@
+// Reads and understands the few files of /proc that capture needs. Reading is open, read, close: no
+// descriptor is kept per thread (10,000 threads exceed the usual limit).
+// Context: control thread.  Allocates: never.  Errors: an empty or unreadable file is an empty
+// text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "common/core/ids.h"
+
+namespace swipr::agent {
+
+// `directory` as for openat. The text lies in `buffer`; what does not fit is cut.
+std::string_view read_file_at(int directory, const char* path, std::span<char> buffer) noexcept;
+// The file `name` of a thread: `task_directory` is /proc/self/task.
+std::string_view read_task_file(int task_directory, Tid tid, std::string_view name,
+                                std::span<char> buffer) noexcept;
+
+// /proc/PID/task/TID/syscall.  Source: kernel, fs/proc/base.c, proc_pid_syscall.
+enum class WaitKind : std::uint8_t {
+  kUnknown,  // unreadable or not understood
+  kRunning,  // on a processor or in a run queue
+  kBlocked,
+};
+struct WaitPlace {
+  WaitKind kind = WaitKind::kUnknown;
+  std::int64_t system_call = -1;  // -1: blocked outside of a system call, in a page fault say
+  std::uint64_t sp = 0;
+  std::uint64_t pc = 0;
+  friend bool operator==(const WaitPlace&, const WaitPlace&) = default;
+};
+WaitPlace parse_wait_place(std::string_view text) noexcept;
+
+// /proc/PID/task/TID/schedstat: "cpu-ns run-queue-ns timeslices".
+struct SchedulerTimes {
+  bool known = false;
+  std::uint64_t runqueue_ns = 0;
+};
+SchedulerTimes parse_scheduler_times(std::string_view text) noexcept;
+
+// One line of /proc/PID/maps, without its line break.
+struct MapsLine {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  bool readable = false;
+  bool executable = false;
+  std::uint64_t offset = 0;
+  std::uint64_t device = 0;  // major << 32 | minor
+  std::uint64_t inode = 0;
+  std::string_view path;  // empty: anonymous
+};
+// False: not such a line.
+bool parse_maps_line(std::string_view line, MapsLine& out) noexcept;
+
+}  // namespace swipr::agent

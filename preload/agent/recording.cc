@@ -1,0 +1,254 @@
+#include "preload/agent/recording.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "preload/agent/thread_clock.h"
+
+namespace swipr::agent {
+
+namespace {
+
+constexpr std::chrono::milliseconds kCollectDelay{1};
+// Shorter intervals collect at the next tick: a wake-up of its own would cost more than it brings.
+constexpr std::chrono::milliseconds kCollectAtNextTick{4};
+constexpr std::chrono::milliseconds kSendInterval{50};
+constexpr std::chrono::seconds kTotalsInterval{1};
+constexpr std::int64_t kLongRunNs = 1'000'000'000;
+
+std::uint64_t realtime_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t unsigned_of(std::int64_t value) noexcept {
+  return value < 0 ? 0 : static_cast<std::uint64_t>(value);
+}
+
+}  // namespace
+
+bool Recording::create(const RecordingRequest& request, OutputQueue& output, Moment now,
+                       const char** error) noexcept {
+  request_ = request;
+  output_ = &output;
+  start_ = sent_at_ = totals_at_ = now;
+  start_realtime_ns_ = realtime_ns();
+  start_process_cpu_ns_ = read_process_clock().count();
+  start_agent_cpu_ns_ = read_own_clock().count();
+  if (writer_.create(output) && stacks_.create()) return true;
+  *error = "no memory for another recording";
+  release();
+  return false;
+}
+
+void Recording::release() noexcept {
+  writer_.release();
+  stacks_.release();
+  threads_.release();
+  staged_.release();
+}
+
+bool Recording::write_beginning(const ProcessIdentity& identity) noexcept {
+  std::byte header_bytes[wire::kFileHeaderBytes];
+  wire::Encoder header(header_bytes);
+  wire::encode_file_header(header);
+  if (!output_->try_append(header.bytes())) return false;
+  char arguments[8192];  // longer command lines are cut
+  wire::SourceRecord source{
+      .pid = static_cast<std::uint64_t>(::getpid()),
+      .parent_pid = static_cast<std::uint64_t>(::getppid()),
+      .start_realtime_ns = start_realtime_ns_,
+      .start_monotonic_ns = unsigned_of(start_.count()),
+      .interval_ns = unsigned_of(request_.interval.count()),
+      .ticks_asked = request_.ticks,
+      .machine = 62,  // EM_X86_64
+      .agent_version = SWIPR_VERSION,
+      .command_name = identity.command_name,
+      .executable = identity.executable,
+      .command_line = read_file_at(-1, "/proc/self/cmdline", arguments),
+  };
+  return writer_.put([&source](wire::Encoder& out) { wire::encode(out, source); });
+}
+
+// --- schedule
+
+std::uint64_t Recording::due_ticks(Moment now) const noexcept {
+  if (complete_ || now < start_) return 0;
+  Moment end = now;
+  if (request_.duration.count() > 0) end = std::min(end, start_ + request_.duration);
+  auto passed = static_cast<std::uint64_t>((end - start_) / request_.interval);
+  if (request_.ticks != 0) passed = std::min(passed, request_.ticks);
+  return passed - deadlines_passed_;
+}
+
+bool Recording::is_over(Moment now) const noexcept {
+  if (tick_open_) return false;
+  if (request_.ticks != 0 && deadlines_passed_ >= request_.ticks) return true;
+  return request_.duration.count() > 0 && now >= start_ + request_.duration;
+}
+
+Moment Recording::next_deadline() const noexcept {
+  if (complete_) return kNever;
+  Moment next = tick_open_ ? collect_at_ : kNever;
+  if (request_.ticks == 0 || deadlines_passed_ < request_.ticks) {
+    next = std::min(next, deadline(deadlines_passed_ + 1));
+  }
+  if (request_.duration.count() > 0) {
+    // Behind the last tick there is still its collect point.
+    const Moment end = start_ + request_.duration;
+    next = tick_open_ ? std::min(next, std::max(end, collect_at_)) : std::min(next, end);
+  }
+  return next;
+}
+
+void Recording::set_complete() noexcept {
+  complete_ = true;
+  freeze_clocks();
+}
+
+void Recording::freeze_clocks() noexcept {
+  end_process_cpu_ns_ = read_process_clock().count();
+  end_agent_cpu_ns_ = read_own_clock().count();
+}
+
+// --- a tick
+
+void Recording::begin_tick(std::uint64_t due, Moment now) noexcept {
+  deadlines_passed_ += due;
+  ++counters_.ticks;
+  counters_.ticks_missed += due - 1;
+  previous_tick_ns_ = tick_ns_;
+  tick_ns_ = (now - start_).count();
+  tick_open_ = true;
+  const Moment next = deadline(deadlines_passed_ + 1);
+  const bool last = (request_.ticks != 0 && deadlines_passed_ == request_.ticks) ||
+                    (request_.duration.count() > 0 && next > start_ + request_.duration);
+  collect_at_ = last || request_.interval > kCollectAtNextTick ? now + kCollectDelay : next;
+}
+
+void Recording::close_tick(const ModuleMap& modules, ThreadList& threads) noexcept {
+  sync_modules(modules, threads);
+  write_staged(threads);
+  tick_open_ = false;
+}
+
+void Recording::send(Moment now) noexcept {
+  if (now - totals_at_ >= kTotalsInterval) {
+    freeze_clocks();
+    if (write_totals()) totals_at_ = now;
+  }
+  const bool waited = now - sent_at_ + request_.interval >= kSendInterval;
+  if (waited || writer_.pending_bytes() >= BlockWriter::kWorthSendingBytes) {
+    if (writer_.flush()) sent_at_ = now;
+  }
+}
+
+RecordedThread* Recording::find_thread(std::uint32_t place, const Thread& thread) noexcept {
+  if (place >= threads_.size() || threads_[place].generation != thread.generation) return nullptr;
+  return &threads_[place];
+}
+
+RecordedThread* Recording::thread(std::uint32_t place, const Thread& thread, std::int64_t clock_ns,
+                                  bool existed) noexcept {
+  if (RecordedThread* known = find_thread(place, thread)) return known;
+  if (place >= threads_.size() && !threads_.resize(place + 1)) return nullptr;
+  RecordedThread& met = threads_[place];
+  met = RecordedThread{};
+  met.generation = thread.generation;
+  met.index = next_thread_index_++;
+  if (existed) {
+    met.written_cpu_ns = clock_ns;
+  } else {
+    // In the middle of where it can lie, but early enough for the CPU time that it has used.
+    const std::int64_t middle = previous_tick_ns_ + (tick_ns_ - previous_tick_ns_) / 2;
+    met.start_ns = std::clamp(std::min(middle, tick_ns_ - clock_ns), std::int64_t{0}, tick_ns_);
+  }
+  met.written_ns = met.stream_ns = met.run_ns = met.start_ns;
+  met.run_cpu_ns = met.written_cpu_ns;
+  ++counters_.threads;
+  return &met;
+}
+
+void Recording::extend_run(RecordedThread& thread, std::int64_t clock_ns) noexcept {
+  ++thread.run_ticks;
+  thread.run_ns = tick_ns_;
+  thread.run_cpu_ns = clock_ns;
+}
+
+void Recording::end_run(std::uint32_t place, RecordedThread& thread, std::uint32_t stack,
+                        wire::ThreadState state) noexcept {
+  if (thread.run_ticks == 0) return;
+  const StagedEntry entry{.place = place,
+                          .index = thread.index,
+                          .stack = stack,
+                          .ticks = thread.run_ticks,
+                          .state = state,
+                          .until_ns = thread.run_ns,
+                          .until_cpu_ns = thread.run_cpu_ns,
+                          .until_runqueue_ns = thread.run_runqueue_ns};
+  if (!staged_.push_back(entry)) counters_.samples_dropped += thread.run_ticks;
+  thread.run_ticks = 0;
+}
+
+bool Recording::is_long(const RecordedThread& thread) const noexcept {
+  return tick_ns_ - thread.written_ns >= kLongRunNs;
+}
+
+void Recording::drop_thread(std::uint32_t place, const Thread& thread) noexcept {
+  RecordedThread* known = find_thread(place, thread);
+  if (known == nullptr) return;
+  end_run(place, *known, holds(*known) ? known->stack : 0, known->state);
+  known->run = RecordedThread::Run::kNone;
+}
+
+std::uint32_t Recording::intern(const unwind::FrameBuffer& frames, std::uint32_t wait_syscall,
+                                bool& is_new, const ModuleMap& modules,
+                                ThreadList& threads) noexcept {
+  ++counters_.stacks_walked;
+  if ((frames.flags & wire::kStackRootReached) != 0) ++counters_.stacks_rooted;
+  if ((frames.flags & wire::kStackCut) != 0) ++counters_.stacks_cut;
+  std::uint32_t id = stacks_.intern(frames, wait_syscall, is_new);
+  if (id != 0) return id;
+  sync_modules(modules, threads);
+  start_stack_generation(threads);
+  return stacks_.intern(frames, wait_syscall, is_new);
+}
+
+void Recording::end_settled_runs(ThreadList& threads) noexcept {
+  for (std::uint32_t place = 0; place < threads_.size(); ++place) {
+    RecordedThread& thread = threads_[place];
+    if (holds(thread)) end_run(place, thread, thread.stack, thread.state);
+  }
+  write_staged(threads);
+}
+
+void Recording::start_stack_generation(ThreadList& threads) noexcept {
+  end_settled_runs(threads);
+  stacks_.start_generation();
+  ++counters_.stack_generations;
+}
+
+// --- the end
+
+void Recording::write_end(wire::EndReason reason, std::string_view text, const ModuleMap& modules,
+                          ThreadList& threads) noexcept {
+  for (std::uint32_t place = 0; place < threads_.size(); ++place) {
+    RecordedThread& thread = threads_[place];
+    if (thread.generation == 0 || thread.run_ticks == 0) continue;
+    end_run(place, thread, holds(thread) ? thread.stack : 0, thread.state);
+  }
+  close_tick(modules, threads);
+  if (!complete_) freeze_clocks();
+  complete_ = true;
+  write_totals();
+  const wire::EndRecord record{
+      .reason = reason, .duration_ns = unsigned_of(tick_ns_), .text = text};
+  writer_.put([&record](wire::Encoder& out) { wire::encode(out, record); });
+  writer_.flush();
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,194 @@
+// One recording: what has been written for it so far and what is still open. It is told what was
+// seen of a thread at a tick and turns that into entries whose times add up, whatever is dropped.
+// Context: control thread.
+#pragma once
+
+#include <cstdint>
+
+#include "common/wire/format.h"
+#include "preload/agent/block_writer.h"
+#include "preload/agent/mapped_memory.h"
+#include "preload/agent/module_map.h"
+#include "preload/agent/recorder.h"
+#include "preload/agent/stack_table.h"
+#include "preload/agent/thread_list.h"
+
+namespace swipr::agent {
+
+// A thread as one recording knows it. Times in ns since the recording's start, clocks in ns of CPU.
+struct RecordedThread {
+  enum class Run : std::uint8_t {
+    kNone,      // the next tick looks at the thread
+    kSettled,   // blocked with a known stack: as long as the clock stands still the stack holds
+    kAwaiting,  // signalled; its answer tells the stack of the open run
+  };
+  std::uint32_t generation = 0;    // of the thread list's entry; 0: not met yet
+  std::uint32_t index = 0;         // in the stream
+  std::uint32_t name_version = 0;  // 0: not yet introduced in the stream
+  Run run = Run::kNone;
+  wire::ThreadState state = wire::ThreadState::kUnknown;
+  std::int64_t start_ns = 0;
+  // What the stream has: everything up to these.
+  std::int64_t written_ns = 0;
+  std::int64_t written_cpu_ns = 0;
+  std::int64_t written_runqueue_ns = 0;
+  std::int64_t stream_ns = 0;      // time of the tick record that holds the last entry
+  std::uint32_t stream_stack = 0;  // its stack
+  std::uint32_t stream_generation = 0;
+  // The open run: ticks since then that no entry stands for yet.
+  std::uint32_t run_ticks = 0;
+  std::int64_t run_ns = 0;      // its last tick
+  std::int64_t run_cpu_ns = 0;  // the clock at that tick
+  std::int64_t run_runqueue_ns = 0;
+  std::int64_t signalled_cpu_ns = 0;  // the clock when the signal was sent
+  std::uint32_t stack = 0;
+  std::uint32_t stack_generation = 0;
+};
+
+struct RecordingCounters {
+  std::uint64_t ticks = 0;
+  std::uint64_t ticks_missed = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t samples_dropped = 0;
+  std::uint64_t stacks_missing = 0;
+  std::uint64_t stacks_walked = 0;
+  std::uint64_t stacks_rooted = 0;
+  std::uint64_t stacks_cut = 0;
+  std::uint64_t signals_sent = 0;
+  std::uint64_t signals_late = 0;
+  std::uint64_t signals_to_blocked = 0;
+  std::uint64_t threads = 0;
+  std::uint64_t stack_generations = 0;
+};
+
+class Recording {
+ public:
+  // False: *error says why.
+  [[nodiscard]] bool create(const RecordingRequest& request, OutputQueue& output, Moment now,
+                            const char** error) noexcept;
+  void release() noexcept;
+  // File header and source record. False: `output` has no room.
+  [[nodiscard]] bool write_beginning(const ProcessIdentity& identity) noexcept;
+
+  // --- schedule
+  Moment next_deadline() const noexcept;
+  // The number of tick deadlines that have passed at `now` and are not dealt with; 0: none is due.
+  std::uint64_t due_ticks(Moment now) const noexcept;
+  bool collect_is_due(Moment now) const noexcept { return tick_open_ && now >= collect_at_; }
+  bool is_over(Moment now) const noexcept;
+  bool is_complete() const noexcept { return complete_; }
+  void set_complete() noexcept;
+
+  // --- a tick
+  // Begins a tick at `now` that stands for the last of `due` deadlines.
+  void begin_tick(std::uint64_t due, Moment now) noexcept;
+  // Writes what was gathered; entries that come later go into the same tick until the next begins.
+  void close_tick(const ModuleMap& modules, ThreadList& threads) noexcept;
+  // Writes what was gathered so far. Call before places of ended threads are used again.
+  void write_staged(ThreadList& threads) noexcept;
+  // Sends what is written when it is worth it or has waited for 50 ms.
+  void send(Moment now) noexcept;
+
+  // nullptr: no memory. Meets the thread when it is new: then its start lies between the previous
+  // tick and this one, or, `existed`, at the recording's start.
+  RecordedThread* thread(std::uint32_t place, const Thread& thread, std::int64_t clock_ns,
+                         bool existed) noexcept;
+  // Writes the records of all threads met so far.
+  void introduce_all(ThreadList& threads) noexcept;
+  // The thread as met; nullptr: not, or no longer the same.
+  RecordedThread* find_thread(std::uint32_t place, const Thread& thread) noexcept;
+
+  // Extends the thread's open run to this tick.
+  void extend_run(RecordedThread& thread, std::int64_t clock_ns) noexcept;
+  // Ends the open run, if any, with an entry. `stack` 0: none was taken.
+  void end_run(std::uint32_t place, RecordedThread& thread, std::uint32_t stack,
+               wire::ThreadState state) noexcept;
+  // A settled run that no entry has stood for during the last second: live readers wait for it.
+  bool is_long(const RecordedThread& thread) const noexcept;
+  // The thread ended: writes its open run.
+  void drop_thread(std::uint32_t place, const Thread& thread) noexcept;
+
+  // The id of a stack, for end_run in the same generation; 0: it cannot be kept.
+  std::uint32_t intern(const unwind::FrameBuffer& frames, std::uint32_t wait_syscall, bool& is_new,
+                       const ModuleMap& modules, ThreadList& threads) noexcept;
+  bool holds(const RecordedThread& thread) const noexcept {
+    return thread.run == RecordedThread::Run::kSettled &&
+           thread.stack_generation == stacks_.generation();
+  }
+
+  // Writes the modules of the present; sync_modules goes on from there.
+  void begin_modules(const ModuleMap& modules) noexcept;
+  // Writes modules that appeared; one that vanished starts a new generation of stacks.
+  void sync_modules(const ModuleMap& modules, ThreadList& threads) noexcept;
+  bool write_message(wire::MessageLevel level, std::string_view text) noexcept;
+  // Ends all open runs, writes totals and the end record, sends.
+  void write_end(wire::EndReason reason, std::string_view text, const ModuleMap& modules,
+                 ThreadList& threads) noexcept;
+
+  std::uint32_t stack_generation() const noexcept { return stacks_.generation(); }
+  std::int64_t tick_ns() const noexcept { return tick_ns_; }
+  RecordingCounters& counters() noexcept { return counters_; }
+  const RecordingCounters& counters() const noexcept { return counters_; }
+
+ private:
+  // An entry of the tick under way. Its times become differences only when it is written: an entry
+  // that is dropped leaves them to the next.
+  struct StagedEntry {
+    std::uint32_t place = 0;
+    std::uint32_t index = 0;
+    std::uint32_t stack = 0;
+    std::uint32_t ticks = 0;
+    wire::ThreadState state = wire::ThreadState::kUnknown;
+    std::int64_t until_ns = 0;
+    std::int64_t until_cpu_ns = 0;
+    std::int64_t until_runqueue_ns = 0;
+  };
+
+  bool introduce(std::uint32_t place, ThreadList& threads) noexcept;
+  std::size_t chunk_end(std::size_t begin) noexcept;
+  bool write_chunk(std::size_t begin, std::size_t end) noexcept;
+  void encode_chunk(wire::Encoder& out, std::size_t begin, std::size_t end) noexcept;
+  void encode_entry(wire::TickEncoder& tick, const StagedEntry& entry) noexcept;
+  void settle_definitions(std::size_t begin, std::size_t end, bool written) noexcept;
+  void commit_chunk(std::size_t begin, std::size_t end) noexcept;
+  void encode_stack(wire::Encoder& out, const StoredStack& stack) noexcept;
+  void start_stack_generation(ThreadList& threads) noexcept;
+  void look_again_at_broken_stacks() noexcept;
+  void end_settled_runs(ThreadList& threads) noexcept;
+  bool write_module(const ModuleMap& modules, std::uint32_t index) noexcept;
+  bool write_totals() noexcept;
+  void freeze_clocks() noexcept;
+  Moment deadline(std::uint64_t tick) const noexcept {
+    return start_ + request_.interval * static_cast<std::int64_t>(tick);
+  }
+
+  RecordingRequest request_;
+  Moment start_{0};
+  std::uint64_t start_realtime_ns_ = 0;
+  std::int64_t start_process_cpu_ns_ = 0;
+  std::int64_t start_agent_cpu_ns_ = 0;
+  std::int64_t end_process_cpu_ns_ = 0;
+  std::int64_t end_agent_cpu_ns_ = 0;
+
+  std::uint64_t deadlines_passed_ = 0;
+  std::int64_t tick_ns_ = 0;
+  std::int64_t previous_tick_ns_ = 0;
+  std::int64_t record_ns_ = 0;  // time of the last tick record
+  bool tick_open_ = false;
+  bool complete_ = false;
+  Moment collect_at_{0};
+  Moment sent_at_{0};
+  Moment totals_at_{0};
+
+  OutputQueue* output_ = nullptr;
+  BlockWriter writer_;
+  StackTable stacks_;
+  MappedArray<RecordedThread> threads_;  // by place
+  MappedArray<StagedEntry> staged_;
+  std::uint32_t next_thread_index_ = 0;
+  std::size_t module_cursor_ = 0;
+  bool modules_behind_ = false;  // the stream lacks some: stacks would not resolve
+  RecordingCounters counters_;
+};
+
+}  // namespace swipr::agent

@@ -1,0 +1,216 @@
+#include "preload/agent/sampler.h"
+
+#include <algorithm>
+
+#include "preload/agent/thread_clock.h"
+
+namespace swipr::agent {
+
+namespace {
+
+using Run = RecordedThread::Run;
+using wire::ThreadState;
+
+// A thread that used this much CPU since it was signalled either blocks the signal or is busy in
+// one system call; up to here the answer that comes in the end still tells where it has been.
+constexpr std::int64_t kAnswerBudgetNs = 10'000'000;
+constexpr std::uint8_t kLateBeforeMuted = 16;
+constexpr std::chrono::seconds kMuted{1};
+// Registers that a function preserves (System V AMD64 ABI, 3.2.1), as DWARF numbers.
+constexpr unsigned kPreserved[6] = {unwind::kRbx, unwind::kRbp, 12, 13, 14, 15};
+// `syscall` is two bytes long; a call that restarts is found before it, a waiting one behind it.
+constexpr std::uint64_t kSyscallBytes = 2;
+
+std::uint32_t wire_syscall(const WaitPlace& place) noexcept {
+  return static_cast<std::uint32_t>(place.system_call + 1);
+}
+
+unwind::Registers registers_at(const WaitPlace& place, const KeptRegisters& kept) noexcept {
+  unwind::Registers registers;
+  registers.values[unwind::kRsp] = place.sp;
+  registers.values[unwind::kPc] = place.pc;
+  registers.known = 1u << unwind::kRsp | 1u << unwind::kPc;
+  if (kept.place != place) return registers;
+  for (std::size_t at = 0; at < std::size(kPreserved); ++at) {
+    registers.values[kPreserved[at]] = kept.values[at];
+    registers.known |= 1u << kPreserved[at];
+  }
+  return registers;
+}
+
+}  // namespace
+
+void Sampler::meet(Recording& recording, std::uint32_t place) noexcept {
+  const Thread& thread = subjects_.threads[place];
+  const std::optional<std::chrono::nanoseconds> clock = read_thread_clock(thread.tid);
+  if (!clock) return;
+  RecordedThread* known = recording.thread(place, thread, clock->count(), true);
+  if (known == nullptr) return;
+  read_runqueue(thread, *known);
+  known->written_runqueue_ns = known->run_runqueue_ns;
+}
+
+bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
+                     Moment now) noexcept {
+  Thread& thread = subjects_.threads[place];
+  const std::optional<std::chrono::nanoseconds> clock = read_thread_clock(thread.tid);
+  if (!clock) return false;
+  const std::int64_t clock_ns = clock->count();
+  RecordedThread* found = recording.thread(place, thread, clock_ns, false);
+  if (found == nullptr) {
+    ++recording.counters().samples_dropped;
+    return true;
+  }
+  RecordedThread& known = *found;
+  if (thread.name_looks_left != 0) {
+    --thread.name_looks_left;
+    subjects_.threads.refresh_name(place);
+  }
+  if (recording.holds(known) && clock_ns == known.run_cpu_ns) {
+    recording.extend_run(known, clock_ns);
+    if (recording.is_long(known)) recording.end_run(place, known, known.stack, known.state);
+    return true;
+  }
+  if (known.run == Run::kAwaiting) {
+    if (clock_ns - known.signalled_cpu_ns <= kAnswerBudgetNs) {
+      recording.extend_run(known, clock_ns);
+      if (thread.slot == kNoSlot) ask(recording, number, place, known, now);
+      return true;
+    }
+    give_up(recording, place, known, now);
+  } else {
+    recording.end_run(place, known, recording.holds(known) ? known.stack : 0, known.state);
+  }
+  recording.extend_run(known, clock_ns);
+  read_runqueue(thread, known);
+  known.run = Run::kNone;
+  if (look(recording, place, known) != Look::kSettled) ask(recording, number, place, known, now);
+  return true;
+}
+
+// Takes the stack of a blocked thread from outside. Its clock before and after tells whether the
+// thread ran meanwhile; then what was read may be torn and it is read again.
+Sampler::Look Sampler::look(Recording& recording, std::uint32_t place,
+                            RecordedThread& known) noexcept {
+  if (!subjects_.memory.is_open() || subjects_.modules.code_map() == nullptr) {
+    return Look::kNeedsSignal;
+  }
+  Thread& thread = subjects_.threads[place];
+  thread.signalled_place = WaitPlace{};
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    char text[256];
+    const WaitPlace wait = parse_wait_place(
+        read_task_file(subjects_.threads.directory(), thread.tid, "syscall", text));
+    if (wait.kind != WaitKind::kBlocked) return Look::kRunning;
+    StackPieces stack(subjects_.memory);
+    const unwind::WalkEnd end = unwind::walk(
+        *subjects_.modules.code_map(), registers_at(wait, thread.kept), stack.reader(), frames_);
+    const auto clock = read_thread_clock(thread.tid);
+    if (!clock) return Look::kRunning;
+    if (clock->count() != known.run_cpu_ns) {
+      known.run_cpu_ns = clock->count();
+      continue;
+    }
+    if (end == unwind::WalkEnd::kUnknownRegister && subjects_.can_signal) {
+      thread.signalled_place = wait;
+      ++recording.counters().signals_to_blocked;
+      return Look::kNeedsSignal;
+    }
+    settle(recording, place, known, wait);
+    return Look::kSettled;
+  }
+  return Look::kRunning;
+}
+
+void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,
+                     const WaitPlace& wait) noexcept {
+  known.state = ThreadState::kBlocked;
+  known.stack = intern(recording, frames_, wire_syscall(wait));
+  known.stack_generation = recording.stack_generation();
+  known.run = known.stack != 0 ? Run::kSettled : Run::kNone;
+  recording.end_run(place, known, known.stack, known.state);
+}
+
+void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,
+                  Moment now) noexcept {
+  Thread& thread = subjects_.threads[place];
+  known.state = ThreadState::kRunning;
+  if (!subjects_.can_signal || now.count() < thread.muted_until_ns) {
+    recording.end_run(place, known, 0, known.state);
+    known.run = Run::kNone;
+    return;
+  }
+  if (known.run != Run::kAwaiting) known.signalled_cpu_ns = known.run_cpu_ns;
+  known.run = Run::kAwaiting;
+  if (subjects_.signals.ask(place, thread, number) == SignalPool::Asked::kSent) {
+    ++recording.counters().signals_sent;
+  }
+}
+
+// The open run gets no stack. The signal stays outstanding: its answer serves a later tick.
+void Sampler::give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
+                      Moment now) noexcept {
+  Thread& thread = subjects_.threads[place];
+  recording.end_run(place, known, 0, ThreadState::kRunning);
+  known.run = Run::kNone;
+  ++recording.counters().signals_late;
+  if (++thread.late_count < kLateBeforeMuted) return;
+  thread.late_count = 0;
+  thread.muted_until_ns = (now + kMuted).count();
+  subjects_.signals.cancel(thread);
+}
+
+void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
+  Thread& thread = subjects_.threads[place];
+  thread.slot = kNoSlot;
+  thread.late_count = 0;
+  const WaitPlace& wait = thread.signalled_place;
+  if (wait.kind != WaitKind::kBlocked) return;
+  const std::uint64_t pc = slot.registers[unwind::kPc];
+  if (slot.registers[unwind::kRsp] != wait.sp || (pc != wait.pc && pc + kSyscallBytes != wait.pc)) {
+    thread.signalled_place = WaitPlace{};  // it had moved on
+    return;
+  }
+  if (slot.frames.frame_count != 0) slot.frames.pcs[0] = wait.pc;
+  thread.kept.place = wait;
+  for (std::size_t at = 0; at < std::size(kPreserved); ++at) {
+    thread.kept.values[at] = slot.registers[kPreserved[at]];
+  }
+}
+
+void Sampler::take_answer(Recording& recording, std::uint32_t place,
+                          const handler::Slot& slot) noexcept {
+  const Thread& thread = subjects_.threads[place];
+  RecordedThread* known = recording.find_thread(place, thread);
+  if (known == nullptr || known->run != Run::kAwaiting) return;
+  const WaitPlace& wait = thread.signalled_place;
+  const bool blocked = wait.kind == WaitKind::kBlocked;
+  const std::uint32_t stack = intern(recording, slot.frames, blocked ? wire_syscall(wait) : 0);
+  const bool ran = known->run_cpu_ns > known->written_cpu_ns;
+  known->state =
+      blocked ? ThreadState::kBlocked : (ran ? ThreadState::kRunning : ThreadState::kRunnable);
+  recording.end_run(place, *known, stack, known->state);
+  known->run = Run::kNone;
+}
+
+std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames,
+                              std::uint32_t wait_syscall) noexcept {
+  if (frames.frame_count == 0) return 0;
+  bool is_new = false;
+  const std::uint32_t stack =
+      recording.intern(frames, wait_syscall, is_new, subjects_.modules, subjects_.threads);
+  const unwind::CodeMap* map = subjects_.modules.code_map();
+  for (std::uint32_t frame = 0; is_new && map != nullptr && frame < frames.frame_count; ++frame) {
+    if (map->find(frames.pcs[frame]) == nullptr) unknown_code_ = true;
+  }
+  return stack;
+}
+
+void Sampler::read_runqueue(const Thread& thread, RecordedThread& known) noexcept {
+  char text[96];
+  const SchedulerTimes times = parse_scheduler_times(
+      read_task_file(subjects_.threads.directory(), thread.tid, "schedstat", text));
+  if (times.known) known.run_runqueue_ns = static_cast<std::int64_t>(times.runqueue_ns);
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,61 @@
+// Looks at one thread at one tick, as cheaply as the truth allows: its CPU clock first, then its
+// stack from outside while it is blocked, and a signal only when it runs.
+// Context: control thread.
+#pragma once
+
+#include <cstdint>
+
+#include "preload/agent/module_map.h"
+#include "preload/agent/proc_memory.h"
+#include "preload/agent/recording.h"
+#include "preload/agent/signal_pool.h"
+#include "preload/agent/thread_list.h"
+
+namespace swipr::agent {
+
+// What all recordings share.
+struct Subjects {
+  ThreadList threads;
+  ModuleMap modules;
+  ProcMemory memory;
+  SignalPool signals;
+  bool can_signal = false;
+};
+
+class Sampler {
+ public:
+  constexpr explicit Sampler(Subjects& subjects) noexcept : subjects_(subjects) {}
+
+  // A thread that exists when the recording starts: its times count from now.
+  void meet(Recording& recording, std::uint32_t place) noexcept;
+  // `number` is the recording's bit among those that ask. False: the thread has ended.
+  bool sample(Recording& recording, unsigned number, std::uint32_t place, Moment now) noexcept;
+  // The thread answered: gives its stack to the recording when it waits for it.
+  void take_answer(Recording& recording, std::uint32_t place, const handler::Slot& slot) noexcept;
+  // What the answer tells about the thread itself. Call once before take_answer.
+  void note_answer(std::uint32_t place, handler::Slot& slot) noexcept;
+
+  // A frame outside all known modules was met: the module map is out of date, or code is generated
+  // at run time.
+  bool met_unknown_code() const noexcept { return unknown_code_; }
+  void forget_unknown_code() noexcept { unknown_code_ = false; }
+
+ private:
+  enum class Look : std::uint8_t { kSettled, kRunning, kNeedsSignal };
+  Look look(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  void settle(Recording& recording, std::uint32_t place, RecordedThread& known,
+              const WaitPlace& wait) noexcept;
+  void ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,
+           Moment now) noexcept;
+  void give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
+               Moment now) noexcept;
+  void read_runqueue(const Thread& thread, RecordedThread& known) noexcept;
+  std::uint32_t intern(Recording& recording, const unwind::FrameBuffer& frames,
+                       std::uint32_t wait_syscall) noexcept;
+
+  Subjects& subjects_;
+  bool unknown_code_ = false;
+  unwind::FrameBuffer frames_{};
+};
+
+}  // namespace swipr::agent

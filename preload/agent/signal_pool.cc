@@ -1,0 +1,89 @@
+#include "preload/agent/signal_pool.h"
+
+#include <sys/mman.h>
+
+#include "preload/agent/mapped_memory.h"
+#include "preload/handler/signal_handler.h"
+
+namespace swipr::agent {
+
+namespace {
+constexpr std::size_t kSlotsBytes = round_to_pages(handler::kSlotCount * sizeof(handler::Slot));
+}
+
+bool SignalPool::open(Pid process) noexcept {
+  process_ = process;
+  if (slots_ != nullptr) return true;
+  // Zeroed memory is idle slots. Never unmapped: a handler may be on its way in.
+  slots_ = static_cast<handler::Slot*>(map_memory(kSlotsBytes));
+  if (slots_ == nullptr) return false;
+  for (std::uint16_t number = 0; number < handler::kSlotCount; ++number) {
+    free_[free_count_++] = static_cast<std::uint16_t>(handler::kSlotCount - 1 - number);
+  }
+  handler::shared.slots.store(slots_, std::memory_order_release);
+  return true;
+}
+
+bool SignalPool::close() noexcept {
+  bool pending = false;
+  for (std::size_t at = 0; at < active_count_;) {
+    const std::uint16_t number = active_[at];
+    requests_[number].recordings = 0;
+    if (handler::try_cancel_slot(slots_[number], requests_[number].sequence)) pending = true;
+    if (handler::slot_status(slots_[number], requests_[number].sequence) ==
+        handler::SlotStatus::kClaimed) {
+      ++at;  // a later open or collect frees it
+    } else {
+      release(at);
+    }
+  }
+  if (active_count_ == 0 && slots_ != nullptr) ::madvise(slots_, kSlotsBytes, MADV_DONTNEED);
+  return pending || active_count_ != 0;
+}
+
+SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread,
+                                  unsigned recording) noexcept {
+  if (thread.slot != kNoSlot) {
+    requests_[thread.slot].recordings |= 1u << recording;
+    return Asked::kShared;
+  }
+  if (free_count_ == 0) return Asked::kFailed;
+  const std::uint16_t number = free_[free_count_ - 1];
+  const std::uint64_t sequence = ++sequence_;
+  handler::arm_slot(slots_[number], sequence);
+  if (!handler::send_signal(process_, thread.tid, {sequence, number})) {
+    handler::free_slot(slots_[number], sequence);
+    return Asked::kFailed;
+  }
+  --free_count_;
+  active_[active_count_++] = number;
+  requests_[number] = {sequence, place, thread.generation, 1u << recording};
+  thread.slot = number;
+  return Asked::kSent;
+}
+
+void SignalPool::cancel(Thread& thread) noexcept {
+  if (thread.slot == kNoSlot) return;
+  const std::uint16_t number = thread.slot;
+  thread.slot = kNoSlot;
+  requests_[number].recordings = 0;
+  if (!handler::try_cancel_slot(slots_[number], requests_[number].sequence)) return;
+  for (std::size_t at = 0; at < active_count_; ++at) {
+    if (active_[at] == number) return release(at);
+  }
+}
+
+void SignalPool::forget_recording(unsigned recording) noexcept {
+  for (std::size_t at = 0; at < active_count_; ++at) {
+    requests_[active_[at]].recordings &= ~(1u << recording);
+  }
+}
+
+void SignalPool::release(std::size_t active_index) noexcept {
+  const std::uint16_t number = active_[active_index];
+  handler::free_slot(slots_[number], requests_[number].sequence);
+  active_[active_index] = active_[--active_count_];
+  free_[free_count_++] = number;
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,66 @@
+// The agent's side of the slots: asks threads for their stacks by signal and collects the answers.
+// A thread has at most one signal outstanding; several recordings share its answer.
+// Context: control thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "common/core/ids.h"
+#include "preload/agent/thread_list.h"
+#include "preload/handler/slots.h"
+
+namespace swipr::agent {
+
+class SignalPool {
+ public:
+  // False: no memory.
+  bool open(Pid process) noexcept;
+  // Cancels everything and gives memory back. True: signals may still be pending in some threads.
+  bool close() noexcept;
+
+  enum class Asked : std::uint8_t { kSent, kShared, kFailed };
+  // Asks for the thread's stack on behalf of recording `recording` (an index below 32). kShared: a
+  // signal is outstanding already. kFailed: no slot is free, or the kernel refused.
+  Asked ask(std::uint32_t place, Thread& thread, unsigned recording) noexcept;
+
+  // Calls `on_answer(place, generation, recordings, slot)` for each answer, then frees its slot.
+  // `recordings`: one bit for each that asked.
+  template <typename OnAnswer>
+  void collect(OnAnswer&& on_answer) noexcept {
+    for (std::size_t at = 0; at < active_count_;) {
+      const std::uint16_t number = active_[at];
+      Request& request = requests_[number];
+      if (handler::slot_status(slots_[number], request.sequence) != handler::SlotStatus::kDone) {
+        ++at;
+        continue;
+      }
+      on_answer(request.place, request.generation, request.recordings, slots_[number]);
+      release(at);
+    }
+  }
+  // The thread does not answer, or ended: frees its slot. A handler that is at work in it keeps it.
+  void cancel(Thread& thread) noexcept;
+  void forget_recording(unsigned recording) noexcept;
+
+ private:
+  struct Request {
+    std::uint64_t sequence = 0;
+    std::uint32_t place = 0;
+    std::uint32_t generation = 0;
+    std::uint32_t recordings = 0;
+  };
+
+  void release(std::size_t active_index) noexcept;
+
+  Pid process_{};
+  handler::Slot* slots_ = nullptr;
+  std::uint64_t sequence_ = 0;  // never starts again: late signals must not find a new request
+  std::size_t active_count_ = 0;
+  std::size_t free_count_ = 0;
+  std::array<std::uint16_t, handler::kSlotCount> active_{};
+  std::array<std::uint16_t, handler::kSlotCount> free_{};
+  std::array<Request, handler::kSlotCount> requests_{};
+};
+
+}  // namespace swipr::agent

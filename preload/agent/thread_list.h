@@ -1,0 +1,96 @@
+// The threads of the process as of the last look at /proc/self/task, each at a place that stays its
+// own as long as it lives. The control thread is not among them.
+// Context: control thread.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "common/core/ids.h"
+#include "preload/agent/mapped_memory.h"
+#include "preload/agent/proc_files.h"
+
+namespace swipr::agent {
+
+inline constexpr std::uint16_t kNoSlot = 0xffff;
+
+// Registers that a function must keep for its caller, as the handler found them while the thread
+// was blocked at `place`: with them the next look at the same place needs no signal.
+struct KeptRegisters {
+  WaitPlace place;  // kBlocked: the registers are valid for it
+  std::uint64_t values[6] = {};
+};
+
+struct Thread {
+  Tid tid{};                     // 0: place is free
+  std::uint32_t generation = 0;  // counts the threads at this place
+  std::uint32_t listing = 0;     // last listing that had it
+  std::uint32_t name_version = 0;
+  char name[16] = {};
+  std::uint16_t slot = kNoSlot;  // outstanding signal
+  std::uint8_t late_count = 0;   // signals in a row that were not answered in time
+  // Threads name themselves shortly after they are born: the first ticks look again.
+  std::uint8_t name_looks_left = 3;
+  std::int64_t muted_until_ns = 0;  // CLOCK_MONOTONIC: does not answer, is not signalled
+  WaitPlace signalled_place;        // where it was blocked when it got its outstanding signal
+  KeptRegisters kept;
+
+  std::string_view name_text() const noexcept {
+    return {name, std::char_traits<char>::length(name)};
+  }
+};
+
+class ThreadList {
+ public:
+  // False: no /proc/self/task.
+  bool open(Tid control_thread) noexcept;
+  // Gives memory and descriptor back.
+  void close() noexcept;
+  int directory() const noexcept { return directory_; }
+
+  // Cheap: false when the number of threads is certainly the same as at the last listing. One that
+  // ended while another was born shows as a thread whose clock cannot be read.
+  bool count_changed() noexcept;
+  // Lists all. Calls `on_gone(place)` for each thread that ended, while its entry still stands; its
+  // place is given to no thread before the next refresh. False: no memory, some threads are
+  // missing.
+  template <typename OnGone>
+  bool refresh(OnGone&& on_gone) noexcept {
+    if (!list()) return false;
+    bool any_gone = false;
+    for (std::uint32_t place = 0; place < threads_.size(); ++place) {
+      if (threads_[place].tid.value == 0 || threads_[place].listing == listing_) continue;
+      on_gone(place);
+      any_gone = true;
+    }
+    return settle(any_gone);
+  }
+  // Reads the thread's name again; true: it has changed.
+  bool refresh_name(std::uint32_t place) noexcept;
+
+  // Places run from 0 to place_count(); free ones have tid 0.
+  std::uint32_t place_count() const noexcept { return static_cast<std::uint32_t>(threads_.size()); }
+  std::uint32_t live_count() const noexcept { return live_count_; }
+  Thread& operator[](std::uint32_t place) noexcept { return threads_[place]; }
+
+ private:
+  bool list() noexcept;
+  bool settle(bool any_gone) noexcept;
+  bool add(Tid tid) noexcept;
+  bool rebuild_index() noexcept;
+  std::uint32_t& index_entry(Tid tid) noexcept;
+
+  int directory_ = -1;
+  Tid control_thread_{};
+  std::uint32_t listing_ = 0;
+  std::uint32_t live_count_ = 0;
+  std::uint64_t links_at_listing_ = 0;
+  bool links_tell_count_ = false;
+  MappedArray<Thread> threads_;
+  MappedArray<std::uint32_t> free_places_;
+  MappedArray<Tid> new_tids_;
+  MappedArray<std::uint32_t> index_;  // open addressing, place + 1, power of two
+};
+
+}  // namespace swipr::agent

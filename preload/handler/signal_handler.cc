@@ -1,0 +1,156 @@
+#include "preload/handler/signal_handler.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "common/core/errno_saver.h"
+
+namespace swipr::handler {
+
+namespace {
+
+// The program's disposition. A ring, because a handler may still read one while the next is taken.
+constexpr unsigned kPreviousCount = 8;
+constinit struct sigaction previous_ring[kPreviousCount];
+constinit unsigned previous_next = 0;
+constinit std::atomic<const struct sigaction*> previous_action{nullptr};
+constinit int installed_signal = 0;  // 0: none
+
+void on_signal(int number, siginfo_t* info, void* context) noexcept;
+
+bool is_own(const struct sigaction& action) noexcept {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == &on_signal;
+}
+
+bool is_ignored_by_default(int number) noexcept {
+  return number == SIGURG || number == SIGCHLD || number == SIGWINCH;
+}
+
+bool has_function(const struct sigaction& action) noexcept {
+  return (action.sa_flags & SA_SIGINFO) != 0 ||
+         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+}
+
+// x86-64: the kernel's order of general registers to DWARF numbers (System V AMD64 ABI,
+// figure 3.36).
+void take_registers(const ucontext_t& context, unwind::Registers& out) noexcept {
+  static constexpr std::uint8_t kOrder[unwind::Registers::kCount] = {
+      REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+      REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+  for (unsigned index = 0; index < unwind::Registers::kCount; ++index) {
+    out.values[index] = static_cast<std::uint64_t>(context.uc_mcontext.gregs[kOrder[index]]);
+  }
+  out.known = (1u << unwind::Registers::kCount) - 1;
+}
+
+// Not inlined: their locals must not be on the stack while a walk runs (small alternate stacks).
+[[gnu::noinline]] void take_sample(const siginfo_t& info, const void* context) noexcept {
+  const Cookie cookie = unpack_cookie(reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr));
+  Slot* slot = try_claim(cookie);
+  if (slot == nullptr) {
+    shared.strays.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  unwind::Registers registers;
+  take_registers(*static_cast<const ucontext_t*>(context), registers);
+  fill_slot(*slot, cookie, registers);
+}
+
+// The default action of a signal that would not be ignored: happens when the handler returns and
+// the signal is unblocked.
+void take_default_action(int number) noexcept {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  ::sigaction(number, &action, nullptr);
+  ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), number);
+}
+
+// A delivery that is not ours gets what the program asked for.
+[[gnu::noinline]] void chain(int number, siginfo_t* info, void* context) noexcept {
+  const struct sigaction* action = previous_action.load(std::memory_order_acquire);
+  if (action == nullptr) return;
+  if (!has_function(*action)) {
+    if (action->sa_handler == SIG_DFL && !is_ignored_by_default(number))
+      take_default_action(number);
+    return;
+  }
+  sigset_t mask = action->sa_mask;
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, &mask, &before);
+  if ((action->sa_flags & SA_SIGINFO) != 0) {
+    action->sa_sigaction(number, info, context);
+  } else {
+    action->sa_handler(number);
+  }
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+void on_signal(int number, siginfo_t* info, void* context) noexcept {
+  const ErrnoSaver errno_saver;
+  if (info->si_code == kOwnSignalCode) {
+    take_sample(*info, context);
+  } else {
+    chain(number, info, context);
+  }
+}
+
+bool take_signal(int number, const struct sigaction& current) noexcept {
+  struct sigaction& kept = previous_ring[previous_next++ % kPreviousCount];
+  kept = current;
+  previous_action.store(&kept, std::memory_order_release);
+  struct sigaction action {};
+  action.sa_sigaction = &on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  if (has_function(current) && (current.sa_flags & SA_RESTART) == 0) action.sa_flags &= ~SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  return ::sigaction(number, &action, nullptr) == 0;
+}
+
+}  // namespace
+
+bool install_handler(int signal_number) noexcept {
+  struct sigaction current {};
+  if (::sigaction(signal_number, nullptr, &current) != 0) return false;
+  installed_signal = signal_number;
+  // Still there from the last time: restore_handler left it or the program saved and restored it.
+  if (is_own(current)) return true;
+  if (take_signal(signal_number, current)) return true;
+  installed_signal = 0;
+  return false;
+}
+
+bool retake_handler() noexcept {
+  struct sigaction current {};
+  if (installed_signal == 0 || ::sigaction(installed_signal, nullptr, &current) != 0) return false;
+  if (is_own(current)) return false;
+  return take_signal(installed_signal, current);
+}
+
+void restore_handler(bool signals_may_be_pending) noexcept {
+  if (installed_signal == 0) return;
+  const int number = installed_signal;
+  installed_signal = 0;
+  struct sigaction current {};
+  if (::sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
+  if (signals_may_be_pending && !is_ignored_by_default(number)) return;
+  const struct sigaction* previous = previous_action.load(std::memory_order_acquire);
+  ::sigaction(number, previous, nullptr);
+}
+
+bool send_signal(Pid process, Tid thread, Cookie cookie) noexcept {
+  siginfo_t info;
+  std::memset(&info, 0, sizeof(info));
+  info.si_signo = installed_signal;
+  info.si_code = kOwnSignalCode;
+  info.si_pid = process.value;
+  info.si_uid = ::getuid();
+  info.si_value.sival_ptr = reinterpret_cast<void*>(pack(cookie));  // the kernel passes 8 bytes on
+  return ::syscall(SYS_rt_tgsigqueueinfo, process.value, thread.value, installed_signal, &info) ==
+         0;
+}
+
+}  // namespace swipr::handler

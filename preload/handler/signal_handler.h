@@ -1,0 +1,29 @@
+// The signal that asks a thread for its stack: its handler, its disposition, and how it is sent.
+#pragma once
+
+#include <cstdint>
+
+#include "common/core/ids.h"
+#include "preload/handler/slots.h"
+
+namespace swipr::handler {
+
+// SI_QUEUE is -1 and glibc's own codes end at -60: far from both.
+inline constexpr int kOwnSignalCode = -0x5357;
+
+// Installs the handler with SA_RESTART | SA_SIGINFO | SA_ONSTACK and keeps the disposition it
+// replaces; foreign deliveries go there. A program's handler that was installed without SA_RESTART
+// keeps its EINTR: then SA_RESTART is left out here, too. False: the kernel refused.
+// Context: control thread (all functions from here to send_signal).
+bool install_handler(int signal_number) noexcept;
+// Takes the signal again when the program has put another handler there meanwhile; true: it had.
+bool retake_handler() noexcept;
+// Puts the program's disposition back, unless the program did so itself. A signal whose default
+// action is not "ignore" keeps the handler while `signals_may_be_pending`: one that arrives late
+// would meet SIG_DFL and end the program.
+void restore_handler(bool signals_may_be_pending) noexcept;
+
+// False: the thread is gone or its queue is full.
+bool send_signal(Pid process, Tid thread, Cookie cookie) noexcept;
+
+}  // namespace swipr::handler

@@ -1,0 +1,62 @@
+#include "preload/handler/slots.h"
+
+#include "preload/unwind/page_probe_reader.h"
+
+namespace swipr::handler {
+
+constinit Shared shared;
+
+Slot* try_claim(Cookie cookie) noexcept {
+  Slot* slots = shared.slots.load(std::memory_order_acquire);
+  if (slots == nullptr || cookie.slot >= kSlotCount) return nullptr;
+  Slot& slot = slots[cookie.slot];
+  std::uint64_t expected = slot_state(cookie.sequence, SlotStatus::kArmed);
+  const bool claimed = slot.state.compare_exchange_strong(
+      expected, slot_state(cookie.sequence, SlotStatus::kClaimed), std::memory_order_acquire,
+      std::memory_order_relaxed);
+  return claimed ? &slot : nullptr;
+}
+
+void fill_slot(Slot& slot, Cookie cookie, const unwind::Registers& registers) noexcept {
+  slot.registers = registers.values;
+  slot.frames.frame_count = 0;
+  // Counted in before the load and both in one total order with the agent's store and its look at
+  // the count: whoever is not seen there loads the new map.
+  shared.pins.fetch_add(1, std::memory_order_seq_cst);
+  const unwind::CodeMap* map = shared.code_map.load(std::memory_order_seq_cst);
+  if (map != nullptr) {
+    unwind::PageProbeReader memory;
+    slot.end = unwind::walk(*map, registers, memory, slot.frames);
+  }
+  shared.pins.fetch_sub(1, std::memory_order_release);
+  slot.state.store(slot_state(cookie.sequence, SlotStatus::kDone), std::memory_order_release);
+}
+
+void arm_slot(Slot& slot, std::uint64_t sequence) noexcept {
+  slot.state.store(slot_state(sequence, SlotStatus::kArmed), std::memory_order_release);
+}
+
+SlotStatus slot_status(const Slot& slot, std::uint64_t sequence) noexcept {
+  const std::uint64_t state = slot.state.load(std::memory_order_acquire);
+  return state >> 2 == sequence ? static_cast<SlotStatus>(state & 3) : SlotStatus::kIdle;
+}
+
+bool try_cancel_slot(Slot& slot, std::uint64_t sequence) noexcept {
+  std::uint64_t expected = slot_state(sequence, SlotStatus::kArmed);
+  return slot.state.compare_exchange_strong(expected, slot_state(sequence, SlotStatus::kIdle),
+                                            std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
+void free_slot(Slot& slot, std::uint64_t sequence) noexcept {
+  slot.state.store(slot_state(sequence, SlotStatus::kIdle), std::memory_order_relaxed);
+}
+
+void forget_after_fork() noexcept {
+  shared.slots.store(nullptr, std::memory_order_relaxed);
+  shared.code_map.store(nullptr, std::memory_order_relaxed);
+  shared.pins.store(0, std::memory_order_relaxed);
+}
+
+bool retired_maps_are_free() noexcept { return shared.pins.load(std::memory_order_seq_cst) == 0; }
+
+}  // namespace swipr::handler

@@ -1,0 +1,78 @@
+// The meeting place of the control thread and the signal handler: a pool of slots, each for one
+// stack, and the code map that walks look in.
+//
+// A slot's state word is a sequence number and a status. The agent arms a slot (IDLE → ARMED) and
+// sends a signal with the cookie {slot, sequence}; the handler claims it (ARMED → CLAIMED), walks
+// into it and marks it DONE; the agent collects and frees it. The agent may cancel an armed slot;
+// sequences never repeat, so a handler that comes too late finds nothing to claim.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/core/signal_safe.h"
+#include "preload/unwind/code_map.h"
+#include "preload/unwind/walk.h"
+
+namespace swipr::handler {
+
+inline constexpr std::uint32_t kSlotCount = 512;
+
+enum class SlotStatus : std::uint8_t { kIdle = 0, kArmed = 1, kClaimed = 2, kDone = 3 };
+
+constexpr std::uint64_t slot_state(std::uint64_t sequence, SlotStatus status) noexcept {
+  return sequence << 2 | static_cast<std::uint64_t>(status);
+}
+
+struct Slot {
+  std::atomic<std::uint64_t> state;
+  // Valid once DONE:
+  unwind::WalkEnd end;
+  std::array<std::uint64_t, unwind::Registers::kCount> registers;  // of the interrupted code
+  unwind::FrameBuffer frames;
+};
+
+// What travels in the signal: slot in the low 16 bits, sequence above.
+struct Cookie {
+  std::uint64_t sequence = 0;
+  std::uint32_t slot = 0;
+};
+inline constexpr unsigned kCookieSlotBits = 16;
+static_assert(kSlotCount <= 1u << kCookieSlotBits);
+constexpr std::uint64_t pack(Cookie cookie) noexcept {
+  return cookie.sequence << kCookieSlotBits | cookie.slot;
+}
+constexpr Cookie unpack_cookie(std::uint64_t value) noexcept {
+  return {value >> kCookieSlotBits,
+          static_cast<std::uint32_t>(value & ((1u << kCookieSlotBits) - 1))};
+}
+
+// All that the two sides share. Constant-initialised.
+struct Shared {
+  std::atomic<Slot*> slots{nullptr};  // kSlotCount of them, never unmapped once set
+  std::atomic<const unwind::CodeMap*> code_map{nullptr};
+  std::atomic<std::uint32_t> pins{0};    // handlers that hold the code map
+  std::atomic<std::uint64_t> strays{0};  // signals that found nothing to claim
+};
+extern Shared shared;
+
+// The handler's side. nullptr: cancelled, or not armed for this cookie.
+SWIPR_SIGNAL_SAFE Slot* try_claim(Cookie cookie) noexcept;
+// Walks from `registers` into a claimed slot and marks it done.
+SWIPR_SIGNAL_SAFE void fill_slot(Slot& slot, Cookie cookie,
+                                 const unwind::Registers& registers) noexcept;
+
+// The agent's side.
+void arm_slot(Slot& slot, std::uint64_t sequence) noexcept;
+SlotStatus slot_status(const Slot& slot, std::uint64_t sequence) noexcept;
+// False: too late, a handler has claimed it or is done with it.
+bool try_cancel_slot(Slot& slot, std::uint64_t sequence) noexcept;
+void free_slot(Slot& slot, std::uint64_t sequence) noexcept;
+// True: no handler can still hold a code map that was published before the current one.
+bool retired_maps_are_free() noexcept;
+// In the child of a fork, where neither the slots' memory nor the code map exist.
+void forget_after_fork() noexcept;
+
+}  // namespace swipr::handler

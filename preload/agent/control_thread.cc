@@ -1,0 +1,106 @@
+#include "preload/agent/control_thread.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "common/core/errno_saver.h"
+#include "preload/agent/exit_gate.h"
+#include "preload/agent/log.h"
+#include "preload/agent/own_descriptors.h"
+#include "preload/agent/recorder.h"
+#include "preload/agent/server.h"
+#include "preload/agent/start_gate.h"
+
+namespace swipr::agent {
+
+namespace {
+
+constexpr std::size_t kStackBytes = 65536;
+
+// Constructed at start; not a global with a destructor, which the control thread would outlive.
+alignas(Server) std::byte server_memory[sizeof(Server)];
+Server* server = nullptr;
+Settings settings;
+std::size_t stack_bytes = kStackBytes;
+
+int add_thread_local_bytes(dl_phdr_info* info, std::size_t, void* total) {
+  for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type == PT_TLS) {
+      *static_cast<std::size_t*>(total) += segment.p_memsz + segment.p_align;
+    }
+  }
+  return 0;
+}
+
+// glibc takes the program's thread-local variables out of a thread's stack.
+std::size_t wanted_stack_bytes() noexcept {
+  constexpr std::size_t kPage = 4096;
+  std::size_t thread_local_bytes = 0;
+  ::dl_iterate_phdr(add_thread_local_bytes, &thread_local_bytes);
+  return kStackBytes + (thread_local_bytes + kPage - 1) / kPage * kPage;
+}
+
+void* run_control_thread(void*) {
+  ::prctl(PR_SET_NAME, "swipr");
+  if (!take_own_descriptors(settings)) {
+    start_gate::open();
+    return nullptr;
+  }
+  ::prctl(PR_SET_TIMERSLACK, 1UL);
+  const pid_t pid = ::getpid();
+  exit_gate::set_owner(pid, ::gettid());
+  server->run(settings, pid);
+}
+
+void start_thread() noexcept {
+  start_gate::close();
+  pthread_attr_t attributes;
+  if (::pthread_attr_init(&attributes) != 0) return;
+  ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  ::pthread_attr_setstacksize(&attributes, stack_bytes);
+  // The new thread inherits the mask, so there is no moment in which it could get a signal. libc's
+  // own two signals stay open this way: setuid() in the program waits for every thread's answer.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const int error = ::pthread_create(&thread, &attributes, run_control_thread, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  if (error == 0 && !settings.rendezvous.empty()) start_gate::wait();
+}
+
+// The child has this thread alone. Its memory is a copy of a moment in which the control thread may
+// have been at work, so nothing of its state is believed.
+void on_fork_child() {
+  const ErrnoSaver errno_saver;
+  recorder().reset_after_fork();
+  exit_gate::reset_after_fork();
+  server->reset_after_fork();
+  start_thread();
+}
+
+}  // namespace
+
+void start_control_thread(const Settings& wanted) noexcept {
+  const ErrnoSaver errno_saver;
+  settings = wanted;
+  server = new (server_memory) Server;
+  stack_bytes = wanted_stack_bytes();
+  ::pthread_atfork(nullptr, nullptr, on_fork_child);
+  start_thread();
+}
+
+void finish_before_exit() noexcept {
+  const ErrnoSaver errno_saver;
+  exit_gate::pass();
+}
+
+}  // namespace swipr::agent

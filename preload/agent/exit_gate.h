@@ -1,0 +1,40 @@
+// How a thread that ends the process has the control thread finish its recordings first.
+//
+// The control thread's descriptor table is its own, so no other thread can write to anything that
+// it polls. While recordings run it polls a signalfd for a signal that it blocks; the exiting
+// thread sends it that signal. The signalfd is never read: a signal that the program itself has
+// pending for all its threads would be taken away from it. If that is what made it readable,
+// another signal is used. Without recordings there is no signalfd (it would wake at each of the
+// program's signals) and nothing to wait for.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string_view>
+
+#include "preload/agent/recorder.h"
+
+namespace swipr::agent::exit_gate {
+
+// Control thread:
+void set_owner(pid_t pid, pid_t control_thread) noexcept;
+// The file to remove at exit; up to two.
+void add_socket_file(std::string_view path) noexcept;
+// Called before a recording starts; false: the process is exiting, start nothing.
+bool enter_recording() noexcept;
+void update(bool recording) noexcept;  // opens and closes the signalfd
+int poll_fd() noexcept;                // −1: none
+void on_readable() noexcept;
+bool is_exit_asked() noexcept;
+// When to look at is_exit_asked() although nothing woke; kNever with a signalfd or no recording.
+Moment look_again_at(Moment now) noexcept;
+void report_finished() noexcept;
+
+// The thread that ends the process. Does nothing in any process but the owner (vfork children).
+// Context: any thread, signal handlers included.  Blocks: at most 200 ms, while recordings end.
+void pass() noexcept;
+
+// In the child of a fork.
+void reset_after_fork() noexcept;
+
+}  // namespace swipr::agent::exit_gate

@@ -1,0 +1,12 @@
+// Gives the calling thread a descriptor table of its own that holds nothing of the program's.
+// Context: control thread, first thing.
+#pragma once
+
+#include "preload/agent/settings.h"
+
+namespace swipr::agent {
+
+// Also opens the log. False: the kernel or a seccomp filter refuses; nothing may be opened then.
+bool take_own_descriptors(const Settings& settings) noexcept;
+
+}  // namespace swipr::agent

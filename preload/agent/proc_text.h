@@ -1,0 +1,37 @@
+// Small readers of /proc without stdio, opendir or malloc.
+// Context: control thread.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "preload/agent/fixed_text.h"
+
+namespace swipr::agent {
+
+// Appends as much of the file as fits. False: it could not be opened or read.
+bool read_file_text(const char* path, TextWriter& out) noexcept;
+
+// Lines of a file of any length through a buffer of fixed size; longer lines are cut.
+class LineReader {
+ public:
+  explicit LineReader(const char* path) noexcept;
+  ~LineReader();
+  LineReader(const LineReader&) = delete;
+  LineReader& operator=(const LineReader&) = delete;
+
+  // False: no more. The line lives until the next call.
+  bool next(std::string_view& line) noexcept;
+
+ private:
+  bool refill() noexcept;
+
+  int fd_ = -1;
+  bool at_end_ = false;
+  bool skipping_ = false;  // the rest of a cut line
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  char buffer_[8192];  // a maps line is a path of up to 4096 bytes and about 80 more
+};
+
+}  // namespace swipr::agent

@@ -1,0 +1,195 @@
+#include "preload/agent/sample_request.h"
+
+#include <charconv>
+#include <limits>
+
+#include "preload/agent/http_request.h"
+#include "preload/agent/json_request.h"
+#include "preload/agent/text_view.h"
+
+namespace swipr::agent {
+
+namespace {
+
+using namespace std::string_view_literals;
+using std::chrono::nanoseconds;
+
+constexpr std::uint64_t kMaxTicks = 1'000'000'000;
+constexpr std::uint64_t kDefaultSamples = 100;
+
+bool refuse(TextWriter& error, std::string_view field, std::string_view problem) noexcept {
+  error.append(field).append(": ").append(problem);
+  return false;
+}
+
+bool parse_whole(std::string_view text, std::uint64_t& out) noexcept {
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, out);
+  return !text.empty() && parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+// Nanoseconds in one `unit`; 0: unknown.
+std::uint64_t unit_ns(std::string_view unit) noexcept {
+  struct Unit {
+    std::string_view name;
+    std::uint64_t ns;
+  };
+  constexpr Unit kUnits[] = {{"ns", 1},
+                             {"us", 1'000},
+                             {"\xc2\xb5s", 1'000},  // µ, micro sign
+                             {"\xce\xbcs", 1'000},  // μ, Greek letter
+                             {"ms", 1'000'000},
+                             {"", 1'000'000},
+                             {"s", 1'000'000'000},
+                             {"min", 60'000'000'000},
+                             {"h", 3'600'000'000'000}};
+  for (const Unit& known : kUnits) {
+    if (known.name == unit) return known.ns;
+  }
+  return 0;
+}
+
+std::string_view trim_blanks(std::string_view text) noexcept {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+bool read_ticks(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  std::uint64_t ticks = 0;
+  if (field.kind != JsonField::Kind::kNumber || !parse_whole(field.text, ticks) || ticks == 0 ||
+      ticks > kMaxTicks) {
+    return refuse(error, field.name, "must be a whole number from 1 to 1000000000");
+  }
+  out.ticks = ticks;
+  return true;
+}
+
+bool read_interval(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  nanoseconds interval{0};
+  if (field.kind != JsonField::Kind::kString || !parse_duration(field.text, interval)) {
+    return refuse(error, field.name, "must be a text such as \"100 ms\" or \"10us\"");
+  }
+  if (interval < kMinInterval || interval > kMaxInterval) {
+    return refuse(error, field.name, "must be between 100 us and 1 h");
+  }
+  out.interval = interval;
+  return true;
+}
+
+bool read_duration(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  if (field.kind != JsonField::Kind::kString || !parse_duration(field.text, out.duration) ||
+      out.duration <= nanoseconds(0)) {
+    return refuse(error, field.name, "must be a text such as \"10 s\"");
+  }
+  return true;
+}
+
+bool read_format(const JsonField& field, AnswerFormat& out, TextWriter& error) noexcept {
+  struct Name {
+    std::string_view name;
+    AnswerFormat format;
+  };
+  constexpr Name kNames[] = {{"perfSymbolized", AnswerFormat::kPerf},
+                             {"perf", AnswerFormat::kPerf},
+                             {"pprofSymbolized", AnswerFormat::kPprof},
+                             {"pprof", AnswerFormat::kPprof},
+                             {"flamegraphCollapsedSymbolized", AnswerFormat::kCollapsed},
+                             {"collapsed", AnswerFormat::kCollapsed},
+                             {"raw", AnswerFormat::kRaw},
+                             {"swipr", AnswerFormat::kRaw}};
+  for (const Name& known : kNames) {
+    if (field.kind == JsonField::Kind::kString && field.text == known.name) {
+      out = known.format;
+      return true;
+    }
+  }
+  return refuse(error, field.name, "must be perf, pprof, collapsed or raw");
+}
+
+// Calls read(field) for every field; unknown ones are read()'s to ignore. An empty body is {}.
+template <typename Read>
+bool read_fields(std::span<char> body, TextWriter& error, Read read) noexcept {
+  if (body.empty()) return true;
+  JsonObjectReader reader(body);
+  JsonField field;
+  while (reader.next(field)) {
+    if (!read(field)) return false;
+  }
+  return !reader.failed() || refuse(error, "body", "is no JSON object");
+}
+
+bool read_query_number(std::string_view query, std::string_view name, std::uint64_t smallest,
+                       std::uint64_t& value, TextWriter& error) noexcept {
+  constexpr std::uint64_t kLargest = 1000;
+  std::string_view text;
+  if (!find_query_value(query, name, text)) return true;
+  if (parse_whole(text, value) && value >= smallest && value <= kLargest) return true;
+  error.append(name).append(": must be a whole number from ").append_number(smallest);
+  error.append(" to ").append_number(kLargest);
+  return false;
+}
+
+}  // namespace
+
+bool parse_duration(std::string_view text, nanoseconds& out) noexcept {
+  text = trim_blanks(text);
+  std::uint64_t whole = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), whole);
+  if (parsed.ec != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
+  std::string_view fraction;
+  if (text.starts_with('.')) {
+    const std::size_t end = text.find_first_not_of("0123456789", 1);
+    fraction = skip(text.substr(0, end), 1);
+    if (fraction.empty()) return false;
+    text.remove_prefix(fraction.size() + 1);
+  }
+  const std::uint64_t unit = unit_ns(trim_blanks(text));
+  constexpr std::uint64_t kLimit = std::numeric_limits<std::int64_t>::max();
+  if (unit == 0 || whole > kLimit / unit) return false;
+  std::uint64_t total = whole * unit;
+  std::uint64_t place = unit;
+  for (char digit : fraction) {
+    place /= 10;  // digits finer than a nanosecond add nothing
+    total += static_cast<std::uint64_t>(digit - '0') * place;
+  }
+  if (total > kLimit) return false;
+  out = nanoseconds(static_cast<std::int64_t>(total));
+  return true;
+}
+
+bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& error) noexcept {
+  out = {};
+  out.recording.ticks = kDefaultSamples;
+  return read_fields(body, error, [&](const JsonField& field) {
+    if (field.name == "numberOfSamples"sv) return read_ticks(field, out.recording, error);
+    if (field.name == "timeInterval"sv) return read_interval(field, out.recording, error);
+    if (field.name == "format"sv) return read_format(field, out.format, error);
+    return true;
+  });
+}
+
+bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWriter& error) noexcept {
+  out = {};
+  return read_fields(body, error, [&](const JsonField& field) {
+    if (field.name == "numberOfSamples"sv) return read_ticks(field, out, error);
+    if (field.name == "timeInterval"sv) return read_interval(field, out, error);
+    if (field.name == "duration"sv) return read_duration(field, out, error);
+    return true;
+  });
+}
+
+bool parse_profile_query(std::string_view query, RecordingRequest& out,
+                         TextWriter& error) noexcept {
+  std::uint64_t seconds = 30;
+  std::uint64_t rate = 100;
+  if (!read_query_number(query, "seconds", 0, seconds, error)) return false;
+  if (!read_query_number(query, "rate", 1, rate, error)) return false;
+  out = {};
+  out.interval = nanoseconds(1'000'000'000 / static_cast<std::int64_t>(rate));
+  out.ticks = seconds * rate == 0 ? 1 : seconds * rate;
+  return true;
+}
+
+}  // namespace swipr::agent

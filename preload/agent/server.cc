@@ -1,0 +1,196 @@
+#include "preload/agent/server.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "preload/agent/log.h"
+#include "preload/agent/routes.h"
+
+namespace swipr::agent {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Moment kExitDrain = 150ms;  // the exiting thread waits 200 ms altogether
+constexpr Moment kExitDrainStep = 5ms;
+
+// The answer to a client too many. Best effort: the client may not even read it.
+void turn_away(int fd) noexcept {
+  constexpr std::string_view kAnswer =
+      "HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\ncontent-length: 29\r\n"
+      "connection: close\r\n\r\nthere are 32 clients already\n";
+  ::send(fd, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  ::close(fd);
+}
+
+void poll_until(pollfd* polls, nfds_t count, Moment deadline) noexcept {
+  if (deadline == kNever) {
+    ::poll(polls, count, -1);
+    return;
+  }
+  // Relative to now, with a nanosecond's resolution; poll() itself has milliseconds.
+  const Moment left = std::max(deadline - monotonic_now(), Moment::zero());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  const timespec timeout{seconds.count(), (left - seconds).count()};
+  ::ppoll(polls, count, &timeout, nullptr);
+}
+
+}  // namespace
+
+void Server::run(const Settings& settings, pid_t pid) noexcept {
+  set_route_context({&settings, &default_listener_});
+  open_places(settings, pid);
+  meet(settings);
+  while (!exit_gate::is_exit_asked()) {
+    wait();
+    step(monotonic_now());
+  }
+  leave();
+}
+
+void Server::open_places(const Settings& settings, pid_t pid) noexcept {
+  if (!settings.server_url.empty() && open_url_listener(settings, pid, url_listener_)) {
+    exit_gate::add_socket_file(url_listener_.path.view());
+  }
+  // Also with a URL: it is where `swipr record` and `swipr list` look.
+  if (open_default_listener(settings, pid, default_listener_)) {
+    exit_gate::add_socket_file(default_listener_.path.view());
+  }
+  log_line("listening", default_listener_.path.view());
+  if (url_listener_.fd >= 0) {
+    log_line("listening",
+             url_listener_.is_tcp ? url_listener_.url.view() : url_listener_.path.view());
+  }
+}
+
+// Connects to a waiting `swipr record`. Whatever fails here lets the program go on at once.
+void Server::meet(const Settings& settings) noexcept {
+  if (settings.rendezvous.empty()) return;
+  const int fd = connect_unix(settings.rendezvous);
+  if (fd < 0) {
+    log_line("cannot connect", settings.rendezvous, errno);
+  } else if (!is_trusted_peer(fd)) {
+    log_line("rendezvous refused: another user's", settings.rendezvous);
+    ::close(fd);
+  } else {
+    ::fcntl(fd, F_SETFL, 0);  // a helper writes to it and expects to block
+    if (add(fd, nullptr, meeting_)) return;
+    ::close(fd);
+  }
+  start_gate::open();
+}
+
+bool Server::add(int fd, const Listener* listener, Connection*& out) noexcept {
+  for (Connection*& slot : connections_) {
+    if (slot != nullptr) continue;
+    slot = Connection::create(fd, listener, route_request, monotonic_now());
+    out = slot;
+    return slot != nullptr;
+  }
+  return false;
+}
+
+void Server::wait() noexcept {
+  polls_[0] = {default_listener_.fd, POLLIN, 0};
+  polls_[1] = {url_listener_.fd, POLLIN, 0};
+  polls_[kListenerCount] = {exit_gate::poll_fd(), POLLIN, 0};
+  std::size_t count = kFirstConnectionPoll;
+  for (const Connection* connection : connections_) {
+    if (connection != nullptr) {
+      connection->fill_polls(&polls_[count]);
+    } else {
+      std::fill_n(&polls_[count], Connection::kPollCount, pollfd{-1, 0, 0});
+    }
+    count += Connection::kPollCount;
+  }
+  poll_until(polls_, count, next_wake());
+}
+
+Moment Server::next_wake() const noexcept {
+  Moment wake = std::min(recorder().next_deadline(), exit_gate::look_again_at(monotonic_now()));
+  for (const Connection* connection : connections_) {
+    if (connection != nullptr) wake = std::min(wake, connection->wake_at());
+  }
+  return wake;
+}
+
+void Server::step(Moment now) noexcept {
+  recorder().run_due(now);  // first: ticks are what must be on time
+  if (polls_[kListenerCount].revents != 0) exit_gate::on_readable();
+  bool recording = false;
+  for (std::size_t i = 0; i < kMaxConnections; ++i) {
+    Connection*& connection = connections_[i];
+    if (connection == nullptr) continue;
+    const pollfd* polls = &polls_[kFirstConnectionPoll + i * Connection::kPollCount];
+    connection->step(now, polls[0].revents, polls[1].revents);
+    recording = recording || connection->is_recording() || connection->has_unsent();
+    if (connection == meeting_) report_meeting();
+    if (!connection->is_closed()) continue;
+    Connection::destroy(connection);
+    connection = nullptr;
+  }
+  exit_gate::update(recording);
+  // Last: their first poll entries are filled in the next round.
+  if (polls_[0].revents != 0) accept_from(default_listener_);
+  if (polls_[1].revents != 0) accept_from(url_listener_);
+}
+
+void Server::report_meeting() noexcept {
+  if (!meeting_->has_recorded() && !meeting_->is_closed()) return;
+  meeting_ = nullptr;
+  start_gate::open();
+}
+
+void Server::accept_from(const Listener& listener) noexcept {
+  // Not SOCK_NONBLOCK: the file description is shared with a helper, which expects to block.
+  const int fd = ::accept4(listener.fd, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0) return;
+  if (!listener.is_tcp && !is_trusted_peer(fd)) {
+    ::close(fd);
+    return;
+  }
+  Connection* added = nullptr;
+  if (!add(fd, &listener, added)) turn_away(fd);
+}
+
+void Server::leave() noexcept {
+  ::close(default_listener_.fd);
+  if (url_listener_.fd >= 0) ::close(url_listener_.fd);
+  const Moment deadline = monotonic_now() + kExitDrain;
+  bool unsent = true;
+  while (unsent && monotonic_now() < deadline) {
+    unsent = false;
+    for (Connection* connection : connections_) {
+      if (connection == nullptr) continue;
+      connection->end_for_exit(monotonic_now());
+      unsent = unsent || connection->has_unsent();
+    }
+    if (unsent) poll_until(nullptr, 0, monotonic_now() + kExitDrainStep);
+  }
+  exit_gate::report_finished();
+  start_gate::open();
+  // The process is about to end, and this thread with it.
+  for (;;) poll_until(nullptr, 0, kNever);
+}
+
+void Server::reset_after_fork() noexcept {
+  for (Connection*& connection : connections_) {
+    if (connection != nullptr) Connection::forget(connection);
+    connection = nullptr;
+  }
+  meeting_ = nullptr;
+  for (Listener* listener : {&default_listener_, &url_listener_}) {
+    listener->fd = -1;
+    listener->is_tcp = false;
+    listener->path.clear();
+    listener->url.clear();
+  }
+}
+
+}  // namespace swipr::agent

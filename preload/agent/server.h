@@ -1,0 +1,51 @@
+// The control thread's loop: one poll over listening sockets, clients and helpers, in step with the
+// recordings' ticks. Without clients it sleeps in that poll and nothing wakes it.
+// Context: control thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+#include "preload/agent/connection.h"
+#include "preload/agent/exit_gate.h"
+#include "preload/agent/listener.h"
+#include "preload/agent/settings.h"
+#include "preload/agent/start_gate.h"
+
+namespace swipr::agent {
+
+inline constexpr std::size_t kMaxConnections = 32;
+
+class Server {
+ public:
+  // Opens the listening places and the rendezvous, then serves until the process ends.
+  [[noreturn]] void run(const Settings& settings, pid_t pid) noexcept;
+  // In the child of a fork, before its control thread starts.
+  void reset_after_fork() noexcept;
+
+ private:
+  // Entries of the poll: listeners, then the exit gate, then kPollCount for each connection.
+  static constexpr std::size_t kListenerCount = 2;
+  static constexpr std::size_t kFirstConnectionPoll = kListenerCount + 1;
+  static constexpr std::size_t kPollCount =
+      kFirstConnectionPoll + kMaxConnections * Connection::kPollCount;
+
+  void open_places(const Settings& settings, pid_t pid) noexcept;
+  void meet(const Settings& settings) noexcept;
+  void wait() noexcept;
+  Moment next_wake() const noexcept;
+  void step(Moment now) noexcept;
+  void accept_from(const Listener& listener) noexcept;
+  bool add(int fd, const Listener* listener, Connection*& out) noexcept;
+  void report_meeting() noexcept;
+  [[noreturn]] void leave() noexcept;
+
+  Listener default_listener_;
+  Listener url_listener_;
+  Connection* connections_[kMaxConnections] = {};
+  Connection* meeting_ = nullptr;  // the rendezvous, until its recording has started
+  pollfd polls_[kPollCount] = {};
+};
+
+}  // namespace swipr::agent

@@ -1,0 +1,39 @@
+// What the environment asks of the agent. Copied at start: programs write over their environment
+// (setproctitle) and setenv moves it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace swipr::agent {
+
+// Strings are NUL-terminated behind their end; empty: not set.
+struct Settings {
+  bool disabled = false;      // SWIPR_DISABLE
+  bool allow_remote = false;  // SWIPR_SERVER_ALLOW_REMOTE
+  std::string_view only;      // SWIPR_ONLY: globs on the program's name
+  std::string_view log;       // SWIPR_LOG: 1 or stderr, or a file to append to
+  std::string_view socket_directory;
+  std::string_view runtime_directory;  // XDG_RUNTIME_DIR
+  std::string_view server_url;         // SWIPR_SERVER_URL or its pattern form
+  std::string_view rendezvous;
+  std::string_view swipr_program;
+  std::string_view search_path;  // PATH
+
+  // NAME=VALUE, each with its NUL: the environment of the helper process.
+  static constexpr std::size_t kMaxHelperVariables = 32;
+  std::string_view helper_environment[kMaxHelperVariables];
+  std::size_t helper_variable_count = 0;
+};
+
+inline constexpr std::size_t kSettingsArenaBytes = 32768;
+
+// Strings that do not fit into `arena` any more count as not set.
+// `environment`: as given to main, ends with a null pointer; may be null.
+Settings parse_settings(const char* const* environment, std::span<char> arena) noexcept;
+
+// Whether swipr stays asleep in a program with these names (SWIPR_DISABLE, SWIPR_ONLY).
+bool is_asleep(const Settings& settings, std::span<const std::string_view> program_names) noexcept;
+
+}  // namespace swipr::agent

@@ -1,0 +1,49 @@
+// The only file that knows it is preloaded: runs at load and at exit of the program.
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "preload/agent/control_thread.h"
+#include "preload/agent/fixed_text.h"
+#include "preload/agent/settings.h"
+#include "preload/agent/text_view.h"
+
+namespace swipr::agent {
+
+namespace {
+
+char settings_arena[kSettingsArenaBytes];
+
+std::string_view last_component(std::string_view path) noexcept {
+  return skip(path, path.rfind('/') + 1);
+}
+
+// What people call a program: its first argument, its name in ps, its file.
+bool sleeps_in_this_program(const Settings& settings, const char* first_argument) noexcept {
+  char thread_name[16] = {};
+  ::prctl(PR_GET_NAME, thread_name);
+  PathText executable;
+  const ssize_t length =
+      ::readlink("/proc/self/exe", executable.free_space().data(), executable.free_space().size());
+  if (length > 0) executable.grow(static_cast<std::size_t>(length));
+  const std::string_view names[] = {last_component(first_argument), thread_name,
+                                    last_component(executable.view())};
+  return is_asleep(settings, names);
+}
+
+// The environment comes as an argument: `environ` may not be set up yet.
+[[gnu::constructor]] void on_load(int argc, char** argv, char** environment) {
+  // A program with more rights than its caller takes no orders from the caller's environment.
+  if (::getauxval(AT_SECURE) != 0) return;
+  const Settings settings = parse_settings(environment, settings_arena);
+  if (sleeps_in_this_program(settings, argc > 0 && argv[0] != nullptr ? argv[0] : "")) return;
+  start_control_thread(settings);
+}
+
+[[gnu::destructor]] void on_exit() { finish_before_exit(); }
+
+}  // namespace
+
+}  // namespace swipr::agent

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,6 +46,13 @@ struct ConvertOptions {
   std::vector<std::string> debug_directories;  // searched before the standard one
 };
 
+struct ReportOptions {
+  std::string input = "-";
+  Weight weight = Weight::kCpu;
+  std::size_t function_count = 20;
+  bool json = false;
+};
+
 struct ListOptions {
   bool json = false;
 };
@@ -54,6 +62,7 @@ struct AnswerOptions {
   std::string disposition;  // file name for the client; empty: none
 };
 
-using Command = std::variant<RecordOptions, ConvertOptions, ListOptions, AnswerOptions>;
+using Command =
+    std::variant<RecordOptions, ConvertOptions, ReportOptions, ListOptions, AnswerOptions>;
 
 }  // namespace swipr::options

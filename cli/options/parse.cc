@@ -21,6 +21,7 @@ Examples:
   swipr record --pid 4711 --count 1000        record 1,000 ticks of it (10 ms apart)
   swipr record -- ./app --its --arguments     start and record it from the first instruction
   swipr convert --format pprof < app.swipr > app.pb.gz
+  swipr report app.swipr                      what was hot, here on the terminal
 
 Exit codes: 0 done, 1 failed, 2 wrong usage; `record -- CMD` ends with the code of CMD.
 )";
@@ -42,6 +43,12 @@ Examples:
   swipr convert --format perf < app.swipr > app.perf
   swipr convert app.swipr --format collapsed --weight cpu | flamegraph.pl > app.svg
   swipr convert app.swipr --format pprof -o app.pb.gz && go tool pprof -top app.pb.gz
+)";
+
+constexpr std::string_view kReportFooter = R"(
+Examples:
+  swipr report app.swipr
+  swipr report --weight blocked --top 50 app.swipr
 )";
 
 constexpr std::string_view kListFooter = R"(
@@ -185,6 +192,29 @@ struct ConvertParser {
   }
 };
 
+struct ReportParser {
+  ReportOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent) {
+    app = parent.add_subcommand("report", "Print what was hot");
+    app->formatter(with_usage("report [INPUT|-] [OPTION…]"));
+    app->footer(std::string(kReportFooter));
+    app->add_option("input", options.input, "The recording; - or nothing is standard input")
+        ->type_name("INPUT");
+    app->add_option_function<std::string>(
+           "--weight", store(options.weight, parse_weight),
+           "What counts: cpu (default), samples, wall, blocked or runqueue")
+        ->type_name("WEIGHT");
+    app->add_option_function<std::string>("--top", store(options.function_count, parse_top),
+                                          "Show at most so many functions and threads (default 20)")
+        ->type_name("N");
+    app->add_flag("--json", options.json, "For scripts: one JSON object");
+  }
+
+  ParseResult finish() { return Command{std::move(options)}; }
+};
+
 struct ListParser {
   ListOptions options;
   CLI::App* app = nullptr;
@@ -216,9 +246,9 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) {
     const auto unknown = app.remaining();
-    if (unknown.empty()) return UsageError{"say what to do: record, convert or list"};
-    return UsageError{fmt::format("unknown command or option '{}': use record, convert or list",
-                                  unknown.front())};
+    if (unknown.empty()) return UsageError{"say what to do: record, convert, report or list"};
+    return UsageError{fmt::format(
+        "unknown command or option '{}': use record, convert, report or list", unknown.front())};
   }
   std::string message = error.what();
   const auto extras = chosen.front()->remaining();
@@ -235,16 +265,18 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
 ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> command,
                   bool has_separator) {
   CLI::App app("swipr: a sampling profiler for programs on Linux", "swipr");
-  app.formatter(with_usage("record|convert|list [OPTION…]"));
+  app.formatter(with_usage("record|convert|report|list [OPTION…]"));
   app.footer(std::string(kMainFooter));
   app.set_version_flag("--version", "swipr " SWIPR_VERSION);
   app.require_subcommand(1);
   RecordParser record;
   ConvertParser convert;
+  ReportParser report;
   ListParser list;
   AnswerParser answer;
   record.add_to(app);
   convert.add_to(app);
+  report.add_to(app);
   list.add_to(app);
   answer.add_to(app);
   std::reverse(arguments.begin(), arguments.end());  // the parser takes them from the back
@@ -261,6 +293,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   if (record.app->parsed()) return record.finish(std::move(command), has_separator);
   if (has_separator) return UsageError{"'-- CMD' goes with record"};
   if (convert.app->parsed()) return convert.finish();
+  if (report.app->parsed()) return report.finish();
   if (answer.app->parsed()) return answer.finish();
   return Command{list.options};
 }

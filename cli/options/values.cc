@@ -75,6 +75,14 @@ Result<std::uint64_t> parse_count(std::string_view text) {
   return count;
 }
 
+Result<std::size_t> parse_top(std::string_view text) {
+  std::size_t count = 0;
+  if (!parse_whole(text, count) || count == 0) {
+    return Error(fmt::format("top '{}' is not a positive number of lines", text));
+  }
+  return count;
+}
+
 Result<Pid> parse_pid(std::string_view text) {
   Pid pid;
   if (!parse_whole(text, pid.value) || pid.value <= 0) {

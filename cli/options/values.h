@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -14,6 +15,8 @@ host::Result<Format> parse_format(std::string_view text);
 host::Result<Weight> parse_weight(std::string_view text);
 // A positive number of ticks.
 host::Result<std::uint64_t> parse_count(std::string_view text);
+// A positive number of lines.
+host::Result<std::size_t> parse_top(std::string_view text);
 host::Result<Pid> parse_pid(std::string_view text);
 // A positive duration.
 host::Result<std::chrono::nanoseconds> parse_length(std::string_view text);

@@ -85,6 +85,7 @@ std::optional<ElfTraits> read_elf_traits(const std::string& path) {
   if (std::memcmp(identity.data(), ELFMAG, SELFMAG) != 0) return std::nullopt;
   ElfTraits traits;
   std::array<Elf64_Ehdr, 1> header{};
+  traits.is_32_bit = identity[EI_CLASS] == ELFCLASS32;
   if (identity[EI_CLASS] != ELFCLASS64 || identity[EI_DATA] != ELFDATA2LSB) return traits;
   if (!read_at(fd.value(), 0, std::as_writable_bytes(std::span(header)))) return std::nullopt;
   if (header[0].e_machine != kMachine) return traits;

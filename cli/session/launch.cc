@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace swipr::session {
 
@@ -62,7 +64,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 // Context: the child of a fork.
 [[noreturn]] void run_program(const LaunchPlan& plan, char* const* arguments,
-                              char* const* environment, int report_fd) {
+                              char* const* environment, int go_fd, int report_fd) {
+  char go = 0;
+  if (::read(go_fd, &go, 1) != 1) ::_exit(0);
   ::signal(SIGPIPE, SIG_DFL);  // swipr ignores it, the program must not inherit that
   ::sigprocmask(SIG_SETMASK, &plan.signal_mask, nullptr);
   // With the p: a script without "#!" runs in the shell, as in a shell.
@@ -104,26 +108,52 @@ host::UniqueFd Rendezvous::try_accept() {
   return host::UniqueFd(::accept4(fd(), nullptr, nullptr, SOCK_CLOEXEC));
 }
 
-Result<Pid> launch(const LaunchPlan& plan) {
+Launch::Launch(Pid pid, host::UniqueFd go, host::UniqueFd report)
+    : pid_(pid), go_(std::move(go)), report_(std::move(report)) {}
+
+Launch::Launch(Launch&& other) noexcept
+    : pid_(std::exchange(other.pid_, Pid{})),
+      go_(std::move(other.go_)),
+      report_(std::move(other.report_)) {}
+
+Launch::~Launch() {
+  if (pid_.value == 0) return;
+  go_.close();
+  ::waitpid(pid_.value, nullptr, 0);
+}
+
+Result<Launch> Launch::prepare(const LaunchPlan& plan) {
   std::vector<std::string> argument_texts = plan.arguments;
   std::vector<std::string> environment_texts = make_environment(plan);
   const std::vector<char*> arguments = pointers(argument_texts);
   const std::vector<char*> environment = pointers(environment_texts);
+  int go[2];
   int report[2];
+  if (::pipe2(go, O_CLOEXEC) != 0) return host::system_error("cannot make a pipe", errno);
+  host::UniqueFd go_read(go[0]);
+  host::UniqueFd go_write(go[1]);
   if (::pipe2(report, O_CLOEXEC) != 0) return host::system_error("cannot make a pipe", errno);
   host::UniqueFd report_read(report[0]);
   host::UniqueFd report_write(report[1]);
   const pid_t child = ::fork();
   if (child < 0) return host::system_error("cannot start another process", errno);
-  if (child == 0) run_program(plan, arguments.data(), environment.data(), report_write.value());
-  report_write.close();
+  if (child == 0) {
+    go_write.close();  // or it would wait for itself
+    run_program(plan, arguments.data(), environment.data(), go_read.value(), report_write.value());
+  }
+  return Launch(Pid{child}, std::move(go_write), std::move(report_read));
+}
+
+Result<void> Launch::run() {
+  const char go = 1;
   int error = 0;
-  ssize_t count = 0;
+  ssize_t count = ::write(go_.value(), &go, 1);
   do {
-    count = ::read(report_read.value(), &error, sizeof error);
+    count = ::read(report_.value(), &error, sizeof error);
   } while (count < 0 && errno == EINTR);
-  if (count == 0) return Pid{child};  // closed by a successful exec
-  return Error(std::strerror(error));
+  if (count != 0) return Error(std::strerror(error));
+  pid_ = Pid{};
+  return {};
 }
 
 }  // namespace swipr::session

@@ -44,8 +44,27 @@ struct LaunchPlan {
   sigset_t signal_mask{};
 };
 
-// Starts it with our stdin, stdout, stderr.
-// Errors: fork or exec failed; the message lacks the program's name.
-host::Result<Pid> launch(const LaunchPlan& plan);
+// The program in two steps: its process exists (so that files can be named after its id), and then
+// it runs. It has our stdin, stdout and stderr.
+class Launch {
+ public:
+  // Errors: no process can be made.
+  static host::Result<Launch> prepare(const LaunchPlan& plan);
+  Launch(Launch&& other) noexcept;
+  Launch& operator=(Launch&&) = delete;
+  // Without run() the process ends without having done anything.
+  ~Launch();
+
+  Pid pid() const { return pid_; }
+  // From here on the process is the caller's to wait for.
+  // Errors: the program cannot be executed; the message lacks its name, the process is gone.
+  host::Result<void> run();
+
+ private:
+  Launch(Pid pid, host::UniqueFd go, host::UniqueFd report);
+  Pid pid_;                // 0: not ours any more
+  host::UniqueFd go_;      // a byte: run; closed: end
+  host::UniqueFd report_;  // errno of a failed exec; closed by a successful one
+};
 
 }  // namespace swipr::session

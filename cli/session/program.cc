@@ -92,6 +92,9 @@ std::optional<std::string> find_obstacle(const std::string& path) {
   const std::string via = program == path ? "" : fmt::format("runs {}, which ", program);
   const auto traits = read_elf_traits(program);
   if (!traits) return std::nullopt;  // the kernel will say what it thinks of it
+  if (traits->is_32_bit) {
+    return via + "is a 32-bit program: it cannot load libswipr_preload.so, which is 64-bit";
+  }
   if (!traits->native) {
     return via +
            "is built for another architecture or word size than this swipr: it cannot load "

@@ -20,7 +20,8 @@ ProgramSearch find_program(const std::string& name);
 
 // What decides about preloading, read from the ELF headers (hostile: any file can be named).
 struct ElfTraits {
-  bool native = false;              // class, byte order and machine are this swipr's
+  bool native = false;  // class, byte order and machine are this swipr's
+  bool is_32_bit = false;
   std::string interpreter;          // PT_INTERP; empty: statically linked
   std::vector<std::string> needed;  // DT_NEEDED
 };

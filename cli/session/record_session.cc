@@ -114,7 +114,7 @@ void RecordSession::wait_for_events() {
 milliseconds RecordSession::poll_timeout() const {
   auto wake = Clock::time_point::max();
   if (progress_) wake = std::min(wake, next_progress_);
-  if (end_deadline_) wake = std::min(wake, *end_deadline_);
+  if (end_deadline_ && !open_.empty()) wake = std::min(wake, *end_deadline_);
   if (wake == Clock::time_point::max()) return milliseconds(-1);
   return std::max(std::chrono::ceil<milliseconds>(wake - Clock::now()), milliseconds(0));
 }
@@ -202,7 +202,9 @@ void RecordSession::sweep_closed() {
       has_first_ = true;
       closed_.add(stream->summary());
     }
-    if (stream->error() && result_.errors.size() < kMaxErrors) {
+    // Images that are gone before the recording began are normal below a command.
+    const bool expected = rendezvous_ != nullptr && !stream->answered();
+    if (stream->error() && !expected && result_.errors.size() < kMaxErrors) {
       result_.errors.push_back(stream->error()->message());
     }
   }
@@ -219,13 +221,12 @@ void RecordSession::report_progress() {
   for (const auto& stream : open_) {
     if (stream->has_data()) progress.totals.add(stream->summary());
   }
-  const auto planned = request_.duration.count() != 0
-                           ? request_.duration
-                           : request_.interval * static_cast<std::int64_t>(std::min<std::uint64_t>(
-                                                     request_.ticks, INT32_MAX));
-  if (planned.count() != 0) {
-    progress.done = std::min(
-        1.0, static_cast<double>(progress.elapsed.count()) / static_cast<double>(planned.count()));
+  const double planned =
+      request_.duration.count() != 0
+          ? static_cast<double>(request_.duration.count())
+          : static_cast<double>(request_.interval.count()) * static_cast<double>(request_.ticks);
+  if (planned > 0) {
+    progress.done = std::min(1.0, static_cast<double>(progress.elapsed.count()) / planned);
   }
   progress_(progress);
 }

@@ -46,6 +46,8 @@ class RecordStream {
   const StreamSummary& summary() const { return meter_.summary(); }
   // Why it ended early or never began; a full disk is the file's matter, not the stream's.
   const std::optional<host::Error>& error() const { return error_; }
+  // False: it went away without a word.
+  bool answered() const { return response_.has_header(); }
   // True after the first block.
   bool has_data() const { return source_.has_value(); }
 

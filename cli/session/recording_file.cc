@@ -97,8 +97,13 @@ Result<void> RecordingFile::write_end(std::uint32_t source, const wire::EndRecor
   return write_block(source, out.bytes());
 }
 
+RecordingFile::~RecordingFile() {
+  if (fd_) static_cast<void>(close());
+}
+
 Result<void> RecordingFile::close() {
   if (created_ && empty()) ::unlink(name_.c_str());
+  created_ = false;
   const int fd = fd_.release();
   if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) {
     return host::system_error(fmt::format("cannot write {}", name_), errno);

@@ -23,6 +23,10 @@ class RecordingFile {
   // Writes to a descriptor that the caller opened; `name` is for messages.
   RecordingFile(host::UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
 
+  RecordingFile(RecordingFile&&) = default;
+  RecordingFile& operator=(RecordingFile&&) = delete;
+  ~RecordingFile();
+
   std::uint32_t add_source() { return source_count_++; }
   // Errors: the disk is full or such; what was written before stays readable, failed() is true, and
   // every further write is refused.
@@ -30,13 +34,15 @@ class RecordingFile {
   // A block of its own that says how the source ended.
   host::Result<void> write_end(std::uint32_t source, const wire::EndRecord& record);
   // Reports what the file system kept for the end (NFS, quota). A file that this object created and
-  // that got no block is removed.
+  // that got no block is removed; so does the destructor.
   host::Result<void> close();
 
   bool failed() const { return error_.has_value(); }
   // Why writing failed first.
   const std::optional<host::Error>& error() const { return error_; }
   bool empty() const { return bytes_ == 0; }
+  // A file on disk, neither pipe nor device.
+  bool is_regular() const { return regular_; }
   std::uint64_t bytes() const { return bytes_; }
   const std::string& name() const { return name_; }
 

@@ -31,8 +31,12 @@ host::Result<SignalWatch> SignalWatch::create(std::initializer_list<int> signals
 SignalWatch::SignalWatch(SignalWatch&& other) noexcept
     : fd_(std::move(other.fd_)), previous_(other.previous_) {}
 
-SignalWatch::~SignalWatch() {
-  if (fd_) ::sigprocmask(SIG_SETMASK, &previous_, nullptr);
+SignalWatch::~SignalWatch() { stop(); }
+
+void SignalWatch::stop() {
+  if (!fd_) return;
+  fd_.close();
+  ::sigprocmask(SIG_SETMASK, &previous_, nullptr);
 }
 
 std::optional<CaughtSignal> SignalWatch::try_take() {

@@ -17,7 +17,7 @@ struct CaughtSignal {
       false;  // typed at the terminal (its whole process group got it), not sent by kill
 };
 
-// Blocks the signals while it lives; afterwards what is still pending takes its usual effect.
+// Blocks the signals until it stops or is destroyed.
 // Thread: before any other thread is started.
 class SignalWatch {
  public:
@@ -29,6 +29,8 @@ class SignalWatch {
   int fd() const { return fd_.value(); }
   // The mask from before, for children.
   const sigset_t& previous_mask() const { return previous_; }
+  // Ends the watch: what comes from now on, or is pending, takes its usual effect.
+  void stop();
   // Never waits.
   std::optional<CaughtSignal> try_take();
 

@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/export_recording.h"
+#include "cli/commands/output_file.h"
+#include "cli/commands/terminal.h"
+
+namespace swipr::commands {
+
+Outcome run_convert(const options::ConvertOptions& options) {
+  if (options.output == "-" && options.format == options::Format::kPprof &&
+      ::isatty(STDOUT_FILENO) == 1) {
+    return Failure{
+        "convert: pprof is binary and standard output is a terminal; use -o FILE or > FILE",
+        kWrongUsage};
+  }
+  if (options.input == "-" && ::isatty(STDIN_FILENO) == 1) {
+    return Failure{"convert: no recording on standard input; name a file, or use < FILE",
+                   kWrongUsage};
+  }
+  // Before the work, so that a wrong path costs nobody the conversion of a large recording.
+  auto output = OutputFile::create(options.output);
+  if (!output) return output.error();
+  const auto recording = load_recording(options.input);
+  if (!recording) return recording.error();
+  ExportOptions writing;
+  writing.format = options.format;
+  writing.weight = options.weight;
+  writing.demangle = options.demangle;
+  writing.inlines = options.inlines;
+  writing.file_lines = options.file_lines;
+  writing.debug_directories = options.debug_directories;
+  std::vector<std::string> notes = recording->warnings;
+  auto written = export_recording(*recording, writing, output->fd(), output->name(), notes);
+  if (written) written = output->commit();
+  if (!written) return written.error();
+  print_notes(notes);
+  return kDone;
+}
+
+}  // namespace swipr::commands

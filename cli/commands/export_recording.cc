@@ -1,0 +1,81 @@
+#include "cli/commands/export_recording.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "cli/commands/symbolize_recording.h"
+#include "cli/export/export.h"
+#include "cli/import/read_recording.h"
+#include "common/host/unique_fd.h"
+
+namespace swipr::commands {
+
+host::Result<void> export_recording(const profile::Recording& recording,
+                                    const ExportOptions& options, int fd, const std::string& name,
+                                    std::vector<std::string>& notes) {
+  symbolize::Options symbols;
+  symbols.demangle = options.demangle;
+  symbols.inlines = options.inlines;
+  symbols.debug_directories.insert(symbols.debug_directories.begin(),
+                                   options.debug_directories.begin(),
+                                   options.debug_directories.end());
+  NamedRecording named = symbolize_recording(recording, symbols);
+  notes.insert(notes.end(), std::make_move_iterator(named.notes.begin()),
+               std::make_move_iterator(named.notes.end()));
+  exporters::Options writing;
+  writing.weight = options.weight;
+  writing.source_lines = options.file_lines;
+  exporters::Sink sink(fd, name);
+  switch (options.format) {
+    case options::Format::kPerf:
+      return exporters::write_perf(recording, named.names, writing, sink);
+    case options::Format::kPprof:
+      return exporters::write_pprof(recording, named.names, writing, sink);
+    case options::Format::kCollapsed:
+      return exporters::write_collapsed(recording, named.names, writing, sink);
+    case options::Format::kRaw:
+      break;
+  }
+  return host::Error("raw is not a format to convert to");
+}
+
+std::string_view file_suffix(options::Format format) {
+  switch (format) {
+    case options::Format::kPerf:
+      return ".perf";
+    case options::Format::kPprof:
+      return ".pb.gz";
+    case options::Format::kCollapsed:
+      return ".collapsed";
+    case options::Format::kRaw:
+      break;
+  }
+  return ".swipr";
+}
+
+std::string_view format_name(options::Format format) {
+  switch (format) {
+    case options::Format::kPerf:
+      return "perf";
+    case options::Format::kPprof:
+      return "pprof";
+    case options::Format::kCollapsed:
+      return "collapsed";
+    case options::Format::kRaw:
+      break;
+  }
+  return "raw";
+}
+
+host::Result<profile::Recording> load_recording(const std::string& path) {
+  if (path == "-") return importers::read_recording(STDIN_FILENO, "standard input");
+  const host::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return host::system_error(fmt::format("cannot read {}", path), errno);
+  return importers::read_recording(fd.value(), path);
+}
+
+}  // namespace swipr::commands

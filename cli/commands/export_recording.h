@@ -1,0 +1,36 @@
+// A recording into one of the output formats: the one way that convert, record, answer share.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options/options.h"
+#include "cli/profile/recording.h"
+#include "common/host/result.h"
+
+namespace swipr::commands {
+
+struct ExportOptions {
+  options::Format format = options::Format::kPerf;  // never kRaw
+  profile::Weight weight = profile::Weight::kSamples;
+  bool demangle = true;
+  bool inlines = true;
+  bool file_lines = false;
+  std::vector<std::string> debug_directories;  // before the standard one
+};
+
+// Symbolizes and writes to `fd`; `name` is for messages. What was missing is added to `notes`.
+host::Result<void> export_recording(const profile::Recording& recording,
+                                    const ExportOptions& options, int fd, const std::string& name,
+                                    std::vector<std::string>& notes);
+
+// Usual end of a file's name: ".perf", ".pb.gz", ".collapsed", ".swipr".
+std::string_view file_suffix(options::Format format);
+// As on the command line.
+std::string_view format_name(options::Format format);
+
+// Opens and reads a recording; "-" is standard input.
+host::Result<profile::Recording> load_recording(const std::string& path);
+
+}  // namespace swipr::commands

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/terminal.h"
+#include "cli/export/sink.h"
+#include "cli/session/listing_json.h"
+#include "cli/session/targets.h"
+#include "common/host/duration.h"
+
+namespace swipr::commands {
+
+namespace {
+
+constexpr std::size_t kMinCommandColumns = 15;  // the kernel's names have at most 15 bytes
+
+// Names are bytes that the process chose itself.
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return text;
+}
+
+// The socket's end tells more than its beginning; `columns` 0: no limit.
+std::string fit_path(const std::string& path, std::size_t columns) {
+  if (columns == 0 || path.size() <= columns || columns < 4) return path;
+  return "..." + path.substr(path.size() - columns + 3);
+}
+
+std::string format_table(const session::Listing& listing, std::size_t columns) {
+  std::size_t command_columns = kMinCommandColumns;
+  for (const auto& process : listing.processes) {
+    command_columns = std::max(command_columns, std::min<std::size_t>(process.command.size(), 30));
+  }
+  constexpr std::size_t kOtherColumns = 7 + 2 + 2 + 7 + 2 + 10 + 2;
+  const std::size_t taken = kOtherColumns + command_columns;
+  // Below that a cut path helps nobody: let the terminal wrap it.
+  const std::size_t socket_columns = columns > taken + 12 ? columns - taken : 0;
+  std::string table = fmt::format("{:>7}  {:{}}  {:>7}  {:>10}  {}\n", "PID", "COMMAND",
+                                  command_columns, "THREADS", "AGE", "SOCKET");
+  for (const auto& process : listing.processes) {
+    table +=
+        fmt::format("{:>7}  {:{}.{}}  {:>7}  {:>10}  {}\n", process.pid.value,
+                    printable(process.command), command_columns, command_columns, process.threads,
+                    host::format_duration(std::chrono::floor<std::chrono::seconds>(process.age)),
+                    fit_path(printable(process.socket), socket_columns));
+  }
+  return table;
+}
+
+}  // namespace
+
+Outcome run_list(const options::ListOptions& options) {
+  const session::Listing listing = session::list_targets();
+  exporters::Sink out(STDOUT_FILENO, "standard output");
+  if (options.json) {
+    out.write(session::format_listing_json(listing));
+  } else if (!listing.processes.empty()) {
+    out.write(format_table(listing, terminal_columns(STDOUT_FILENO)));
+  }
+  if (auto written = out.flush(); !written) return written.error();
+  for (const std::string& path : listing.removed) {
+    print_note(fmt::format("removed {}: its process is gone", path));
+  }
+  print_notes(listing.notes);
+  if (listing.processes.empty()) {
+    print_note(
+        "nothing to record; start a program with LD_PRELOAD=libswipr_preload.so, or by swipr "
+        "record -- CMD");
+  }
+  return kDone;
+}
+
+}  // namespace swipr::commands

@@ -1,0 +1,67 @@
+#include "cli/commands/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "cli/commands/terminal.h"
+#include "common/host/duration.h"
+
+namespace swipr::commands {
+
+namespace {
+
+constexpr std::size_t kBarColumns = 24;
+
+std::string bar(double done) {
+  const auto filled =
+      static_cast<std::size_t>(std::clamp(done, 0.0, 1.0) * static_cast<double>(kBarColumns));
+  return fmt::format("[{}{}] {:3.0f} %", std::string(filled, '#'),
+                     std::string(kBarColumns - filled, '.'), 100 * done);
+}
+
+}  // namespace
+
+std::string format_progress(const session::SessionProgress& progress, std::size_t columns) {
+  const session::SessionTotals& totals = progress.totals;
+  std::vector<std::string> parts;
+  parts.push_back(
+      progress.done >= 0
+          ? bar(progress.done)
+          : host::format_duration(std::chrono::floor<std::chrono::milliseconds>(progress.elapsed)));
+  parts.push_back(with_thousands(totals.ticks) + " ticks");
+  parts.push_back(with_thousands(totals.samples) + " samples");
+  parts.push_back(with_thousands(totals.threads) + " threads");
+  parts.push_back(with_thousands(totals.dropped) + " dropped");
+  if (totals.processes > 1) parts.push_back(with_thousands(totals.processes) + " processes");
+  std::string line;
+  for (const std::string& part : parts) {
+    const std::size_t wanted = line.size() + (line.empty() ? 0 : 2) + part.size();
+    if (wanted > columns) break;
+    line += (line.empty() ? "" : "  ") + part;
+  }
+  return line;
+}
+
+void ProgressLine::show(const session::SessionProgress& progress) {
+  const std::size_t columns = terminal_columns(STDERR_FILENO);
+  if (columns < 2) return;
+  // One column stays free: writing into the last one wraps on some terminals.
+  const std::string line = format_progress(progress, columns - 1);
+  const std::size_t blanks = shown_columns_ > line.size() ? shown_columns_ - line.size() : 0;
+  fmt::print(stderr, "\r{}{}", line, std::string(blanks, ' '));
+  std::fflush(stderr);
+  shown_columns_ = line.size();
+}
+
+void ProgressLine::clear() {
+  if (shown_columns_ == 0) return;
+  fmt::print(stderr, "\r{}\r", std::string(shown_columns_, ' '));
+  std::fflush(stderr);
+  shown_columns_ = 0;
+}
+
+}  // namespace swipr::commands

@@ -1,0 +1,247 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/progress.h"
+#include "cli/commands/record_output.h"
+#include "cli/commands/record_summary.h"
+#include "cli/commands/terminal.h"
+#include "cli/session/launch.h"
+#include "cli/session/program.h"
+#include "cli/session/record_session.h"
+#include "cli/session/signal_watch.h"
+#include "cli/session/targets.h"
+
+namespace swipr::commands {
+
+namespace {
+
+using options::RecordOptions;
+using session::RecordSession;
+using session::SessionResult;
+using session::SignalWatch;
+
+session::StreamRequest request_of(const RecordOptions& options) {
+  return {options.interval, options.ticks, options.duration};
+}
+
+// As a shell tells it.
+int exit_code_of(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Runs it to its end. Afterwards Ctrl-C is an ordinary one again: a conversion can take long.
+SessionResult run_session(RecordSession& session, SignalWatch& signals) {
+  ProgressLine line;
+  if (terminal_columns(STDERR_FILENO) != 0) {
+    session.set_progress(
+        [&line](const session::SessionProgress& progress) { line.show(progress); });
+  }
+  SessionResult result = session.run();
+  line.clear();
+  signals.stop();
+  return result;
+}
+
+// Closes, converts and says what there is.
+host::Result<void> finish_output(const RecordOptions& options, RecordOutput& output,
+                                 const SessionResult& result) {
+  const std::uint64_t bytes = output.raw().bytes();
+  const bool keeps_raw = output.keeps_raw_file();
+  std::vector<std::string> notes;
+  if (auto finished = output.finish(options.format, notes); !finished) return finished;
+  print_notes(notes);
+  print_note(format_summary(result.totals, bytes));
+  if (options.output != "-") print_note(fmt::format("wrote {}", output.name()));
+  if (keeps_raw) print_note("next: " + format_next_command(output.raw_name()));
+  return {};
+}
+
+// A disk that is full: what was written before is a recording, too.
+Failure file_failure(const RecordOutput& output, const SessionResult& result, std::uint64_t bytes) {
+  std::string message = result.file_error->message();
+  if (bytes != 0 && output.raw_name() != "-") {
+    message += fmt::format("; the {} bytes recorded until then are in {}", with_thousands(bytes),
+                           output.raw_name());
+  }
+  return Failure{std::move(message)};
+}
+
+// --- a process that runs already -----------------------------------------------------------------
+
+host::Result<std::vector<session::Target>> connect_targets(const RecordOptions& options) {
+  std::vector<session::Target> targets;
+  if (options.pid) {
+    auto target = session::connect_target(*options.pid);
+    if (!target) return target.error();
+    targets.push_back(*std::move(target));
+    return targets;
+  }
+  std::optional<host::Error> first_error;
+  for (Pid pid : session::find_processes(options.name)) {
+    auto target = session::connect_target(pid);
+    if (target) {
+      targets.push_back(*std::move(target));
+    } else if (!first_error) {
+      first_error = target.error();
+    }
+  }
+  if (!targets.empty()) return targets;
+  if (first_error) return *first_error;
+  return host::Error(fmt::format(
+      "no process is called '{}'; `swipr list` shows what can be recorded", options.name));
+}
+
+Outcome record_running(const RecordOptions& options, SignalWatch signals) {
+  auto targets = connect_targets(options);
+  if (!targets) return targets.error();
+  const session::Target& first = targets->front();
+  auto output = RecordOutput::open(options, first.command_name, first.pid);
+  if (!output) return output.error();
+  RecordSession session(output->raw(), signals, request_of(options));
+  for (session::Target& target : *targets) {
+    session.add(std::move(target.connection),
+                fmt::format("process {} ({})", target.pid.value, target.command_name));
+  }
+  const SessionResult result = run_session(session, signals);
+  const std::uint64_t bytes = output->raw().bytes();
+  if (result.file_error) return file_failure(*output, result, bytes);
+  if (result.abandoned) {
+    if (bytes != 0)
+      print_note(fmt::format("stopped; what was recorded is in {}", output->raw_name()));
+    return 128 + SIGINT;
+  }
+  if (result.totals.processes == 0) {
+    return Failure{result.errors.empty() ? "nothing was recorded" : result.errors.front()};
+  }
+  if (auto finished = finish_output(options, *output, result); !finished) return finished.error();
+  if (result.errors.empty()) return kDone;
+  print_notes(std::span(result.errors).subspan(1));
+  return Failure{result.errors.front()};
+}
+
+// --- a command -----------------------------------------------------------------------------------
+
+constexpr int kNotExecutable = 126;
+constexpr int kNotFound = 127;
+
+struct PreparedCommand {
+  session::LaunchPlan plan;
+  session::Rendezvous rendezvous;
+};
+
+// The path of the program, or why it cannot be recorded.
+std::variant<std::string, Failure> find_recordable(const std::string& name) {
+  const session::ProgramSearch search = session::find_program(name);
+  if (search.path.empty()) {
+    return Failure{fmt::format("cannot run {}: {}", name, std::strerror(search.error)),
+                   search.error == ENOENT || search.error == ENOTDIR ? kNotFound : kNotExecutable};
+  }
+  if (const auto obstacle = session::find_obstacle(search.path)) {
+    return Failure{fmt::format("cannot record {}: it {}", name, *obstacle)};
+  }
+  return search.path;
+}
+
+host::Result<PreparedCommand> prepare_command(const RecordOptions& options, std::string program,
+                                              const SignalWatch& signals) {
+  auto preload = session::find_preload();
+  if (!preload) return preload.error();
+  auto rendezvous = session::Rendezvous::create();
+  if (!rendezvous) return rendezvous.error();
+  session::LaunchPlan plan;
+  if (const auto traits = session::read_elf_traits(session::resolve_interpreter(program))) {
+    if (auto runtime = session::find_leading_runtime(*traits); !runtime.empty()) {
+      plan.preloads.push_back(std::move(runtime));
+    }
+  }
+  plan.preloads.push_back(*std::move(preload));
+  plan.program = std::move(program);
+  plan.arguments = options.command;
+  plan.rendezvous = rendezvous->path();
+  plan.signal_mask = signals.previous_mask();
+  return PreparedCommand{std::move(plan), *std::move(rendezvous)};
+}
+
+// Nothing connected although nothing spoke against it beforehand.
+std::string explain_silence(const RecordOptions& options) {
+  return fmt::format(
+      "nothing was recorded: {} never loaded libswipr_preload.so or kept it asleep (SWIPR_DISABLE, "
+      "SWIPR_ONLY); SWIPR_LOG=stderr makes it say why",
+      options.command.front());
+}
+
+// A failed recording must not look like a good one, nor hide how the command ended.
+Failure failure_of(std::string message, int command_code) {
+  return Failure{std::move(message), command_code == 0 ? kFailed : command_code};
+}
+
+Outcome finish_command(const RecordOptions& options, RecordOutput& output,
+                       const SessionResult& result) {
+  const int code = exit_code_of(result.child_status.value_or(0));
+  const std::uint64_t bytes = output.raw().bytes();
+  if (result.file_error) return file_failure(output, result, bytes);
+  print_notes(result.errors);
+  if (result.totals.processes == 0) return failure_of(explain_silence(options), code);
+  if (auto finished = finish_output(options, output, result); !finished) {
+    return failure_of(finished.error().message(), code);
+  }
+  return code;
+}
+
+Outcome record_command(const RecordOptions& options, SignalWatch signals) {
+  auto program = find_recordable(options.command.front());
+  if (auto* failure = std::get_if<Failure>(&program)) return std::move(*failure);
+  auto command = prepare_command(options, std::get<std::string>(std::move(program)), signals);
+  if (!command) return command.error();
+  auto launch = session::Launch::prepare(command->plan);
+  if (!launch) return launch.error();
+  std::string_view name = options.command.front();
+  name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
+  const Pid child = launch->pid();
+  auto output = RecordOutput::open(options, name, child);
+  if (!output) return output.error();
+  RecordSession session(output->raw(), signals, request_of(options));
+  session.set_child(child, command->rendezvous, options.follow);
+  if (auto started = launch->run(); !started) {
+    return Failure{
+        fmt::format("cannot run {}: {}", options.command.front(), started.error().message()),
+        kNotExecutable};
+  }
+  const SessionResult result = run_session(session, signals);
+  return finish_command(options, *output, result);
+}
+
+}  // namespace
+
+Outcome run_record(const RecordOptions& options) {
+  const bool binary =
+      options.format == options::Format::kRaw || options.format == options::Format::kPprof;
+  if (options.output == "-" && binary && ::isatty(STDOUT_FILENO) == 1) {
+    return Failure{
+        fmt::format("record: {} is binary and standard output is a terminal; use -o FILE",
+                    options.format == options::Format::kRaw ? "a recording" : "pprof"),
+        kWrongUsage};
+  }
+  if (options.command.empty()) {
+    auto signals = SignalWatch::create({SIGINT, SIGTERM, SIGHUP});
+    if (!signals) return signals.error();
+    return record_running(options, *std::move(signals));
+  }
+  auto signals = SignalWatch::create({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD});
+  if (!signals) return signals.error();
+  return record_command(options, *std::move(signals));
+}
+
+}  // namespace swipr::commands

@@ -1,0 +1,53 @@
+// Where `swipr record` puts what it records: the raw bytes straight into a file, so that nothing is
+// lost when swipr is killed, and for another format than raw a conversion of that file at the end.
+#pragma once
+
+#include <ctime>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands/output_file.h"
+#include "cli/options/options.h"
+#include "cli/session/recording_file.h"
+#include "common/core/ids.h"
+#include "common/host/result.h"
+
+namespace swipr::commands {
+
+// "PROGRAM-PID-YYYYmmdd-HHMMSS" and the suffix, in local time, without slashes and control
+// characters.
+std::string make_file_name(std::string_view program, Pid pid, const std::tm& time,
+                           std::string_view suffix);
+
+class RecordOutput {
+ public:
+  // Everything is opened here, before anything is recorded. `program` and `pid` name the file when
+  // the options do not. Errors: the output cannot be written.
+  static host::Result<RecordOutput> open(const options::RecordOptions& options,
+                                         std::string_view program, Pid pid);
+
+  session::RecordingFile& raw() { return raw_; }
+  // The name that the user asked for or is told.
+  const std::string& name() const { return name_; }
+  // Where the raw bytes are; the same as name() with --format raw.
+  const std::string& raw_name() const { return raw_name_; }
+  // True for a .swipr file that stays: it can be converted later.
+  bool keeps_raw_file() const { return !converted_ && raw_.is_regular(); }
+
+  // After the recording: closes the raw file, and converts it if that was asked for. A raw file
+  // that is only the way to something else is removed when all went well.
+  host::Result<void> finish(options::Format format, std::vector<std::string>& notes);
+
+ private:
+  RecordOutput(session::RecordingFile raw, std::string raw_name, std::string name,
+               std::optional<OutputFile> converted);
+
+  session::RecordingFile raw_;
+  std::string raw_name_;
+  std::string name_;
+  std::optional<OutputFile> converted_;
+};
+
+}  // namespace swipr::commands

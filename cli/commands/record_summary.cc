@@ -1,0 +1,38 @@
+#include "cli/commands/record_summary.h"
+
+#include <fmt/format.h>
+
+#include "cli/commands/terminal.h"
+
+namespace swipr::commands {
+
+std::string format_summary(const session::SessionTotals& totals, std::uint64_t raw_bytes) {
+  std::string text =
+      fmt::format("{} ticks asked, {} delivered, {} missed; {} samples of {} threads",
+                  with_thousands(totals.ticks_asked), with_thousands(totals.ticks),
+                  with_thousands(totals.ticks_missed), with_thousands(totals.samples),
+                  with_thousands(totals.threads));
+  if (totals.processes > 1)
+    text += fmt::format(" in {} processes", with_thousands(totals.processes));
+  text += fmt::format(", {} dropped", with_thousands(totals.dropped));
+  if (totals.stacks_walked != 0) {
+    text += fmt::format("; {:.1f} % of stacks complete",
+                        100.0 * static_cast<double>(totals.stacks_rooted) /
+                            static_cast<double>(totals.stacks_walked));
+  }
+  text += fmt::format("; {} bytes", with_thousands(raw_bytes));
+  if (totals.samples != 0) {
+    text += fmt::format(" ({:.1f} per sample)",
+                        static_cast<double>(raw_bytes) / static_cast<double>(totals.samples));
+  }
+  return text;
+}
+
+std::string format_next_command(std::string_view raw_name) {
+  std::string_view stem = raw_name;
+  if (stem.ends_with(".swipr")) stem.remove_suffix(6);
+  return fmt::format("swipr convert --format pprof {} > {}", shell_quoted(raw_name),
+                     shell_quoted(fmt::format("{}.pb.gz", stem)));
+}
+
+}  // namespace swipr::commands

@@ -1,0 +1,23 @@
+// Names for all frames of a recording: each distinct address of a module is looked up once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/profile/names.h"
+#include "cli/profile/recording.h"
+#include "symbolize/symbolizer.h"
+
+namespace swipr::commands {
+
+struct NamedRecording {
+  profile::Names names;
+  std::vector<std::string> notes;  // what was missing, one line per module
+};
+
+// A frame without a symbol is called "[module+0xoffset]" (an address of the image, as addr2line
+// takes it), outside of every module "[0xaddress]".
+NamedRecording symbolize_recording(const profile::Recording& recording,
+                                   const symbolize::Options& options);
+
+}  // namespace swipr::commands

@@ -1,0 +1,59 @@
+#include "cli/commands/terminal.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace swipr::commands {
+
+void print_note(std::string_view text) {
+  std::string line = fmt::format("swipr: {}", text);
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  fmt::print(stderr, "{}\n", line);
+}
+
+void print_notes(std::span<const std::string> notes, std::size_t limit) {
+  for (const std::string& note : notes.first(std::min(limit, notes.size()))) print_note(note);
+  if (notes.size() > limit)
+    print_note(fmt::format("… and {} more notes like these", notes.size() - limit));
+}
+
+std::size_t terminal_columns(int fd) {
+  if (::isatty(fd) != 1) return 0;
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+std::string with_thousands(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) {
+    at -= 3;
+    text.insert(at, 1, ',');
+  }
+  return text;
+}
+
+std::string shell_quoted(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string quoted = "'";
+  for (char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+}  // namespace swipr::commands

@@ -1,0 +1,26 @@
+// Lines for the person at stderr.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace swipr::commands {
+
+// "swipr: TEXT", control characters replaced: names come from programs that nobody vouches for.
+void print_note(std::string_view text);
+// At most `limit` of them, then how many more there are.
+void print_notes(std::span<const std::string> notes, std::size_t limit = 8);
+
+// Width of the terminal at `fd`; 0: not a terminal.
+std::size_t terminal_columns(int fd);
+
+// 1234567 → "1,234,567"
+std::string with_thousands(std::uint64_t number);
+
+// As a word of a shell command line.
+std::string shell_quoted(std::string_view text);
+
+}  // namespace swipr::commands

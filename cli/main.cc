@@ -1,0 +1,63 @@
+// Parses, dispatches, prints the error, chooses the exit code.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/terminal.h"
+#include "cli/options/parse.h"
+
+namespace {
+
+using namespace swipr;
+
+template <typename... Cases>
+struct Visitor : Cases... {
+  using Cases::operator()...;
+};
+
+commands::Outcome run(const options::Command& command) {
+  return std::visit(
+      Visitor{[](const options::RecordOptions& chosen) { return commands::run_record(chosen); },
+              [](const options::ConvertOptions& chosen) { return commands::run_convert(chosen); },
+              [](const options::ReportOptions& chosen) { return commands::run_report(chosen); },
+              [](const options::ListOptions& chosen) { return commands::run_list(chosen); },
+              [](const options::AnswerOptions& chosen) { return commands::run_answer(chosen); }},
+      command);
+}
+
+int run_arguments(std::span<const char* const> arguments) {
+  const auto parsed = options::parse_command_line(arguments);
+  if (const auto* text = std::get_if<options::Text>(&parsed)) {
+    fmt::print("{}", text->text);
+    return std::fflush(stdout) == 0 ? commands::kDone : commands::kFailed;
+  }
+  if (const auto* wrong = std::get_if<options::UsageError>(&parsed)) {
+    commands::print_note(wrong->message + " (see swipr --help)");
+    return commands::kWrongUsage;
+  }
+  const commands::Outcome outcome = run(std::get<options::Command>(parsed));
+  if (outcome.failed() && !outcome.message().empty()) commands::print_note(outcome.message());
+  return outcome.exit_code();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A reader that goes away is a failed write, with a message and with files tidied up.
+  ::signal(SIGPIPE, SIG_IGN);
+  try {
+    return run_arguments({argv + (argc > 0 ? 1 : 0), argv + argc});
+  } catch (const std::bad_alloc&) {
+    commands::print_note("out of memory");
+  } catch (const std::exception& error) {
+    commands::print_note(fmt::format("internal error: {}", error.what()));
+  }
+  return commands::kFailed;
+}

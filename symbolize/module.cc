@@ -83,17 +83,21 @@ std::vector<SourceFunction> Module::find_symbol(ImageAddr address, const SourceL
   return {std::move(function)};
 }
 
-// Some DWARF has no linkage names (clang -gline-tables-only, constructors' declarations); a mangled
-// symbol that starts where the function does is its linkage name.
+// Functions without a linkage name in DWARF (local to their unit, extern "C", constructors, clang's
+// -gline-tables-only) have it in the symbol table: the symbol that starts where they do, without
+// what the compiler appended to a copy or part (".constprop.0", ".cold").
 void Module::complete_linkage_name(SourceFunction* function, ImageAddr address) const {
   if (function->inlined || !function->linkage_name.empty()) return;
   auto symbol = static_symbols_.find(address);
   if (!symbol) symbol = dynamic_symbols_.find(address);
   if (!symbol || address.value - symbol->begin.value != function->offset) return;
-  // Not the name of a split-off part: "foo() [clone .cold]".
-  if (!symbol->name.starts_with("_Z") || symbol->name.find('.') != std::string_view::npos) return;
-  function->linkage_name = std::string(symbol->name);
-  function->name = options_->demangle ? demangle(function->linkage_name) : function->linkage_name;
+  const std::string stem(symbol->name.substr(0, symbol->name.find('.', 1)));
+  if (stem.starts_with("_Z")) {
+    function->linkage_name = stem;
+    function->name = options_->demangle ? demangle(stem) : stem;
+  } else if (stem == function->name) {
+    function->linkage_name = stem;
+  }
 }
 
 }  // namespace swipr::symbolize

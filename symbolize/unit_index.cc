@@ -174,7 +174,8 @@ SourceLine UnitIndex::line_at(ImageAddr address) {
   bool ends_sequence = false;
   int line = 0;
   if (dwarf_lineendsequence(row, &ends_sequence) != 0 || ends_sequence) return {};
-  if (dwarf_lineno(row, &line) != 0 || line <= 0) return {};
+  // Line 0: code of no line in particular; its file is still known.
+  if (dwarf_lineno(row, &line) != 0 || line < 0) return {};
   return {view_of(dwarf_linesrc(row, nullptr, nullptr)), static_cast<std::uint32_t>(line)};
 }
 

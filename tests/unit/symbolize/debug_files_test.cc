@@ -1,0 +1,130 @@
+#include "symbolize/debug_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/unit/symbolize/fixture.h"
+
+namespace swipr::symbolize::test {
+namespace {
+
+using testing::HasSubstr;
+
+class ModuleFilesTest : public testing::Test {
+ protected:
+  ModuleFilesTest() { options_.debug_directories = {folder_.path("debug")}; }
+
+  TemporaryFolder folder_;
+  Options options_;
+  const std::string chain_ = fixture("chain_dwarf5");
+  const std::string id_ = build_id_of(chain_);
+};
+
+TEST_F(ModuleFilesTest, AcceptsTheRecordedBuildId) {
+  const ModuleFiles files = find_module_files({chain_, id_, 0}, options_);
+  ASSERT_TRUE(files.image);
+  EXPECT_EQ(files.path, chain_);
+  EXPECT_EQ(files.note, "");
+}
+
+TEST_F(ModuleFilesTest, AcceptsAnyFileForAnUnknownBuildId) {
+  EXPECT_TRUE(find_module_files({chain_, "", 0}, options_).image);
+}
+
+TEST_F(ModuleFilesTest, RefusesAnotherBuildId) {
+  const ModuleFiles files = find_module_files({fixture("chain_dwarf4"), id_, 0}, options_);
+  EXPECT_FALSE(files.image);
+  EXPECT_THAT(files.note, HasSubstr(id_));
+  EXPECT_THAT(files.note, HasSubstr(build_id_of(fixture("chain_dwarf4"))));
+}
+
+TEST_F(ModuleFilesTest, RefusesAFileWithoutTheRecordedBuildId) {
+  const ModuleFiles files = find_module_files({fixture("chain_without_id"), id_, 0}, options_);
+  EXPECT_FALSE(files.image);
+  EXPECT_THAT(files.note, HasSubstr("build-id missing"));
+}
+
+TEST_F(ModuleFilesTest, FindsAReplacedFileByBuildId) {
+  TemporaryFolder debug;
+  debug.add_by_build_id(chain_, "");
+  options_.debug_directories = {debug.path("")};
+  const ModuleFiles files = find_module_files({fixture("chain_dwarf4"), id_, 0}, options_);
+  ASSERT_TRUE(files.image);
+  EXPECT_EQ(files.image->build_id(), id_);
+  EXPECT_EQ(files.note, "");
+}
+
+TEST_F(ModuleFilesTest, DoesNotTakeADebugFileForTheModule) {
+  TemporaryFolder debug;
+  debug.add_by_build_id(fixture("chain.debug"), ".debug");
+  options_.debug_directories = {debug.path("")};
+  EXPECT_FALSE(find_module_files({folder_.path("gone"), id_, 0}, options_).image);
+}
+
+TEST_F(ModuleFilesTest, LooksBehindTheDeletedMark) {
+  EXPECT_TRUE(find_module_files({chain_ + " (deleted)", id_, 0}, options_).image);
+}
+
+TEST_F(ModuleFilesTest, SaysThatADeletedFileIsGone) {
+  const ModuleFiles files = find_module_files({"/no/such/file (deleted)", id_, 0}, options_);
+  EXPECT_FALSE(files.image);
+  EXPECT_EQ(files.note, "/no/such/file: No such file or directory");
+}
+
+TEST_F(ModuleFilesTest, TriesTheRootOfALivingProcess) {
+  EXPECT_TRUE(find_module_files({chain_, id_, ::getpid()}, options_).image);
+}
+
+TEST_F(ModuleFilesTest, TakesTheRunningProgramWhenItsFileIsGone) {
+  const std::string own = build_id_of("/proc/self/exe");
+  if (own.empty()) GTEST_SKIP() << "this compiler writes no build-ids";
+  EXPECT_TRUE(find_module_files({"/no/such/file (deleted)", own, ::getpid()}, options_).image);
+  EXPECT_FALSE(find_module_files({"/no/such/file (deleted)", id_, ::getpid()}, options_).image);
+}
+
+TEST_F(ModuleFilesTest, RefusesNamesThatAreNoPaths) {
+  for (const char* path : {"", "[heap]", "[vsyscall]", "//anon", "relative/file"}) {
+    const ModuleFiles files = find_module_files({path, "", 0}, options_);
+    EXPECT_FALSE(files.image) << path;
+    EXPECT_NE(files.note, "") << path;
+  }
+}
+
+TEST_F(ModuleFilesTest, LetsNoBuildIdLeaveTheDebugDirectory) {
+  for (const char* id : {"../../etc/passwd", "a", "..", "ABCDEF", "ab/../../x"}) {
+    EXPECT_FALSE(find_module_files({"/no/such/file", id, 0}, options_).image) << id;
+  }
+}
+
+TEST_F(ModuleFilesTest, FindsDebugFilesByBuildId) {
+  TemporaryFolder debug;
+  debug.add_by_build_id(fixture("chain.debug"), ".debug");
+  options_.debug_directories = {folder_.path("none"), debug.path("")};
+  const auto image = ElfFile::open(fixture("chain_stripped"));
+  ASSERT_TRUE(image);
+  EXPECT_TRUE(find_debug_file(image.value(), fixture("chain_stripped"), options_));
+  options_.debug_directories = {folder_.path("none")};
+  EXPECT_FALSE(find_debug_file(image.value(), fixture("chain_stripped"), options_));
+}
+
+TEST_F(ModuleFilesTest, FindsDebugFilesByLink) {
+  const std::string linked = fixture("chain_linked");
+  const auto image = ElfFile::open(linked);
+  ASSERT_TRUE(image);
+  // The link's name is chain.debug, which the build put beside the fixture.
+  EXPECT_TRUE(find_debug_file(image.value(), linked, options_));
+  EXPECT_FALSE(find_debug_file(image.value(), folder_.path("moved"), options_));
+  folder_.copy(fixture("chain.debug"), ".debug/chain.debug");
+  EXPECT_TRUE(find_debug_file(image.value(), folder_.path("moved"), options_));
+}
+
+TEST_F(ModuleFilesTest, RefusesALinkedDebugFileOfAnotherBuild) {
+  folder_.copy(fixture("chain_dwarf4"), "chain.debug");
+  const auto image = ElfFile::open(fixture("chain_linked"));
+  ASSERT_TRUE(image);
+  EXPECT_FALSE(find_debug_file(image.value(), folder_.path("moved"), options_));
+}
+
+}  // namespace
+}  // namespace swipr::symbolize::test

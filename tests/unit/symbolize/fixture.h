@@ -1,0 +1,48 @@
+// The programs that the build made from fixtures/, and what is known about them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/core/addresses.h"
+#include "symbolize/symbolizer.h"
+
+namespace swipr::symbolize::test {
+
+std::string fixture(std::string_view name);
+std::string build_id_of(const std::string& path);
+
+// Where a symbol is in the file. The fixture must have a symbol table; copies without one have the
+// same layout.
+FileOffset offset_of(const std::string& path, std::string_view symbol);
+
+// Every byte of every sized function of the fixture's symbol table.
+std::vector<FileOffset> function_bytes(const std::string& path);
+
+// The line of fixtures/`source` that ends in "// at: MARK".
+std::uint32_t line_of(std::string_view source, std::string_view mark);
+
+std::vector<std::string> names(const std::vector<SourceFunction>& functions);
+
+// A folder that is gone with this object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string path(std::string_view name) const { return (folder_ / name).string(); }
+  // Copies `file` to NAME, making folders as needed. Returns the new path.
+  std::string copy(const std::string& file, std::string_view name) const;
+  // Copies `file` to where it is looked for by build-id below this folder.
+  void add_by_build_id(const std::string& file, std::string_view suffix) const;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace swipr::symbolize::test

@@ -1,0 +1,239 @@
+#include "symbolize/symbolizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/auxv.h>
+
+#include <fstream>
+#include <set>
+
+#include "symbolize/elf_file.h"
+#include "tests/unit/symbolize/fixture.h"
+
+namespace swipr::symbolize::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<SourceFunction> find(const std::string& path, FileOffset offset, Options options = {}) {
+  Symbolizer symbolizer(std::move(options));
+  return symbolizer.find_functions(symbolizer.open_module({path, "", 0}), offset);
+}
+
+std::vector<std::string> dwarf_fixtures() {
+  std::vector<std::string> fixtures = {"chain_dwarf5", "chain_dwarf4"};
+  if (std::filesystem::exists(fixture("chain_clang"))) fixtures.push_back("chain_clang");
+  return fixtures;
+}
+
+class DwarfTest : public testing::TestWithParam<std::string> {
+ protected:
+  std::vector<SourceFunction> find_label(std::string_view label, Options options = {}) const {
+    return find(path_, offset_of(path_, label), std::move(options));
+  }
+  const std::string path_ = fixture(GetParam());
+};
+
+TEST_P(DwarfTest, ListsTheInlinedChainInnermostFirst) {
+  const auto chain = find_label("label_in_chain");
+  EXPECT_THAT(names(chain), ElementsAre("shop::add_tax(int)", "shop::add_shipping(int)",
+                                        "shop::Till::charge(int)", "shop::buy(int)"));
+  ASSERT_EQ(chain.size(), 4u);
+  EXPECT_TRUE(chain[0].inlined && chain[1].inlined && chain[2].inlined);
+  EXPECT_FALSE(chain[3].inlined);
+  EXPECT_EQ(chain[0].linkage_name, "_ZN4shop7add_taxEi");
+  EXPECT_EQ(chain[3].linkage_name, "_ZN4shop3buyEi");
+}
+
+TEST_P(DwarfTest, GivesEachFunctionOfAChainItsLine) {
+  const auto chain = find_label("label_in_chain");
+  ASSERT_EQ(chain.size(), 4u);
+  EXPECT_EQ(chain[0].line, line_of("chain.cc", "add_tax"));
+  EXPECT_EQ(chain[1].line, line_of("chain.cc", "add_shipping"));
+  EXPECT_EQ(chain[2].line, line_of("chain.cc", "charge"));
+  EXPECT_EQ(chain[3].line, line_of("chain.cc", "buy"));
+  for (const SourceFunction& function : chain) {
+    EXPECT_THAT(function.file, EndsWith("fixtures/chain.cc"));
+    EXPECT_LT(function.start_line, function.line);
+    EXPECT_GT(function.start_line, 0u);
+  }
+}
+
+TEST_P(DwarfTest, CountsOffsetsFromTheFunctionsStart) {
+  const std::uint64_t start = offset_of(path_, "_ZN4shop3buyEi").value;
+  const FileOffset label = offset_of(path_, "label_in_chain");
+  EXPECT_EQ(find_label("label_in_chain").back().offset, label.value - start);
+  EXPECT_EQ(find_label("label_in_chain").front().offset, 0u);
+  EXPECT_EQ(find_label("_ZN4shop3buyEi").back().offset, 0u);
+}
+
+TEST_P(DwarfTest, NamesStaticAnonymousAndCFunctions) {
+  EXPECT_EQ(find_label("label_in_static").front().name, "file_local(int)");
+  EXPECT_EQ(find_label("label_in_method").front().name, "(anonymous namespace)::Secret::hide(int)");
+  const auto c = find_label("label_in_c_name").front();
+  EXPECT_EQ(c.name, "plain_c_name");
+  EXPECT_EQ(c.linkage_name, "plain_c_name");
+}
+
+TEST_P(DwarfTest, KeepsMangledNamesOnRequest) {
+  Options options;
+  options.demangle = false;
+  EXPECT_THAT(names(find_label("label_in_chain", options)),
+              ElementsAre("_ZN4shop7add_taxEi", "_ZN4shop12add_shippingEi",
+                          "_ZN4shop4Till6chargeEi", "_ZN4shop3buyEi"));
+}
+
+TEST_P(DwarfTest, LeavesInlinedFunctionsOutOnRequest) {
+  Options options;
+  options.inlines = false;
+  const auto functions = find_label("label_in_chain", options);
+  EXPECT_THAT(names(functions), ElementsAre("shop::buy(int)"));
+  EXPECT_EQ(functions.front().line, line_of("chain.cc", "buy"));
+}
+
+TEST_P(DwarfTest, NamesAFunctionsColdPartAfterTheFunction) {
+  const auto functions = find_label("label_in_cold");
+  EXPECT_THAT(names(functions), ElementsAre("mostly_hot(int)"));
+  EXPECT_EQ(functions.front().line, line_of("chain.cc", "mostly_hot"));
+  EXPECT_LT(functions.front().offset, 4096u);
+}
+
+// Assembly without DWARF between functions that have it.
+TEST_P(DwarfTest, FallsBackToTheSymbolTable) {
+  const auto functions = find_label("unsized_function");
+  EXPECT_THAT(names(functions), ElementsAre("unsized_function"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Compilers, DwarfTest, testing::ValuesIn(dwarf_fixtures()),
+                         [](const auto& each) { return each.param; });
+
+TEST(Symbolizer, ReadsTheSymbolTableWhereThereIsNoDwarf) {
+  const std::string path = fixture("chain_only_symtab");
+  const auto functions = find(path, offset_of(path, "label_in_chain"));
+  EXPECT_THAT(names(functions), ElementsAre("shop::buy(int)"));
+  EXPECT_EQ(functions.front().file, "");
+  EXPECT_EQ(functions.front().line, 0u);
+  EXPECT_GT(functions.front().offset, 0u);
+  EXPECT_EQ(find(path, offset_of(path, "label_in_cold")).front().name,
+            "mostly_hot(int) [clone .cold]");
+}
+
+TEST(Symbolizer, ReadsDynamicSymbolsOfAStrippedLibrary) {
+  const std::string full = fixture("libdynamic_full.so");
+  const std::string stripped = fixture("libdynamic.so");
+  EXPECT_THAT(names(find(stripped, offset_of(full, "label_in_exported"))),
+              ElementsAre("shelf::exported(char const*)"));
+  EXPECT_THAT(names(find(full, offset_of(full, "label_in_hidden"))),
+              ElementsAre("hidden_function(int)"));
+  EXPECT_THAT(find(stripped, offset_of(full, "label_in_hidden")), IsEmpty());
+}
+
+TEST(Symbolizer, NamesStubsOfTheLinkageTable) {
+  Symbolizer symbolizer;
+  const auto module = symbolizer.open_module({fixture("libdynamic.so"), "", 0});
+  std::set<std::string> stubs;
+  for (std::uint64_t offset = 0x1000; offset < 0x1100; ++offset) {
+    for (const auto& function : symbolizer.find_functions(module, {offset})) {
+      if (function.name.ends_with("@plt")) stubs.insert(function.name);
+    }
+  }
+  EXPECT_THAT(stubs, testing::Contains("strtol@plt"));
+}
+
+TEST(Symbolizer, ReadsASeparateDebugFileByBuildId) {
+  const TemporaryFolder folder;
+  folder.add_by_build_id(fixture("chain.debug"), ".debug");
+  Options options;
+  options.debug_directories = {folder.path("")};
+  const FileOffset label = offset_of(fixture("chain_dwarf5"), "label_in_chain");
+  const auto chain = find(fixture("chain_stripped"), label, options);
+  EXPECT_THAT(names(chain), ElementsAre("shop::add_tax(int)", "shop::add_shipping(int)",
+                                        "shop::Till::charge(int)", "shop::buy(int)"));
+  // The symbol table of the debug file serves, too.
+  const FileOffset assembly = offset_of(fixture("chain_dwarf5"), "unsized_function");
+  EXPECT_THAT(names(find(fixture("chain_stripped"), assembly, options)),
+              ElementsAre("unsized_function"));
+}
+
+TEST(Symbolizer, HasNoNamesForAStrippedProgram) {
+  const FileOffset label = offset_of(fixture("chain_dwarf5"), "label_in_chain");
+  Options options;
+  options.debug_directories = {};
+  EXPECT_THAT(find(fixture("chain_stripped"), label, options), IsEmpty());
+}
+
+TEST(Symbolizer, SaysWhyAModuleWasRefused) {
+  Symbolizer symbolizer;
+  const std::string id = build_id_of(fixture("chain_dwarf5"));
+  const auto wrong = symbolizer.open_module({fixture("chain_dwarf4"), id, 0});
+  EXPECT_THAT(symbolizer.note(wrong), HasSubstr("another file"));
+  EXPECT_THAT(symbolizer.find_functions(wrong, offset_of(fixture("chain_dwarf4"), "main")),
+              IsEmpty());
+  const auto deleted = symbolizer.open_module({"/no/such/file (deleted)", id, 0});
+  EXPECT_THAT(symbolizer.note(deleted), HasSubstr("No such file"));
+  EXPECT_EQ(symbolizer.image_address(deleted, {0x1234}).value, 0x1234u);
+}
+
+TEST(Symbolizer, NotesDamagedDebugInformation) {
+  const TemporaryFolder folder;
+  const std::string path = folder.copy(fixture("chain_dwarf5"), "damaged");
+  const FileOffset label = offset_of(path, "label_in_chain");
+  {
+    const auto file = ElfFile::open(path);
+    ASSERT_TRUE(file);
+    // Wipe everything behind the unit's header: abbreviation codes that do not exist.
+    std::fstream bytes(path, std::ios::in | std::ios::out | std::ios::binary);
+    std::string all((std::istreambuf_iterator<char>(bytes)), {});
+    const std::string_view info = file.value().section_bytes(".debug_info");
+    const std::size_t at = all.find(info.substr(0, 64));
+    ASSERT_NE(at, std::string::npos);
+    bytes.clear();
+    bytes.seekp(static_cast<std::streamoff>(at + 80));
+    bytes << std::string(info.size() - 100, '\x7f');
+  }
+  Symbolizer symbolizer;
+  const auto module = symbolizer.open_module({path, "", 0});
+  EXPECT_THAT(names(symbolizer.find_functions(module, label)), ElementsAre("shop::buy(int)"));
+  EXPECT_THAT(symbolizer.note(module), HasSubstr("damaged"));
+}
+
+TEST(Symbolizer, GivesTheSameHandleForTheSameSpec) {
+  Symbolizer symbolizer;
+  const std::string path = fixture("chain_dwarf5");
+  const auto first = symbolizer.open_module({path, "", 0});
+  EXPECT_EQ(symbolizer.open_module({path, "", 0}), first);
+  EXPECT_NE(symbolizer.open_module({fixture("chain_dwarf4"), "", 0}), first);
+  EXPECT_EQ(symbolizer.note(first), "");
+}
+
+TEST(Symbolizer, AnswersUnknownHandlesAndOffsetsWithNothing) {
+  Symbolizer symbolizer;
+  EXPECT_THAT(symbolizer.find_functions(77, {0x1000}), IsEmpty());
+  EXPECT_EQ(symbolizer.note(77), "");
+  const auto module = symbolizer.open_module({fixture("chain_dwarf5"), "", 0});
+  EXPECT_THAT(symbolizer.find_functions(module, {0}), IsEmpty());
+  EXPECT_THAT(symbolizer.find_functions(module, {~std::uint64_t{0}}), IsEmpty());
+}
+
+TEST(Symbolizer, NamesFunctionsOfTheVdso) {
+  if (::getauxval(AT_SYSINFO_EHDR) == 0) GTEST_SKIP() << "no vDSO in this process";
+  Symbolizer symbolizer;
+  const auto vdso = symbolizer.open_module({"[vdso]", "", 0});
+  EXPECT_EQ(symbolizer.note(vdso), "");
+  std::set<std::string> found;
+  for (std::uint64_t offset = 0; offset < 0x4000; ++offset) {
+    for (const auto& function : symbolizer.find_functions(vdso, {offset})) {
+      found.insert(function.name);
+    }
+  }
+  // The kernel exports both __vdso_clock_gettime and the weak clock_gettime.
+  EXPECT_THAT(found, testing::Contains("clock_gettime"));
+  const auto other = symbolizer.open_module({"[vdso]", "00112233", 0});
+  EXPECT_THAT(symbolizer.note(other), HasSubstr("another file"));
+}
+
+}  // namespace
+}  // namespace swipr::symbolize::test

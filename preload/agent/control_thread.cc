@@ -46,20 +46,20 @@ std::size_t wanted_stack_bytes() noexcept {
   return kStackBytes + (thread_local_bytes + kPage - 1) / kPage * kPage;
 }
 
-void* run_control_thread(void*) {
+void* run_control_thread(void* forked) {
   ::prctl(PR_SET_NAME, "swipr");
   if (!take_own_descriptors(settings)) {
     start_gate::open();
     return nullptr;
   }
   ::prctl(PR_SET_TIMERSLACK, 1UL);
-  const pid_t pid = ::getpid();
-  exit_gate::set_owner(pid, ::gettid());
-  server->run(settings, pid);
+  exit_gate::set_control_thread(::gettid());
+  server->run(settings, ::getpid(), forked != nullptr);
 }
 
-void start_thread() noexcept {
+void start_thread(bool forked) noexcept {
   start_gate::close();
+  exit_gate::set_owner(::getpid());
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) != 0) return;
   ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -71,7 +71,8 @@ void start_thread() noexcept {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
-  const int error = ::pthread_create(&thread, &attributes, run_control_thread, nullptr);
+  const int error =
+      ::pthread_create(&thread, &attributes, run_control_thread, forked ? server : nullptr);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
   if (error == 0 && !settings.rendezvous.empty()) start_gate::wait();
@@ -84,7 +85,7 @@ void on_fork_child() {
   recorder().reset_after_fork();
   exit_gate::reset_after_fork();
   server->reset_after_fork();
-  start_thread();
+  start_thread(true);
 }
 
 }  // namespace
@@ -95,7 +96,7 @@ void start_control_thread(const Settings& wanted) noexcept {
   server = new (server_memory) Server;
   stack_bytes = wanted_stack_bytes();
   ::pthread_atfork(nullptr, nullptr, on_fork_child);
-  start_thread();
+  start_thread(false);
 }
 
 void finish_before_exit() noexcept {

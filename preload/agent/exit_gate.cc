@@ -17,6 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Moment kMaxWait = 200ms;
+constexpr Moment kMaxPlacesWait = 50ms;     // takes 0.1 ms unless the file system hangs
 constexpr Moment kLookAgain = 50ms;         // where no signal is left to wake with
 constexpr std::size_t kMaxPathBytes = 108;  // sizeof sun_path: longer ones cannot be bound
 constexpr int kMaxFiles = 2;
@@ -29,8 +30,10 @@ std::atomic<std::uint32_t> exit_asked{0};
 std::atomic<std::uint32_t> finished{0};
 std::atomic<std::uint32_t> recording_now{0};
 std::atomic<int> wake_signal{0};
+enum Places : std::uint32_t { kNoPlaces, kOpening, kOpened, kCancelled };
+std::atomic<std::uint32_t> places{kNoPlaces};
 std::atomic<pid_t> owner_pid{0};
-std::atomic<pid_t> owner_tid{0};
+std::atomic<pid_t> control_thread{0};
 char socket_files[kMaxFiles][kMaxPathBytes];
 std::atomic<int> socket_file_count{0};
 
@@ -54,15 +57,27 @@ void disarm() noexcept {
 }
 
 void remove_socket_files() noexcept {
+  std::uint32_t expected = kNoPlaces;
+  if (places.compare_exchange_strong(expected, kCancelled)) return;
+  wait_for_change(places, kOpening, kMaxPlacesWait);
   const int count = socket_file_count.exchange(0);
   for (int i = 0; i < count; ++i) ::unlink(socket_files[i]);
 }
 
 }  // namespace
 
-void set_owner(pid_t pid, pid_t control_thread) noexcept {
-  owner_tid.store(control_thread);
-  owner_pid.store(pid);
+void set_owner(pid_t pid) noexcept { owner_pid.store(pid); }
+
+void set_control_thread(pid_t tid) noexcept { control_thread.store(tid); }
+
+bool begin_places() noexcept {
+  std::uint32_t expected = kNoPlaces;
+  return places.compare_exchange_strong(expected, kOpening);
+}
+
+void end_places() noexcept {
+  places.store(kOpened);
+  futex_wake_all(places);
 }
 
 void add_socket_file(std::string_view path) noexcept {
@@ -114,18 +129,19 @@ void pass() noexcept {
   remove_socket_files();
   if (recording_now.load() == 0) return;
   const int signal = wake_signal.load();
-  if (signal != 0) ::syscall(SYS_tgkill, pid, owner_tid.load(), signal);
+  if (signal != 0) ::syscall(SYS_tgkill, pid, control_thread.load(), signal);
   wait_for_change(finished, 0, kMaxWait);
 }
 
 void reset_after_fork() noexcept {
   owner_pid.store(0);
-  owner_tid.store(0);
+  control_thread.store(0);
   exit_asked.store(0);
   finished.store(0);
   recording_now.store(0);
   wake_signal.store(0);
   socket_file_count.store(0);
+  places.store(kNoPlaces);
   signal_fd = -1;
   candidate = 0;
 }

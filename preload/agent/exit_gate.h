@@ -16,9 +16,16 @@
 
 namespace swipr::agent::exit_gate {
 
+// Before the control thread starts.
+void set_owner(pid_t pid) noexcept;
+
 // Control thread:
-void set_owner(pid_t pid, pid_t control_thread) noexcept;
-// The file to remove at exit; up to two.
+void set_control_thread(pid_t tid) noexcept;
+// Around the creation of socket files: an exit meanwhile waits, so that none is left behind.
+// False: the process is exiting, create nothing.
+bool begin_places() noexcept;
+void end_places() noexcept;
+// A file to remove at exit; up to two. Between the two above.
 void add_socket_file(std::string_view path) noexcept;
 // Called before a recording starts; false: the process is exiting, start nothing.
 bool enter_recording() noexcept;

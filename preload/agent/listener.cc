@@ -66,14 +66,18 @@ bool is_live(std::string_view path) noexcept {
   return errno == EAGAIN;  // a full backlog is alive, too
 }
 
+std::uint64_t pid_namespace_inode() noexcept {
+  struct stat status {};
+  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
 // The socket comes into being under a name that nobody looks for and is renamed once it listens.
 int bind_hidden(std::string_view path, TextWriter& hidden_path) noexcept {
-  std::uint32_t random = 0;
-  if (::getrandom(&random, sizeof random, GRND_NONBLOCK) < 0) {
-    random = static_cast<std::uint32_t>(::gettid());
-  }
   const std::size_t slash = path.rfind('/');
-  hidden_path.append(path.substr(0, slash + 1)).append('.').append_hex(random, 8);
+  hidden_path.append(path.substr(0, slash + 1)).append(".swipr-");
+  hidden_path.append_number(static_cast<std::uint64_t>(::getpid())).append('-');
+  hidden_path.append_number(pid_namespace_inode());
+  ::unlink(hidden_path.c_str());  // of an image that exec ended in this very moment: same name
   SocketAddress address;
   if (!fill_address(hidden_path.view(), address)) return -1;
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -122,11 +126,6 @@ bool listen_at(Listener& out) noexcept {
   ::close(fd);
   errno = error;
   return false;
-}
-
-std::uint64_t pid_namespace_inode() noexcept {
-  struct stat status {};
-  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 bool is_loopback(const SocketAddress& address) noexcept {

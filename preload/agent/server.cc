@@ -17,6 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Between fork and exec there is nothing to record; a socket there would be work for nothing.
+constexpr Moment kForkDelay = 10ms;
 constexpr Moment kExitDrain = 150ms;  // the exiting thread waits 200 ms altogether
 constexpr Moment kExitDrainStep = 5ms;
 
@@ -43,10 +45,14 @@ void poll_until(pollfd* polls, nfds_t count, Moment deadline) noexcept {
 
 }  // namespace
 
-void Server::run(const Settings& settings, pid_t pid) noexcept {
+void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
   set_route_context({&settings, &default_listener_});
-  open_places(settings, pid);
   meet(settings);
+  if (forked && meeting_ == nullptr) poll_until(nullptr, 0, monotonic_now() + kForkDelay);
+  if (exit_gate::begin_places()) {
+    open_places(settings, pid);
+    exit_gate::end_places();
+  }
   while (!exit_gate::is_exit_asked()) {
     wait();
     step(monotonic_now());

@@ -19,8 +19,9 @@ inline constexpr std::size_t kMaxConnections = 32;
 
 class Server {
  public:
-  // Opens the listening places and the rendezvous, then serves until the process ends.
-  [[noreturn]] void run(const Settings& settings, pid_t pid) noexcept;
+  // Opens the rendezvous and the listening places, then serves until the process ends.
+  // `forked`: in the child of a fork, which most often execs at once.
+  [[noreturn]] void run(const Settings& settings, pid_t pid, bool forked) noexcept;
   // In the child of a fork, before its control thread starts.
   void reset_after_fork() noexcept;
 

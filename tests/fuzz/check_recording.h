@@ -1,0 +1,49 @@
+// What exporters rely on in every Recording, whatever it was read from.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "cli/profile/recording.h"
+
+namespace swipr::fuzz {
+
+inline void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+inline bool is_index(std::uint32_t index, std::size_t count) {
+  return index == profile::kNone || index < count;
+}
+
+inline void check_recording(const profile::Recording& recording) {
+  for (const profile::Module& module : recording.modules) {
+    require(module.process < recording.processes.size());
+  }
+  for (const profile::Frame& frame : recording.frames) {
+    require(frame.process < recording.processes.size());
+    require(is_index(frame.module, recording.modules.size()));
+  }
+  for (const profile::Stack& stack : recording.stacks) {
+    require(stack.omitted_at == profile::kNone || stack.omitted_at <= stack.frames.size());
+    for (std::uint32_t frame : stack.frames) require(frame < recording.frames.size());
+  }
+  for (const profile::Thread& thread : recording.threads) {
+    require(thread.process < recording.processes.size());
+  }
+  std::chrono::nanoseconds last{0};
+  for (const profile::Sample& sample : recording.samples) {
+    require(sample.thread < recording.threads.size());
+    require(is_index(sample.stack, recording.stacks.size()));
+    require(sample.time >= last);
+    require(sample.cpu.count() >= 0 && sample.runqueue.count() >= 0 && sample.wall.count() >= 0);
+    for (int weight = 0; weight <= static_cast<int>(profile::Weight::kRunqueue); ++weight) {
+      (void)profile::weight_of(sample, static_cast<profile::Weight>(weight));
+    }
+    last = sample.time;
+  }
+}
+
+}  // namespace swipr::fuzz

@@ -2,6 +2,8 @@
 // Context: anywhere, signal handlers included.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 
 namespace swipr::unwind {
@@ -50,5 +52,20 @@ struct Rule {
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 static_assert(sizeof(Rule) == 16, "rules are searched and cached by the thousand");
+
+// A rule as two words. Put together from its parts in registers: bytes that were stored one by one
+// and are then loaded as words stall the processor, and a table's build makes a million rules.
+using RuleWords = std::array<std::uint64_t, 2>;
+
+constexpr RuleWords plain_rule_words(std::uint8_t cfa_register, std::int32_t cfa_offset,
+                                     std::int16_t saved_frame, std::int16_t saved_base) noexcept {
+  static_assert(std::endian::native == std::endian::little);
+  return {std::uint64_t{cfa_register} << 8 | std::uint64_t{static_cast<std::uint32_t>(cfa_offset)}
+                                                 << 32,
+          std::uint64_t{static_cast<std::uint16_t>(saved_frame)} |
+              std::uint64_t{static_cast<std::uint16_t>(saved_base)} << 16};
+}
+static_assert(std::bit_cast<Rule>(plain_rule_words(7, -8, -16, Rule::kKept)) ==
+              Rule{.cfa_register = 7, .cfa_offset = -8, .saved_frame = -16});
 
 }  // namespace swipr::unwind

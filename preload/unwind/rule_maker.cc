@@ -1,5 +1,7 @@
 #include "preload/unwind/rule_maker.h"
 
+#include <optional>
+
 #include "preload/unwind/architecture.h"
 
 namespace swipr::unwind {
@@ -13,21 +15,24 @@ bool fits_plain(const RegisterState& state, std::int16_t& offset) noexcept {
   return offset == state.value && offset != Rule::kKept;
 }
 
-bool make_plain(const CfiState& state, Rule& rule) noexcept {
-  if (state.cfa != CfiState::Cfa::kRegister) return false;
+std::optional<RuleWords> make_plain(const CfiState& state) noexcept {
+  if (state.cfa != CfiState::Cfa::kRegister) return std::nullopt;
   if (state.cfa_register != kStackRegister && state.cfa_register != kFrameRegister &&
       state.cfa_register != kBaseRegister) {
-    return false;
+    return std::nullopt;
   }
   const RegisterState& return_address = state.registers[kPcRegister];
   if (return_address.kind != LocationKind::kOffset || return_address.value != kReturnAddressAt ||
       state.registers[kStackRegister].saved) {
-    return false;
+    return std::nullopt;
   }
-  rule.cfa_register = state.cfa_register;
-  rule.cfa_offset = state.cfa_offset;
-  return fits_plain(state.registers[kFrameRegister], rule.saved_frame) &&
-         fits_plain(state.registers[kBaseRegister], rule.saved_base);
+  std::int16_t frame = 0;
+  std::int16_t base = 0;
+  if (!fits_plain(state.registers[kFrameRegister], frame) ||
+      !fits_plain(state.registers[kBaseRegister], base)) {
+    return std::nullopt;
+  }
+  return plain_rule_words(state.cfa_register, state.cfa_offset, frame, base);
 }
 
 class ExtendedRule {
@@ -35,7 +40,7 @@ class ExtendedRule {
   ExtendedRule(const CfiSection& section, RuleSet& rules) noexcept
       : section_(section), rules_(rules) {}
 
-  std::optional<std::uint16_t> make(const CfiState& state, bool signal_frame) noexcept {
+  std::uint32_t make(const CfiState& state, bool signal_frame) noexcept {
     Rule rule{.flags = kRuleExtended};
     if (signal_frame) rule.flags |= kRuleSignalFrame;
     rule.cfa_register = state.cfa_register;
@@ -58,7 +63,7 @@ class ExtendedRule {
     }
     add(kFrameRegister, state.registers[kFrameRegister]);
     add(kStackRegister, state.registers[kStackRegister]);
-    if (out_of_memory_) return std::nullopt;
+    if (out_of_memory_) return RuleSet::kNoMemory;
     return rules_.intern(rule, {locations_.data(), count_});
   }
 
@@ -89,15 +94,18 @@ class ExtendedRule {
 
 }  // namespace
 
-std::optional<std::uint16_t> make_rule(const CfiState& state, const CfiSection& section,
-                                       bool signal_frame, RuleSet& rules) noexcept {
+std::uint32_t make_rule(const CfiState& state, const CfiSection& section, bool signal_frame,
+                        RuleSet& rules) noexcept {
   const RegisterState& return_address = state.registers[kPcRegister];
   if (!return_address.saved || state.cfa == CfiState::Cfa::kUnset) return RuleSet::kNone;
   if (return_address.kind == LocationKind::kUndefined) {
     return rules.intern(Rule{.flags = kRuleRoot}, {});
   }
-  Rule plain;
-  if (!signal_frame && make_plain(state, plain)) return rules.intern(plain, {});
+  if (!signal_frame) {
+    if (const std::optional<RuleWords> plain = make_plain(state)) {
+      return rules.intern_plain(*plain);
+    }
+  }
   return ExtendedRule(section, rules).make(state, signal_frame);
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "preload/unwind/cfi_program.h"
 #include "preload/unwind/rule_set.h"
@@ -12,8 +11,8 @@ namespace swipr::unwind {
 
 // A signal frame's rule recovers every register: the interrupted function may be anywhere in its
 // prologue. Other rules recover only what CFAs at call sites are made of (architecture.h).
-// nullopt: no memory.
-std::optional<std::uint16_t> make_rule(const CfiState& state, const CfiSection& section,
-                                       bool signal_frame, RuleSet& rules) noexcept;
+// The number of the rule, or RuleSet::kNoMemory.
+std::uint32_t make_rule(const CfiState& state, const CfiSection& section, bool signal_frame,
+                        RuleSet& rules) noexcept;
 
 }  // namespace swipr::unwind

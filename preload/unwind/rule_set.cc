@@ -1,25 +1,14 @@
 #include "preload/unwind/rule_set.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 namespace swipr::unwind {
 namespace {
 
 constexpr std::size_t kFirstSlots = 1024;
-constexpr std::uint64_t kFactor =
-    0x9e3779b97f4a7c15;  // 2^64 / golden ratio: spreads low bits upwards
-
-template <typename T>
-std::uint64_t mix(std::uint64_t hash, const T& value) noexcept {
-  static_assert(sizeof(T) % 8 == 0);
-  for (std::size_t i = 0; i < sizeof(T); i += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, reinterpret_cast<const std::byte*>(&value) + i, sizeof word);
-    hash = (hash ^ word) * kFactor;
-    hash ^= hash >> 32;
-  }
-  return hash;
-}
 
 }  // namespace
 
@@ -29,20 +18,22 @@ bool RuleSet::prepare() noexcept {
 }
 
 std::uint64_t RuleSet::hash(const Rule& rule, std::span<const Location> locations) const noexcept {
-  std::uint64_t result = mix(0, rule);
-  for (const Location& location : locations) result = mix(result, location);
+  const auto words = std::bit_cast<RuleWords>(rule);
+  std::uint64_t result = mix(mix(0, words[0]), words[1]);
+  for (const Location& location : locations) {
+    result = mix(result, std::bit_cast<std::uint64_t>(location));
+  }
   return result;
 }
 
 bool RuleSet::is_equal(const Rule& known, const Rule& rule,
                        std::span<const Location> locations) const noexcept {
+  if (locations.empty()) return std::bit_cast<RuleWords>(known) == std::bit_cast<RuleWords>(rule);
   Rule candidate = known;
   candidate.first_location = 0;
-  if (!(candidate == rule)) return false;
-  for (std::size_t i = 0; i < locations.size(); ++i) {
-    if (!(locations_[known.first_location + i] == locations[i])) return false;
-  }
-  return true;
+  if (std::bit_cast<RuleWords>(candidate) != std::bit_cast<RuleWords>(rule)) return false;
+  const Location* const other = &locations_[known.first_location];
+  return std::equal(locations.begin(), locations.end(), other);
 }
 
 // Twice the slots, all rules entered anew.
@@ -61,11 +52,10 @@ bool RuleSet::grow() noexcept {
   return true;
 }
 
-std::optional<std::uint16_t> RuleSet::intern(Rule rule,
-                                             std::span<const Location> locations) noexcept {
+std::uint32_t RuleSet::intern(Rule rule, std::span<const Location> locations) noexcept {
   rule.first_location = 0;
   rule.location_count = static_cast<std::uint8_t>(locations.size());
-  if (rules_.size() * 2 > slots_.size() && !grow()) return std::nullopt;
+  if (rules_.size() * 2 > slots_.size() && !grow()) return kNoMemory;
   const std::size_t mask = slots_.size() - 1;
   std::size_t slot = hash(rule, locations) & mask;
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {
@@ -74,7 +64,7 @@ std::optional<std::uint16_t> RuleSet::intern(Rule rule,
   if (rules_.size() == kMaxRules) return kNone;
   const auto index = static_cast<std::uint16_t>(rules_.size());
   if (!locations.empty()) rule.first_location = static_cast<std::uint32_t>(locations_.size());
-  if (!locations_.append(locations) || !rules_.push_back(rule)) return std::nullopt;
+  if (!locations_.append(locations) || !rules_.push_back(rule)) return kNoMemory;
   slots_[slot] = index;
   return index;
 }
@@ -82,9 +72,9 @@ std::optional<std::uint16_t> RuleSet::intern(Rule rule,
 std::optional<std::int32_t> RuleSet::intern_expression(std::span<const std::byte> bytes) noexcept {
   std::uint64_t hash = bytes.size();
   for (const std::byte byte : bytes) {
-    hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * kFactor;
+    hash = mix(hash, std::to_integer<std::uint64_t>(byte));
   }
-  Known& known = expressions_[(hash >> 40) % kKnownExpressions];
+  Known& known = expressions_[hash % kKnownExpressions];
   if (!bytes.empty() && known.bytes == bytes.size() &&
       std::memcmp(&pool_[known.position], bytes.data(), bytes.size()) == 0) {
     return static_cast<std::int32_t>(known.position);

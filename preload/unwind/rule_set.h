@@ -14,15 +14,27 @@ namespace swipr::unwind {
 
 class RuleSet {
  public:
-  static constexpr std::uint16_t kNone = 0;  // the rule with kRuleNone, always there
+  static constexpr std::uint16_t kNone = 0;               // the rule with kRuleNone, always there
+  static constexpr std::uint32_t kNoMemory = UINT32_MAX;  // in place of a rule's number
   static constexpr std::size_t kMaxRules = 65536;
 
   // False: no memory.
   bool prepare() noexcept;
 
   // The number of an equal rule; kNone when there are too many: no CFI is honest, a wrong rule is
-  // not. `locations` of an extended rule are copied. nullopt: no memory.
-  std::optional<std::uint16_t> intern(Rule rule, std::span<const Location> locations) noexcept;
+  // not. `locations` of an extended rule are copied.
+  std::uint32_t intern(Rule rule, std::span<const Location> locations) noexcept;
+
+  // The same for a plain rule.
+  std::uint32_t intern_plain(RuleWords words) noexcept {
+    std::size_t slot = mix(mix(0, words[0]), words[1]) & (slots_.size() - 1);
+    const std::uint16_t index = slots_[slot];
+    if (index != 0) {
+      const auto known = std::bit_cast<RuleWords>(rules_[index]);
+      if (known[0] == words[0] && known[1] == words[1]) return index;
+    }
+    return intern(std::bit_cast<Rule>(words), {});
+  }
 
   // Position in the pool of a copy of these bytes. nullopt: no memory.
   std::optional<std::int32_t> intern_expression(std::span<const std::byte> bytes) noexcept;
@@ -38,6 +50,11 @@ class RuleSet {
   };
   static constexpr std::size_t kKnownExpressions = 1024;
 
+  static std::uint64_t mix(std::uint64_t hash, std::uint64_t word) noexcept {
+    constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+    hash = (hash ^ word) * kFactor;
+    return hash ^ hash >> 32;
+  }
   bool is_equal(const Rule& known, const Rule& rule,
                 std::span<const Location> locations) const noexcept;
   bool grow() noexcept;

@@ -61,9 +61,13 @@ class CfiCompiler {
     if (!rules_.prepare() || !collect()) return BuildStatus::kNoMemory;
     if (fdes_.empty()) return BuildStatus::kNoCfi;
     const auto fdes = fdes_.span();
-    std::sort(fdes.begin(), fdes.end(), [](const FdeIndex& a, const FdeIndex& b) {
+    const auto by_address = [](const FdeIndex& a, const FdeIndex& b) {
       return a.code.begin != b.code.begin ? a.code.begin < b.code.begin : a.offset < b.offset;
-    });
+    };
+    // Linkers mostly leave them in the order of the code.
+    if (!std::is_sorted(fdes.begin(), fdes.end(), by_address)) {
+      std::sort(fdes.begin(), fdes.end(), by_address);
+    }
     if (text_.end - fdes.front().code.begin > kMaxCoveredBytes) return BuildStatus::kTooLarge;
     RowWriter rows(fdes.front().code.begin);
     for (const FdeIndex& fde : fdes) {
@@ -127,11 +131,13 @@ class CfiCompiler {
     for (bool more = true; more;) {
       const std::uint64_t start = program.location();
       const CfiProgram::Outcome outcome = program.run_to_next_location();
-      std::optional<std::uint16_t> rule = RuleSet::kNone;
+      std::uint32_t rule = RuleSet::kNone;
       if (outcome != CfiProgram::Outcome::kDamaged) {
         rule = make_rule(program.state(), section_, cached.cie->signal_frame, rules_);
       }
-      if (!rule || !rows.add(start, *rule)) return false;
+      if (rule == RuleSet::kNoMemory || !rows.add(start, static_cast<std::uint16_t>(rule))) {
+        return false;
+      }
       more = outcome == CfiProgram::Outcome::kAdvanced && program.location() < index.code.end;
     }
     return rows.end_fde(index.code.end);

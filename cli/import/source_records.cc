@@ -72,6 +72,7 @@ void SourceRecords::on_loss() {
   // Ids are redefined only after the writer ran out of room. Where that has happened, any id may
   // have got a new meaning in the lost part.
   if (stack_ids_reused_) stacks_.clear();
+  records_lost_ = true;
 }
 
 void SourceRecords::finish() {
@@ -110,7 +111,7 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
     modules_.clear();
     threads_.clear();
     stacks_.clear();
-    stack_ids_reused_ = ended_ = false;
+    stack_ids_reused_ = records_lost_ = ended_ = false;
     stacks_lost_ = now_ns_ = 0;
   }
   profile::Process process;
@@ -186,8 +187,12 @@ bool SourceRecords::on_stack(const wire::RawRecord& record) {
   }
   entry.root_reached = (stack->flags & wire::kStackRootReached) != 0;
   const std::uint32_t index = builder_.intern_stack(std::move(entry));
-  const auto [place, is_new] = stacks_.insert_or_assign(stack->stack_id, index);
-  if (!is_new) stack_ids_reused_ = true;
+  if (stacks_.contains(stack->stack_id)) {
+    // The first redefinition that is seen need not be the first that was written.
+    if (records_lost_ && !stack_ids_reused_) stacks_.clear();
+    stack_ids_reused_ = true;
+  }
+  stacks_[stack->stack_id] = index;
   return true;
 }
 
@@ -205,9 +210,9 @@ bool SourceRecords::on_tick(const wire::RawRecord& record) {
 void SourceRecords::add_sample(const wire::SampleEntry& entry, std::uint64_t flags,
                                std::size_t first_of_tick) {
   Thread& thread = thread_of(entry.thread_index);
-  const std::uint64_t implied = now_ns_ > thread.accounted_ns ? now_ns_ - thread.accounted_ns : 0;
+  const std::uint64_t implied = now_ns_ > thread.last_entry_ns ? now_ns_ - thread.last_entry_ns : 0;
   const std::uint64_t wall = (flags & wire::kSampleHasWall) != 0 ? bounded(entry.wall_ns) : implied;
-  thread.accounted_ns = bounded(thread.accounted_ns + wall);
+  thread.last_entry_ns = now_ns_;
   profile::Sample sample;
   sample.time = duration_of(start_monotonic_ns_ + now_ns_);
   sample.thread = thread.index;

@@ -37,8 +37,8 @@ class SourceRecords {
     std::uint32_t index;  // in the Recording
   };
   struct Thread {
-    std::uint32_t index;         // in the Recording
-    std::uint64_t accounted_ns;  // sum of its entries' times, counted from the source's start
+    std::uint32_t index;          // in the Recording
+    std::uint64_t last_entry_ns;  // tick of its last entry, or its start; since the source's start
     std::uint32_t last_stack = profile::kNone;
     bool last_stack_known = false;
   };
@@ -69,6 +69,7 @@ class SourceRecords {
   std::unordered_map<std::uint64_t, Thread> threads_;
   std::unordered_map<std::uint64_t, std::uint32_t> stacks_;  // stack id → index in the Recording
   bool stack_ids_reused_ = false;
+  bool records_lost_ = false;
   bool ended_ = false;
   std::uint64_t stacks_lost_ = 0;  // samples whose stack was in a damaged part
 };

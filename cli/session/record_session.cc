@@ -27,8 +27,9 @@ constexpr std::size_t kMaxOpenStreams = 800;  // below a soft limit of 1,024 des
 constexpr std::size_t kMaxErrors = 8;
 
 std::uint64_t expected_ticks(const StreamSummary& stream) {
-  return stream.ticks_asked != 0 ? stream.ticks_asked
-                                 : stream.ticks + stream.total(wire::counter::kTicksMissed, 0);
+  namespace counter = wire::counter;
+  if (stream.ticks_asked != 0) return stream.ticks_asked;
+  return stream.total(counter::kTicks, stream.ticks) + stream.total(counter::kTicksMissed, 0);
 }
 
 }  // namespace
@@ -203,7 +204,7 @@ void RecordSession::sweep_closed() {
       closed_.add(stream->summary());
     }
     // Images that are gone before the recording began are normal below a command.
-    const bool expected = rendezvous_ != nullptr && !stream->answered();
+    const bool expected = rendezvous_ != nullptr && stream->vanished();
     if (stream->error() && !expected && result_.errors.size() < kMaxErrors) {
       result_.errors.push_back(stream->error()->message());
     }

@@ -89,6 +89,7 @@ void RecordStream::on_closed() {
     fail(Error(line.empty() ? fmt::format("answered with HTTP status {}", response_.status())
                             : line));
   } else if (!has_data()) {
+    vanished_ = true;
     fail(Error("the process ended or closed the connection before the recording began"));
   } else {
     break_off();

@@ -46,8 +46,8 @@ class RecordStream {
   const StreamSummary& summary() const { return meter_.summary(); }
   // Why it ended early or never began; a full disk is the file's matter, not the stream's.
   const std::optional<host::Error>& error() const { return error_; }
-  // False: it went away without a word.
-  bool answered() const { return response_.has_header(); }
+  // It went away before it sent a block, and without saying why.
+  bool vanished() const { return vanished_; }
   // True after the first block.
   bool has_data() const { return source_.has_value(); }
 
@@ -66,6 +66,7 @@ class RecordStream {
   std::optional<std::uint32_t> source_;
   std::string refusal_;  // body of an answer other than 200
   std::optional<host::Error> error_;
+  bool vanished_ = false;
 };
 
 }  // namespace swipr::session

@@ -1,0 +1,67 @@
+# bash completion for swipr
+
+_swipr_pids() { swipr list --json 2>/dev/null | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'; }
+_swipr_names() { swipr list --json 2>/dev/null | sed -n 's/.*"command":"\([^"]*\)".*/\1/p'; }
+
+_swipr() {
+  local cur prev command word i
+  cur=${COMP_WORDS[COMP_CWORD]}
+  prev=${COMP_WORDS[COMP_CWORD - 1]}
+  command=
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    word=${COMP_WORDS[i]}
+    if [[ $word == -- ]]; then
+      # What follows is a command of its own.
+      if declare -F _command_offset >/dev/null; then
+        _command_offset $((i + 1))
+      else
+        mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+      fi
+      return
+    fi
+    [[ -z $command && $word != -* ]] && command=$word
+  done
+
+  local words=
+  case $prev in
+    --pid) words=$(_swipr_pids) ;;
+    --name) words=$(_swipr_names) ;;
+    --format)
+      words='perf pprof collapsed'
+      [[ $command == record ]] && words="raw $words"
+      ;;
+    --weight) words='samples cpu wall blocked runqueue' ;;
+    --interval) words='1ms 10ms 100ms' ;;
+    --duration) words='1s 10s 1min' ;;
+    --rate) words='10 100 1000' ;;
+    --count) words='100 1000 10000' ;;
+    --top) words='10 20 50' ;;
+    -o | --output)
+      mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+      return
+      ;;
+    --debug-dir)
+      mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+      return
+      ;;
+    *)
+      case $command in
+        '') words='record convert report list --help --version' ;;
+        record)
+          words='--pid --name --count --duration --interval --rate --output --format --no-follow --help --'
+          ;;
+        convert)
+          words='--format --output --weight --no-demangle --no-inlines --file-lines --debug-dir --help'
+          ;;
+        report) words='--weight --top --json --help' ;;
+        list) words='--json --help' ;;
+      esac
+      if [[ ($command == convert || $command == report) && $cur != -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        return
+      fi
+      ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o filenames -F _swipr swipr

@@ -38,6 +38,11 @@ std::vector<std::string> lines_of_command(const std::string& command) {
   return lines;
 }
 
+// binutils names copies of functions after the symbol, DWARF knows the function they are copies of.
+std::string without_clone(const std::string& name) {
+  return name.substr(0, name.find(" [clone ."));
+}
+
 // "/path/file.cc:12 (discriminator 3)" → "12"; "??:?" → "0"
 std::string line_number(std::string place) {
   place.resize(std::min(place.find(" ("), place.size()));
@@ -58,7 +63,7 @@ std::map<std::uint64_t, Frames> ask_addr2line(const std::string& path,
     } else if (function.empty()) {
       function = line;
     } else if (current != nullptr) {
-      current->push_back(function + " " + line_number(line));
+      current->push_back(without_clone(function) + " " + line_number(line));
       function.clear();
     }
   }
@@ -68,7 +73,7 @@ std::map<std::uint64_t, Frames> ask_addr2line(const std::string& path,
 Frames frames_of(const std::vector<SourceFunction>& functions) {
   Frames frames;
   for (const SourceFunction& function : functions) {
-    frames.push_back(function.name + " " + std::to_string(function.line));
+    frames.push_back(without_clone(function.name) + " " + std::to_string(function.line));
   }
   return frames;
 }
@@ -92,7 +97,7 @@ TEST_P(Addr2lineTest, AgreesOnEveryByteOfEveryFunction) {
   const auto theirs = ask_addr2line(path, folder.path("addresses"));
   ASSERT_GT(ours.size(), 150u);
   ASSERT_EQ(theirs.size(), ours.size());
-  EXPECT_EQ(ours, theirs);
+  for (const auto& [address, frames] : ours) EXPECT_EQ(frames, theirs.at(address)) << address;
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, Addr2lineTest,

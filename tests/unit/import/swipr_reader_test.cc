@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/unit/import/swipr_file.h"
+#include "tests/unit/wire/worked_example.h"
 
 namespace swipr {
 namespace {
@@ -104,6 +105,20 @@ TEST(SwiprReader, ReadsProcessModulesThreadsAndSamples) {
   EXPECT_EQ(recording.samples[0].cpu, 7ns);
   EXPECT_EQ(recording.samples[1].stack, recording.samples[0].stack);
   EXPECT_EQ(recording.samples[1].wall, 10ms);
+  EXPECT_THAT(recording.warnings, IsEmpty());
+}
+
+TEST(SwiprReader, ReadsTheExampleOfTheFormatsPage) {
+  const Recording recording = read(test::make_worked_example());
+  ASSERT_EQ(recording.samples.size(), 2u);
+  const profile::Sample& first = recording.samples[0];
+  EXPECT_EQ(first.time, 5s + 10ms);
+  EXPECT_EQ(first.cpu, 9ms);
+  EXPECT_EQ(first.wall, 10ms);
+  EXPECT_EQ(recording.samples[1].state, profile::State::kBlocked);
+  EXPECT_EQ(recording.samples[1].stack, first.stack);
+  EXPECT_THAT(pcs_of(recording, first.stack), ElementsAre(0x401234u, 0x401100u));
+  EXPECT_EQ(module_of(recording, first.stack, 1), "/app");
   EXPECT_THAT(recording.warnings, IsEmpty());
 }
 

@@ -39,8 +39,8 @@ class PageProbeReader {
 
   // What other tools call an overflow is the point here: the walk reads what frames hold, guard
   // zones of sanitizers and words that another thread writes included.
-  __attribute__((no_sanitize_address, no_sanitize_thread,
-                 no_sanitize_undefined)) static std::uint64_t
+  __attribute__((no_sanitize("address"), no_sanitize("thread"),
+                 no_sanitize("undefined"))) static std::uint64_t
   load(std::uint64_t address) noexcept {
     struct __attribute__((packed, may_alias)) Word {
       std::uint64_t value;

@@ -14,7 +14,6 @@ namespace swipr::agent {
 
 namespace {
 
-constexpr std::chrono::milliseconds kHandlerCheckInterval{100};
 // dlclose is noticed this late at most; dlopen as soon as a walk meets the new code.
 constexpr std::chrono::milliseconds kModulesInterval{500};
 // Reading the maps of a program with thousands of mappings takes milliseconds: at most 2 %.
@@ -60,7 +59,7 @@ bool Engine::open(const char** error) noexcept {
   modules_known_ = subjects_.modules.refresh(subjects_.memory);
   read_identity(identity_);
   const Moment now = monotonic_now();
-  handler_checked_ = names_checked_ = unknown_code_due_ = now;
+  names_checked_ = unknown_code_due_ = now;
   modules_due_ = now + kModulesInterval;
   unknown_code_pause_ = kUnknownCodePauseMin;
   return true;
@@ -75,6 +74,7 @@ void Engine::close() noexcept {
   for (int attempt = 0; attempt < kCloseAttempts && !subjects_.modules.try_close(); ++attempt) {
     ::sched_yield();
   }
+  subjects_.frames.forget();
   subjects_.memory.close();
   subjects_.threads.close();
 }
@@ -243,10 +243,8 @@ void Engine::refresh_threads() noexcept {
 }
 
 void Engine::look_after_process(Moment now) noexcept {
-  if (now - handler_checked_ >= kHandlerCheckInterval && subjects_.can_signal) {
-    handler_checked_ = now;
-    handler::retake_handler();
-  }
+  // At every tick (0.2 µs): until then the program's new handler would get this tick's signals.
+  if (subjects_.can_signal) handler::retake_handler();
   if (now - names_checked_ >= kNamesInterval) {
     names_checked_ = now;
     refresh_some_names();
@@ -259,7 +257,9 @@ void Engine::look_after_process(Moment now) noexcept {
 }
 
 void Engine::refresh_modules(Moment now) noexcept {
+  const std::size_t known = subjects_.modules.events().size();
   modules_known_ = subjects_.modules.refresh(subjects_.memory);
+  if (subjects_.modules.events().size() != known) subjects_.frames.forget();
   modules_due_ =
       now + std::max<std::chrono::nanoseconds>(
                 kModulesInterval, subjects_.modules.cost_of_last_refresh() * kModulesCostFactor);

@@ -46,7 +46,6 @@ class Engine {
   std::array<Recording*, kMaxRecordings> recordings_{};
   int signal_number_ = 0;  // 0: SIGURG
   bool modules_known_ = false;
-  Moment handler_checked_{0};
   Moment names_checked_{0};
   Moment modules_due_{0};
   Moment unknown_code_due_{0};

@@ -66,6 +66,8 @@ class MappedArray {
     size_ = count;
     return true;
   }
+  // Takes elements in that were written behind the end, within what was reserved.
+  void add_written(std::size_t count) noexcept { size_ += count; }
   void clear() noexcept { size_ = 0; }
   void release() noexcept {
     if (data_ != nullptr) unmap_memory(data_, mapped_bytes_);

@@ -46,7 +46,7 @@ bool ModuleMap::read_text() noexcept {
       ok = count == 0;
       break;
     }
-    ok = maps_text_.resize(maps_text_.size() + static_cast<std::size_t>(count));
+    maps_text_.add_written(static_cast<std::size_t>(count));
   }
   ::close(file);
   return ok && !maps_text_.empty();
@@ -108,8 +108,8 @@ bool ModuleMap::take_mapping(const MapsLine& line, std::uint64_t header, ProcMem
   if (!texts_.reserve(texts_.size() + path.size())) return false;
   std::memcpy(texts_.data() + texts_.size(), path.data(), path.size());
   const auto index = static_cast<std::uint32_t>(modules_.size());
-  return texts_.resize(texts_.size() + path.size()) && modules_.push_back(module) &&
-         events_.push_back({index, false});
+  texts_.add_written(path.size());
+  return modules_.push_back(module) && events_.push_back({index, false});
 }
 
 std::uint32_t ModuleMap::find_or_build_image(const MapsLine& line, std::uint64_t header,

@@ -36,12 +36,20 @@ class StackPieces {
   explicit StackPieces(const ProcMemory& memory) noexcept : memory_(memory) {}
   unwind::StackReader reader() noexcept;
   bool read_word(std::uint64_t address, std::uint64_t& out) noexcept;
+  // Where the walk found `value`: the latest of the last few reads; 0: not among them.
+  std::uint64_t find_read(std::uint64_t value) const noexcept;
 
  private:
+  struct Read {
+    std::uint64_t address = 0;
+    std::uint64_t value = 0;
+  };
   const ProcMemory& memory_;
   std::uint64_t begin_ = 0;
   std::size_t size_ = 0;
   std::array<std::byte, 8192> bytes_;
+  std::array<Read, 16> reads_{};
+  std::size_t read_count_ = 0;
 };
 
 }  // namespace swipr::agent

@@ -102,9 +102,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place,
     const WaitPlace wait = parse_wait_place(
         read_task_file(subjects_.threads.directory(), thread.tid, "syscall", text));
     if (wait.kind != WaitKind::kBlocked) return Look::kRunning;
-    StackPieces stack(subjects_.memory);
-    const unwind::WalkEnd end = unwind::walk(
-        *subjects_.modules.code_map(), registers_at(wait, thread.kept), stack.reader(), frames_);
+    const unwind::WalkEnd end = walk_from_outside(wait, thread.kept);
     const auto clock = read_thread_clock(thread.tid);
     if (!clock) return Look::kRunning;
     if (clock->count() != known.run_cpu_ns) {
@@ -120,6 +118,27 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place,
     return Look::kSettled;
   }
   return Look::kRunning;
+}
+
+unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
+                                           const KeptRegisters& kept) noexcept {
+  using unwind::WalkEnd;
+  const unwind::CodeMap& map = *subjects_.modules.code_map();
+  unwind::Registers registers = registers_at(wait, kept);
+  StackPieces stack(subjects_.memory);
+  const WalkEnd end = unwind::walk(map, registers, stack.reader(), frames_);
+  if (end != WalkEnd::kUnknownRegister || (registers.known & 1u << unwind::kRbp) != 0) return end;
+  const std::uint64_t pc = frames_.frame_count == 0 ? 0 : frames_.pcs[frames_.frame_count - 1];
+  const std::uint64_t pushed_at = frames_.frame_count == 1 ? wait.sp - 8 : stack.find_read(pc);
+  if (pc == 0 || pushed_at == 0) return end;
+  const auto rbp = subjects_.frames.recover_rbp(subjects_.memory, pc, pushed_at + 8);
+  if (!rbp) return end;
+  registers.values[unwind::kRbp] = *rbp;
+  registers.known |= 1u << unwind::kRbp;
+  // Only a walk that arrives at the thread's root confirms it.
+  return unwind::walk(map, registers, stack.reader(), frames_) == WalkEnd::kRoot
+             ? WalkEnd::kRoot
+             : WalkEnd::kUnknownRegister;
 }
 
 void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,

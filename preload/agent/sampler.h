@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "preload/agent/frame_recovery.h"
 #include "preload/agent/module_map.h"
 #include "preload/agent/proc_memory.h"
 #include "preload/agent/recording.h"
@@ -19,6 +20,7 @@ struct Subjects {
   ModuleMap modules;
   ProcMemory memory;
   SignalPool signals;
+  FrameRecovery frames;
   bool can_signal = false;
 };
 
@@ -43,6 +45,7 @@ class Sampler {
  private:
   enum class Look : std::uint8_t { kSettled, kRunning, kNeedsSignal };
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,
               const WaitPlace& wait) noexcept;
   void ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,

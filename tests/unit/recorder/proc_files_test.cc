@@ -1,0 +1,55 @@
+#include "preload/agent/proc_files.h"
+
+#include <gtest/gtest.h>
+
+namespace swipr::agent {
+namespace {
+
+TEST(WaitPlace, ReadsWhatTheKernelWrites) {
+  const WaitPlace blocked = parse_wait_place("202 0x7f0 0x80 0x0 0x0 0x0 0x0 0x7ffd10 0x7f3a1\n");
+  EXPECT_EQ(blocked.kind, WaitKind::kBlocked);
+  EXPECT_EQ(blocked.system_call, 202);
+  EXPECT_EQ(blocked.sp, 0x7ffd10u);
+  EXPECT_EQ(blocked.pc, 0x7f3a1u);
+  EXPECT_EQ(parse_wait_place("running\n").kind, WaitKind::kRunning);
+  const WaitPlace outside = parse_wait_place("-1 0x7ffd10 0x7f3a1\n");
+  EXPECT_EQ(outside.kind, WaitKind::kBlocked);
+  EXPECT_EQ(outside.system_call, -1);
+}
+
+TEST(WaitPlace, UnreadableOrCutTextIsUnknown) {
+  for (const char* text : {"", "202", "202 0x1 0x2 0x3\n", "-2 0x1 0x2", "-1 0x0 0x0\n", "x"}) {
+    EXPECT_EQ(parse_wait_place(text).kind, WaitKind::kUnknown) << text;
+  }
+}
+
+TEST(MapsLine, ReadsMappingsWithAndWithoutAPath) {
+  MapsLine line;
+  ASSERT_TRUE(parse_maps_line(
+      "7f00-8f00 r-xp 00001000 fe:01 1234                       /usr/lib/a b.so (deleted)", line));
+  EXPECT_EQ(line.start, 0x7f00u);
+  EXPECT_EQ(line.end, 0x8f00u);
+  EXPECT_TRUE(line.executable);
+  EXPECT_EQ(line.offset, 0x1000u);
+  EXPECT_EQ(line.device, 0xfe00000001u);
+  EXPECT_EQ(line.inode, 1234u);
+  EXPECT_EQ(line.path, "/usr/lib/a b.so (deleted)");
+  ASSERT_TRUE(parse_maps_line("1000-2000 rw-p 00000000 00:00 0 ", line));
+  EXPECT_FALSE(line.executable);
+  EXPECT_EQ(line.path, "");
+}
+
+TEST(MapsLine, RejectsWhatIsNone) {
+  MapsLine line;
+  for (const char* text : {"", "1000", "1000-0800 r-xp 0 0:0 0", "1000-2000 r-xp", "g-h r-xp"}) {
+    EXPECT_FALSE(parse_maps_line(text, line)) << text;
+  }
+}
+
+TEST(SchedulerTimes, SecondFieldIsTheRunQueue) {
+  EXPECT_EQ(parse_scheduler_times("123 456 7\n").runqueue_ns, 456u);
+  EXPECT_FALSE(parse_scheduler_times("").known);
+}
+
+}  // namespace
+}  // namespace swipr::agent

@@ -1,0 +1,47 @@
+// Threads in known places: the program that the recorder looks at.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace swipr::test {
+
+// A thread that runs `body` and tells its tid.
+class ProgramThread {
+ public:
+  explicit ProgramThread(std::function<void()> body);
+  ~ProgramThread() { join(); }
+  int tid() const { return tid_; }
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  // CPU time so far.
+  std::chrono::nanoseconds cpu();
+  // Waits until the kernel shows it blocked; false: not within ten seconds.
+  bool waits() const;
+  // As /proc counts them.
+  long voluntary_switches() const;
+
+ private:
+  std::atomic<int> tid_{0};
+  std::thread thread_;
+};
+
+// Condition with a deadline of ten seconds.
+bool eventually(const std::function<bool()>& condition);
+
+// A call of `block` from exactly three functions, outermost first: recorder_test_outer,
+// recorder_test_middle, recorder_test_inner.
+void call_through_chain(const std::function<void()>& block);
+inline const std::string kChain[3] = {"recorder_test_inner", "recorder_test_middle",
+                                      "recorder_test_outer"};
+
+// Computes until told to stop, in recorder_test_spin.
+extern "C" void recorder_test_spin(std::atomic<bool>* stop);
+
+}  // namespace swipr::test

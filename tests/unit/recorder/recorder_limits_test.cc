@@ -1,0 +1,112 @@
+// What the recorder says when it cannot have everything: slow readers, threads that do not answer,
+// many threads, impossible requests.
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+#include "tests/unit/recorder/control_loop.h"
+#include "tests/unit/recorder/program_threads.h"
+
+namespace swipr::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(RecorderLimits, WhatASlowReaderLosesIsCountedAndItsTimeIsCarriedOn) {
+  std::atomic<bool> stop{false};
+  ProgramThread first([&] { recorder_test_spin(&stop); });
+  ProgramThread second([&] { recorder_test_spin(&stop); });
+  const auto all = record({{.request = {.interval = milliseconds(1), .ticks = 1500},
+                            .output_bytes = 4096,
+                            .reader_sleeps_ticks = 1200}});
+  stop = true;
+  ASSERT_EQ(all.size(), 1u);
+  const DecodedRecording& recording = all.front();
+  ASSERT_FALSE(recording.damaged);
+  EXPECT_GT(recording.totals.at("samples_dropped"), 0u);
+  ASSERT_TRUE(recording.duration_ns.has_value());
+  for (const int tid : {first.tid(), second.tid()}) {
+    const DecodedThread* seen = recording.thread_of(tid);
+    ASSERT_NE(seen, nullptr);
+    EXPECT_EQ(seen->sum_wall(), *recording.duration_ns);
+    EXPECT_LT(seen->sum_ticks(), recording.totals.at("ticks"));
+  }
+}
+
+TEST(RecorderLimits, AThreadThatBlocksTheSignalIsCountedAndItsTimesStayRight) {
+  std::atomic<bool> stop{false};
+  ProgramThread thread([&] {
+    sigset_t urgent;
+    sigemptyset(&urgent);
+    sigaddset(&urgent, SIGURG);
+    ::pthread_sigmask(SIG_BLOCK, &urgent, nullptr);
+    recorder_test_spin(&stop);
+  });
+  const DecodedRecording recording = record_one({.interval = milliseconds(5), .ticks = 60});
+  stop = true;
+  ASSERT_FALSE(recording.damaged);
+  const DecodedThread* seen = recording.thread_of(thread.tid());
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->sum_wall(), *recording.duration_ns);
+  EXPECT_EQ(seen->sum_ticks(), recording.totals.at("ticks"));
+  EXPECT_GT(recording.totals.at("signals_late"), 0u);
+  EXPECT_GE(recording.totals.at("stacks_missing"), seen->sum_ticks());
+  for (const DecodedEntry& entry : seen->entries) EXPECT_EQ(entry.sample.stack_id, 0u);
+}
+
+TEST(RecorderLimits, AThousandBlockedThreadsAllHaveTheirStack) {
+  constexpr int kThreads = 1000;
+  std::mutex mutex;
+  std::condition_variable condition;
+  bool stop = false;
+  std::vector<std::unique_ptr<ProgramThread>> threads;
+  for (int count = 0; count < kThreads; ++count) {
+    threads.push_back(std::make_unique<ProgramThread>([&] {
+      call_through_chain([&] {
+        std::unique_lock lock(mutex);
+        condition.wait(lock, [&] { return stop; });
+      });
+    }));
+  }
+  for (const auto& thread : threads) ASSERT_TRUE(thread->waits());
+  const DecodedRecording recording = record_one({.interval = milliseconds(20), .ticks = 10});
+  {
+    const std::lock_guard lock(mutex);
+    stop = true;
+    condition.notify_all();
+  }
+  ASSERT_FALSE(recording.damaged);
+  for (const auto& thread : threads) {
+    const DecodedThread* seen = recording.thread_of(thread->tid());
+    ASSERT_NE(seen, nullptr);
+    EXPECT_EQ(seen->sum_wall(), *recording.duration_ns);
+    ASSERT_FALSE(seen->entries.empty());
+    EXPECT_NE(seen->entries.front().sample.stack_id, 0u);
+  }
+  EXPECT_EQ(recording.totals.at("signals_to_blocked"), 0u);
+}
+
+TEST(RecorderLimits, ImpossibleRequestsAreRefusedWithAReason) {
+  agent::OutputQueue output;
+  ASSERT_TRUE(output.create(1 << 20));
+  const char* error = nullptr;
+  EXPECT_EQ(agent::recorder().start({.interval = std::chrono::nanoseconds(1)}, output, &error),
+            nullptr);
+  EXPECT_STREQ(error, "the interval is out of range");
+  agent::OutputQueue tiny;
+  ASSERT_TRUE(tiny.create(1));
+  std::vector<std::byte> filler(tiny.free_bytes());
+  ASSERT_TRUE(tiny.try_append(filler));
+  error = nullptr;
+  EXPECT_EQ(agent::recorder().start({}, tiny, &error), nullptr);
+  EXPECT_STREQ(error, "no room for the recording's first bytes");
+  EXPECT_EQ(agent::recorder().next_deadline(), agent::kNever);
+}
+
+}  // namespace
+}  // namespace swipr::test

@@ -1,0 +1,107 @@
+#include "preload/agent/exit_gate.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace swipr::agent {
+namespace {
+
+using namespace std::chrono_literals;
+
+class AgentExitGate : public testing::Test {
+ protected:
+  AgentExitGate() { exit_gate::reset_after_fork(); }
+  ~AgentExitGate() override {
+    exit_gate::update(false);
+    exit_gate::reset_after_fork();
+  }
+  static bool readable(int timeout_ms) {
+    pollfd entry{exit_gate::poll_fd(), POLLIN, 0};
+    return ::poll(&entry, 1, timeout_ms) == 1;
+  }
+};
+
+void block_all_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+TEST_F(AgentExitGate, WakesTheControlThreadAndWaitsForIt) {
+  exit_gate::set_owner(::getpid());
+  std::atomic<bool> armed{false};
+  std::atomic<bool> finished{false};
+  std::thread control([&] {
+    block_all_signals();
+    exit_gate::set_control_thread(::gettid());
+    EXPECT_TRUE(exit_gate::enter_recording());
+    exit_gate::update(true);
+    armed.store(true);
+    armed.notify_one();
+    EXPECT_TRUE(readable(-1));
+    EXPECT_TRUE(exit_gate::is_exit_asked());
+    finished.store(true);
+    exit_gate::report_finished();
+  });
+  armed.wait(false);
+  exit_gate::pass();
+  EXPECT_TRUE(finished.load());
+  control.join();
+}
+
+TEST_F(AgentExitGate, StartsNothingOnceTheProcessExits) {
+  exit_gate::set_owner(::getpid());
+  exit_gate::pass();
+  EXPECT_FALSE(exit_gate::enter_recording());
+  EXPECT_FALSE(exit_gate::begin_places());
+}
+
+TEST_F(AgentExitGate, IsNothingToOtherProcesses) {
+  exit_gate::set_owner(::getpid() + 1);
+  exit_gate::pass();
+  EXPECT_FALSE(exit_gate::is_exit_asked());
+}
+
+TEST_F(AgentExitGate, HasNoDescriptorWithoutARecording) {
+  EXPECT_EQ(exit_gate::poll_fd(), -1);
+  exit_gate::update(true);
+  EXPECT_GE(exit_gate::poll_fd(), 0);
+  EXPECT_EQ(exit_gate::look_again_at(Moment{0}), kNever);
+  exit_gate::update(false);
+  EXPECT_EQ(exit_gate::poll_fd(), -1);
+}
+
+TEST_F(AgentExitGate, LeavesSignalsToTheProgram) {
+  // In a thread: the mask goes with it.
+  std::thread([] {
+    block_all_signals();
+    exit_gate::update(true);
+    ::raise(SIGURG);  // pending here, as one of the program's would be for all its threads
+    EXPECT_TRUE(readable(0));
+    exit_gate::on_readable();
+    EXPECT_FALSE(readable(0)) << "another signal is used now";
+    sigset_t pending;
+    sigpending(&pending);
+    EXPECT_EQ(sigismember(&pending, SIGURG), 1);
+  }).join();
+}
+
+TEST_F(AgentExitGate, RemovesSocketFiles) {
+  const std::string path = testing::TempDir() + "exit_gate_test.sock";
+  std::ofstream(path) << "x";
+  exit_gate::set_owner(::getpid());
+  ASSERT_TRUE(exit_gate::begin_places());
+  exit_gate::add_socket_file(path);
+  exit_gate::end_places();
+  exit_gate::pass();
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+}  // namespace
+}  // namespace swipr::agent

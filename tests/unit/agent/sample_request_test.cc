@@ -1,0 +1,132 @@
+#include "preload/agent/sample_request.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace swipr::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+nanoseconds duration(std::string_view text) {
+  nanoseconds out{-1};
+  return parse_duration(text, out) ? out : nanoseconds{-1};
+}
+
+std::string sample_error(std::string body) {
+  SampleRequest request;
+  FixedText<512> error;
+  return parse_sample_request(body, request, error) ? "" : std::string(error.view());
+}
+
+TEST(AgentDuration, TakesEveryUnit) {
+  EXPECT_EQ(duration("100 ms"), 100ms);
+  EXPECT_EQ(duration("10us"), 10us);
+  EXPECT_EQ(duration("10 \xc2\xb5s"), 10us);
+  EXPECT_EQ(duration("1 s"), 1s);
+  EXPECT_EQ(duration("50"), 50ms);
+  EXPECT_EQ(duration(" 7ns "), 7ns);
+  EXPECT_EQ(duration("2min"), 2min);
+  EXPECT_EQ(duration("1h"), 1h);
+  EXPECT_EQ(duration("1.25 s"), 1250ms);
+  EXPECT_EQ(duration("0.0000000019 s"), 1ns);
+}
+
+TEST(AgentDuration, RefusesTheRest) {
+  for (const char* text : {"", "ms", "-1 ms", "1 fortnight", "1.", "1. s", "1,5 s", "1 s s",
+                           "99999999999999999999", "9999999999 h", "1e3 ms"}) {
+    EXPECT_EQ(duration(text), nanoseconds{-1}) << text;
+  }
+}
+
+TEST(AgentSampleRequest, ReadsFieldsAndIgnoresUnknownOnes) {
+  std::string body =
+      R"({"numberOfSamples":7,"timeInterval":"20 ms","format":"pprofSymbolized","symbolizer":[1]})";
+  SampleRequest request;
+  FixedText<512> error;
+  ASSERT_TRUE(parse_sample_request(body, request, error)) << error.c_str();
+  EXPECT_EQ(request.recording.ticks, 7u);
+  EXPECT_EQ(request.recording.interval, 20ms);
+  EXPECT_EQ(request.format, AnswerFormat::kPprof);
+}
+
+TEST(AgentSampleRequest, HasDefaults) {
+  SampleRequest request;
+  FixedText<512> error;
+  ASSERT_TRUE(parse_sample_request({}, request, error));
+  EXPECT_EQ(request.recording.ticks, 100u);
+  EXPECT_EQ(request.recording.interval, 10ms);
+  EXPECT_EQ(request.format, AnswerFormat::kPerf);
+}
+
+TEST(AgentSampleRequest, KnowsLongAndShortFormatNames) {
+  const auto format_of = [](std::string name) {
+    std::string body = "{\"format\":\"" + name + "\"}";
+    SampleRequest request;
+    FixedText<512> error;
+    EXPECT_TRUE(parse_sample_request(body, request, error)) << name;
+    return request.format;
+  };
+  EXPECT_EQ(format_of("perf"), format_of("perfSymbolized"));
+  EXPECT_EQ(format_of("pprof"), format_of("pprofSymbolized"));
+  EXPECT_EQ(format_of("collapsed"), format_of("flamegraphCollapsedSymbolized"));
+  EXPECT_EQ(format_of("raw"), AnswerFormat::kRaw);
+  EXPECT_EQ(format_of("swipr"), AnswerFormat::kRaw);
+}
+
+TEST(AgentSampleRequest, NamesTheFieldThatIsWrong) {
+  EXPECT_TRUE(sample_error(R"({"numberOfSamples":"10"})").starts_with("numberOfSamples: "));
+  EXPECT_TRUE(sample_error(R"({"numberOfSamples":0})").starts_with("numberOfSamples: "));
+  EXPECT_TRUE(sample_error(R"({"numberOfSamples":1.5})").starts_with("numberOfSamples: "));
+  EXPECT_TRUE(sample_error(R"({"numberOfSamples":-1})").starts_with("numberOfSamples: "));
+  EXPECT_TRUE(sample_error(R"({"timeInterval":10})").starts_with("timeInterval: "));
+  EXPECT_TRUE(sample_error(R"({"timeInterval":"1 us"})").starts_with("timeInterval: "));
+  EXPECT_TRUE(sample_error(R"({"timeInterval":"2 h"})").starts_with("timeInterval: "));
+  EXPECT_TRUE(sample_error(R"({"format":"svg"})").starts_with("format: "));
+  EXPECT_TRUE(sample_error(R"({"format":null})").starts_with("format: "));
+  EXPECT_TRUE(sample_error("[]").starts_with("body: "));
+}
+
+TEST(AgentRecordRequest, HasNoLimitUnlessAsked) {
+  RecordingRequest request;
+  FixedText<512> error;
+  ASSERT_TRUE(parse_record_request({}, request, error));
+  EXPECT_EQ(request.ticks, 0u);
+  EXPECT_EQ(request.duration, 0ns);
+  std::string body = R"({"numberOfSamples":5,"timeInterval":"1 ms","duration":"3 s"})";
+  ASSERT_TRUE(parse_record_request(body, request, error));
+  EXPECT_EQ(request.ticks, 5u);
+  EXPECT_EQ(request.interval, 1ms);
+  EXPECT_EQ(request.duration, 3s);
+  std::string wrong = R"({"duration":"0 s"})";
+  EXPECT_FALSE(parse_record_request(wrong, request, error));
+  EXPECT_TRUE(error.view().starts_with("duration: "));
+}
+
+TEST(AgentProfileQuery, TurnsSecondsAndRateIntoTicks) {
+  RecordingRequest request;
+  FixedText<512> error;
+  ASSERT_TRUE(parse_profile_query("", request, error));
+  EXPECT_EQ(request.ticks, 3000u);
+  EXPECT_EQ(request.interval, 10ms);
+  ASSERT_TRUE(parse_profile_query("seconds=2&rate=1000", request, error));
+  EXPECT_EQ(request.ticks, 2000u);
+  EXPECT_EQ(request.interval, 1ms);
+  ASSERT_TRUE(parse_profile_query("seconds=0", request, error));
+  EXPECT_EQ(request.ticks, 1u);  // 0 would be a recording without end
+}
+
+TEST(AgentProfileQuery, RefusesWhatIsOutOfRange) {
+  for (const char* query :
+       {"seconds=1001", "seconds=-1", "seconds=", "seconds=1.5", "rate=0", "rate=1001", "rate=x"}) {
+    RecordingRequest request;
+    FixedText<512> error;
+    EXPECT_FALSE(parse_profile_query(query, request, error)) << query;
+    EXPECT_EQ(error.view().substr(0, 4), std::string_view(query).substr(0, 4));
+  }
+}
+
+}  // namespace
+}  // namespace swipr::agent

@@ -1,0 +1,82 @@
+#include "preload/agent/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace swipr::agent {
+namespace {
+
+class AgentSettings : public testing::Test {
+ protected:
+  Settings parse(std::vector<const char*> environment) {
+    environment.push_back(nullptr);
+    return parse_settings(environment.data(), arena_);
+  }
+  static bool asleep(const Settings& settings, std::initializer_list<std::string_view> names) {
+    return is_asleep(settings, {names.begin(), names.size()});
+  }
+
+  std::vector<char> arena_ = std::vector<char>(kSettingsArenaBytes);
+};
+
+TEST_F(AgentSettings, AreEmptyWithoutVariables) {
+  const Settings settings = parse({});
+  EXPECT_FALSE(settings.disabled);
+  EXPECT_TRUE(settings.server_url.empty());
+  EXPECT_FALSE(asleep(settings, {"app"}));
+  EXPECT_FALSE(parse_settings(nullptr, arena_).disabled);
+}
+
+TEST_F(AgentSettings, AreCopies) {
+  char variable[] = "SWIPR_SOCKET_DIR=/run/a";
+  const Settings settings = parse({variable});
+  variable[sizeof variable - 2] = 'b';
+  EXPECT_EQ(settings.socket_directory, "/run/a");
+  EXPECT_EQ(settings.socket_directory.data()[settings.socket_directory.size()], '\0');
+}
+
+TEST_F(AgentSettings, DisableIsOnUnlessEmptyOrZero) {
+  EXPECT_TRUE(parse({"SWIPR_DISABLE=1"}).disabled);
+  EXPECT_FALSE(parse({"SWIPR_DISABLE=0"}).disabled);
+  EXPECT_FALSE(parse({"SWIPR_DISABLE="}).disabled);
+  EXPECT_FALSE(parse({"SWIPR_DISABLED=1"}).disabled);
+}
+
+TEST_F(AgentSettings, OnlyKeepsEverythingElseAsleep) {
+  const Settings settings = parse({"SWIPR_ONLY=redis-*,app"});
+  EXPECT_FALSE(asleep(settings, {"sh", "app"}));
+  EXPECT_FALSE(asleep(settings, {"redis-server"}));
+  EXPECT_TRUE(asleep(settings, {"sh", "dash"}));
+}
+
+TEST_F(AgentSettings, UrlHasFourNamesInOrder) {
+  EXPECT_EQ(parse({"PROFILE_RECORDER_SERVER_URL_PATTERN=d"}).server_url, "d");
+  EXPECT_EQ(
+      parse({"PROFILE_RECORDER_SERVER_URL_PATTERN=d", "PROFILE_RECORDER_SERVER_URL=c"}).server_url,
+      "c");
+  EXPECT_EQ(parse({"PROFILE_RECORDER_SERVER_URL=c", "SWIPR_SERVER_URL_PATTERN=b"}).server_url, "b");
+  EXPECT_EQ(parse({"SWIPR_SERVER_URL_PATTERN=b", "SWIPR_SERVER_URL=a"}).server_url, "a");
+}
+
+TEST_F(AgentSettings, HelperSeesNothingOfTheProgramsOwn) {
+  const Settings settings = parse({"PATH=/bin", "LD_PRELOAD=x.so", "TOKEN=secret", "LC_ALL=C",
+                                   "XDG_CACHE_HOME=/c", "SWIPR_RENDEZVOUS=/r", "noequals"});
+  std::vector<std::string> variables;
+  for (std::size_t i = 0; i < settings.helper_variable_count; ++i) {
+    variables.emplace_back(settings.helper_environment[i]);
+  }
+  EXPECT_EQ(variables, (std::vector<std::string>{"PATH=/bin", "LC_ALL=C", "XDG_CACHE_HOME=/c"}));
+}
+
+TEST_F(AgentSettings, WhatDoesNotFitCountsAsNotSet) {
+  const std::string large = "SWIPR_ONLY=" + std::string(kSettingsArenaBytes, 'x');
+  const Settings settings = parse({large.c_str(), "SWIPR_SOCKET_DIR=/run/a"});
+  EXPECT_TRUE(settings.only.empty());
+  EXPECT_EQ(settings.socket_directory, "/run/a");
+}
+
+}  // namespace
+}  // namespace swipr::agent

@@ -1,0 +1,82 @@
+#include "preload/agent/socket_place.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace swipr::agent {
+namespace {
+
+using Kind = ServerPlace::Kind;
+
+std::string directory(std::string_view socket_directory, std::string_view runtime_directory) {
+  Settings settings;
+  settings.socket_directory = socket_directory;
+  settings.runtime_directory = runtime_directory;
+  PathText out;
+  write_socket_directory(settings, 1000, out);
+  return std::string(out.view());
+}
+
+TEST(AgentSocketPlace, DirectoryFollowsItsThreeSources) {
+  EXPECT_EQ(directory("/run/own", "/run/user/1000"), "/run/own");
+  EXPECT_EQ(directory("/run/own//", ""), "/run/own");
+  EXPECT_EQ(directory("", "/run/user/1000"), "/run/user/1000/swipr");
+  EXPECT_EQ(directory("", ""), "/tmp/swipr-1000");
+  EXPECT_EQ(directory("relative", "relative"), "/tmp/swipr-1000");
+}
+
+TEST(AgentSocketPlace, PatternsAreReplaced) {
+  PathText out;
+  const Uuid uuid = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0x4d, 0xef,
+                     0x80, 0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde};
+  expand_url_pattern("unix:///run/{PID}/{UUID}{PID}{X}.sock", 42, uuid, out);
+  EXPECT_EQ(out.view(), "unix:///run/42/01234567-89ab-4def-8012-3456789abcde42{X}.sock");
+}
+
+TEST(AgentSocketPlace, UnixUrlsNameAFile) {
+  ServerPlace place;
+  ASSERT_EQ(parse_server_url("unix:///run/a%20b.sock", place), nullptr);
+  EXPECT_EQ(place.kind, Kind::kUnix);
+  EXPECT_EQ(place.path.view(), "/run/a%20b.sock");
+  ServerPlace encoded;
+  ASSERT_EQ(parse_server_url("http+unix://%2Frun%2fa%20b.sock", encoded), nullptr);
+  EXPECT_EQ(encoded.path.view(), "/run/a b.sock");
+}
+
+TEST(AgentSocketPlace, HttpUrlsNameHostAndPort) {
+  ServerPlace place;
+  ASSERT_EQ(parse_server_url("http://127.0.0.1:7000/", place), nullptr);
+  EXPECT_EQ(place.kind, Kind::kTcp);
+  EXPECT_EQ(place.host.view(), "127.0.0.1");
+  EXPECT_EQ(place.port, 7000);
+  ServerPlace ip6;
+  ASSERT_EQ(parse_server_url("http://[::1]:0", ip6), nullptr);
+  EXPECT_EQ(ip6.host.view(), "::1");
+  ServerPlace name;
+  ASSERT_EQ(parse_server_url("http://localhost:80", name), nullptr);
+  EXPECT_EQ(name.host.view(), "127.0.0.1");
+}
+
+TEST(AgentSocketPlace, WrongUrlsAreRefused) {
+  for (const char* url :
+       {"", "/run/a.sock", "unix://relative", "unix:///run/", "http+unix://%2Frun%zz",
+        "http+unix://%2Frun%0", "http+unix://%2Frun%00a", "http://127.0.0.1", "http://:80",
+        "http://127.0.0.1:65536", "http://127.0.0.1:80x", "http://[::1", "https://127.0.0.1:80"}) {
+    ServerPlace place;
+    EXPECT_NE(parse_server_url(url, place), nullptr) << url;
+  }
+}
+
+TEST(AgentSocketPlace, OnlyThisMachineIsALoopbackHost) {
+  for (const char* host : {"localhost", "localhost:80", "127.0.0.1:80", "127.1.2.3", "[::1]:80"}) {
+    EXPECT_TRUE(is_loopback_host(host)) << host;
+  }
+  for (const char* host : {"", "example.org", "127.0.0.1.example.org:80", "localhost.example.org",
+                           "10.0.0.1:80", "[::2]:80"}) {
+    EXPECT_FALSE(is_loopback_host(host)) << host;
+  }
+}
+
+}  // namespace
+}  // namespace swipr::agent

@@ -1,0 +1,162 @@
+#include "cli/options/parse.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace swipr::options {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ParseResult parse(std::vector<const char*> arguments) { return parse_command_line(arguments); }
+
+template <typename Options>
+Options parsed(std::vector<const char*> arguments) {
+  auto result = parse(std::move(arguments));
+  if (auto* error = std::get_if<UsageError>(&result)) ADD_FAILURE() << error->message;
+  auto* command = std::get_if<Command>(&result);
+  auto* options = command == nullptr ? nullptr : std::get_if<Options>(command);
+  if (options != nullptr) return *options;
+  ADD_FAILURE() << "another command, or none";
+  return {};
+}
+
+std::string error_of(std::vector<const char*> arguments) {
+  auto result = parse(std::move(arguments));
+  auto* error = std::get_if<UsageError>(&result);
+  return error == nullptr ? "no error" : error->message;
+}
+
+TEST(ParseRecord, TakesAProcessAndLimits) {
+  const auto options = parsed<RecordOptions>(
+      {"record", "--pid", "4711", "--count", "1000", "--interval", "2ms", "-o", "x.swipr"});
+  EXPECT_EQ(options.pid, Pid{4711});
+  EXPECT_EQ(options.ticks, 1000u);
+  EXPECT_EQ(options.duration, 0ns);
+  EXPECT_EQ(options.interval, 2ms);
+  EXPECT_EQ(options.output, "x.swipr");
+  EXPECT_EQ(options.format, Format::kRaw);
+}
+
+TEST(ParseRecord, DefaultsToTenMillisecondsWithoutEnd) {
+  const auto options = parsed<RecordOptions>({"record", "--name", "nginx"});
+  EXPECT_EQ(options.name, "nginx");
+  EXPECT_EQ(options.interval, 10ms);
+  EXPECT_EQ(options.ticks, 0u);
+  EXPECT_TRUE(options.follow);
+}
+
+TEST(ParseRecord, LeavesEverythingBehindTheSeparatorToTheCommand) {
+  const auto options = parsed<RecordOptions>(
+      {"record", "--rate", "1000", "--", "app", "--pid", "x", "--", "-o", "--help"});
+  EXPECT_EQ(options.interval, 1ms);
+  EXPECT_THAT(options.command, ElementsAre("app", "--pid", "x", "--", "-o", "--help"));
+  EXPECT_EQ(options.output, "");
+}
+
+TEST(ParseRecord, TakesFractionalRates) {
+  EXPECT_EQ(parsed<RecordOptions>({"record", "--pid", "1", "--rate", "0.5"}).interval, 2s);
+  EXPECT_EQ(parsed<RecordOptions>({"record", "--pid", "1", "--rate", "100Hz"}).interval, 10ms);
+}
+
+TEST(ParseRecord, TakesStandardOutput) {
+  EXPECT_EQ(parsed<RecordOptions>({"record", "--pid", "1", "-o", "-"}).output, "-");
+  EXPECT_THAT(error_of({"record", "-o", "-", "--", "true"}), HasSubstr("-o FILE"));
+}
+
+struct WrongUsage {
+  std::vector<const char*> arguments;
+  const char* message;
+};
+
+class ParseWrong : public testing::TestWithParam<WrongUsage> {};
+
+TEST_P(ParseWrong, SaysWhatIsWrong) {
+  const std::string message = error_of(GetParam().arguments);
+  EXPECT_THAT(message, HasSubstr(GetParam().message));
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Usage, ParseWrong,
+    testing::Values(
+        WrongUsage{{}, "say what to do"}, WrongUsage{{"frobnicate"}, "frobnicate"},
+        WrongUsage{{"record"}, "exactly one of"}, WrongUsage{{"record", "--"}, "no command"},
+        WrongUsage{{"record", "--pid", "1", "--", "true"}, "exactly one of"},
+        WrongUsage{{"record", "--name", ""}, "exactly one of"},
+        WrongUsage{{"record", "--pid", "1", "--name", "x"}, "--pid"},
+        WrongUsage{{"record", "sleep", "1"}, "record -- sleep 1"},
+        WrongUsage{{"record", "--pid", "0"}, "process id"},
+        WrongUsage{{"record", "--pid", "99999999999999"}, "process id"},
+        WrongUsage{{"record", "--pid", "1", "--count", "0"}, "count '0'"},
+        WrongUsage{{"record", "--pid", "1", "--count", "-1"}, "count '-1'"},
+        WrongUsage{{"record", "--pid", "1", "--count", "5", "--duration", "1s"},
+                   "--count and --duration"},
+        WrongUsage{{"record", "--pid", "1", "--duration", "0s"}, "--duration"},
+        WrongUsage{{"record", "--pid", "1", "--interval", "1ns"}, "interval '1ns' is out of range"},
+        WrongUsage{{"record", "--pid", "1", "--interval", "2h"}, "interval '2h' is out of range"},
+        WrongUsage{{"record", "--pid", "1", "--interval", "10"}, "number and a unit"},
+        WrongUsage{{"record", "--pid", "1", "--rate", "nan"}, "rate 'nan'"},
+        WrongUsage{{"record", "--pid", "1", "--rate", "1e-300"}, "rate '1e-300' is out of range"},
+        WrongUsage{{"record", "--pid", "1", "--rate", "5", "--interval", "1s"}, "--rate"},
+        WrongUsage{{"record", "--pid", "1", "--format", "jpeg"}, "raw, perf, pprof, collapsed"},
+        WrongUsage{{"record", "--pid", "1", "--no-follow"}, "-- CMD"},
+        WrongUsage{{"convert"}, "--format"},
+        WrongUsage{{"convert", "--format", "raw"}, "perf, pprof, collapsed"},
+        WrongUsage{{"convert", "--format", "perf", "--weight", "gold"}, "weight 'gold'"},
+        WrongUsage{{"convert", "--format", "perf", "--", "x"}, "record"},
+        WrongUsage{{"report", "--top", "0"}, "top '0'"}, WrongUsage{{"list", "extra"}, "extra"}));
+
+TEST(ParseConvert, ReadsAndWritesStandardStreamsByDefault) {
+  const auto options = parsed<ConvertOptions>({"convert", "--format", "pprof"});
+  EXPECT_EQ(options.input, "-");
+  EXPECT_EQ(options.output, "-");
+  EXPECT_EQ(options.format, Format::kPprof);
+  EXPECT_EQ(options.weight, Weight::kSamples);
+  EXPECT_TRUE(options.demangle);
+}
+
+TEST(ParseConvert, TakesEveryOption) {
+  const auto options = parsed<ConvertOptions>(
+      {"convert", "--debug-dir", "/a", "in.swipr", "--debug-dir", "/b", "--format", "perf", "-o",
+       "out", "--weight", "blocked", "--no-demangle", "--no-inlines", "--file-lines"});
+  EXPECT_EQ(options.input, "in.swipr");
+  EXPECT_EQ(options.output, "out");
+  EXPECT_EQ(options.weight, Weight::kBlocked);
+  EXPECT_FALSE(options.demangle);
+  EXPECT_FALSE(options.inlines);
+  EXPECT_TRUE(options.file_lines);
+  EXPECT_THAT(options.debug_directories, ElementsAre("/a", "/b"));
+}
+
+TEST(ParseReport, CountsCpuTimeByDefault) {
+  const auto options = parsed<ReportOptions>({"report", "--top", "5", "--json", "in.swipr"});
+  EXPECT_EQ(options.weight, Weight::kCpu);
+  EXPECT_EQ(options.function_count, 5u);
+  EXPECT_TRUE(options.json);
+  EXPECT_EQ(options.input, "in.swipr");
+}
+
+TEST(ParseHelp, IsTextAndHidesTheAgentsCommand) {
+  for (std::vector<const char*> arguments :
+       {std::vector{"--help"}, std::vector{"record", "--help"}, std::vector{"convert", "--help"}}) {
+    const auto result = parse(arguments);
+    ASSERT_TRUE(std::holds_alternative<Text>(result));
+    EXPECT_THAT(std::get<Text>(result).text, HasSubstr("Examples:"));
+    EXPECT_THAT(std::get<Text>(result).text, testing::Not(HasSubstr("answer")));
+  }
+}
+
+TEST(ParseAnswer, TakesFormatAndFileName) {
+  const auto options =
+      parsed<AnswerOptions>({"answer", "--format", "collapsed", "--disposition", "samples-1.perf"});
+  EXPECT_EQ(options.format, Format::kCollapsed);
+  EXPECT_EQ(options.disposition, "samples-1.perf");
+}
+
+}  // namespace
+}  // namespace swipr::options

@@ -26,10 +26,10 @@ class UsageTest(SwiprCase):
             (("frobnicate",), ("frobnicate",)),
             (("record",), ("--pid", "--name")),
             (("record", "--pid", "1", "--name", "x"), ()),
-            (("record", "--pid", "x"), ("pid",)),
-            (("record", "--pid", "-4"), ("pid",)),
-            (("record", "--pid", "0"), ("pid",)),
-            (("record", "--pid", "99999999999999999999"), ("pid",)),
+            (("record", "--pid", "x"), ("process id",)),
+            (("record", "--pid", "-4"), ("process id",)),
+            (("record", "--pid", "0"), ("process id",)),
+            (("record", "--pid", "99999999999999999999"), ("process id",)),
             (("record", "--pid", "1", "--frobnicate"), ("frobnicate",)),
             (("record", "--pid", "1", "--count", "0"), ("count",)),
             (("record", "--pid", "1", "--count", "-1"), ("count",)),
@@ -92,8 +92,8 @@ class RecordTest(SwiprCase):
                 with connection:
                     connection.recv(1)
                     connection.sendall(b"220 mail.example.org ESMTP\r\n")
-            except TimeoutError:
-                pass  # swipr may check whose socket it is before it connects
+            except (TimeoutError, BrokenPipeError):
+                pass  # swipr may see whose socket it is before it speaks
             finished = running.end()
         self.assert_one_line_error(finished, codes=(1,))
 
@@ -171,6 +171,11 @@ class RecordTest(SwiprCase):
         self.assertEqual(finished.out, b"")
 
 
+def complaints(finished):
+    """What swipr said, but for late ticks, which a busy machine may have."""
+    return [line for line in finished.err.splitlines() if "came too late" not in line]
+
+
 class ConvertTest(SwiprCase):
     def setUp(self):
         super().setUp()
@@ -197,7 +202,7 @@ class ConvertTest(SwiprCase):
     def test_whole(self):
         finished = self.convert_bytes(self.data)
         self.assertEqual(finished.code, 0, repr(finished))
-        self.assertEqual(finished.err, "")
+        self.assertEqual(complaints(finished), [])
         self.assertIn(b"poll_6", finished.out)
 
     def test_cut_off_everywhere(self):
@@ -208,7 +213,7 @@ class ConvertTest(SwiprCase):
             finished = self.assert_converts_or_says_why(self.data[:length], f"cut off at {length}")
             converted += finished.code == 0
             if finished.code == 0:
-                self.assertNotEqual(finished.err, "", f"cut off at {length}, but no warning")
+                self.assertRegex(finished.err, "cut off|has no end", f"cut off at {length}, but no warning")
         self.assertGreater(converted, 0)
 
     def test_corrupted_in_the_middle(self):
@@ -216,7 +221,7 @@ class ConvertTest(SwiprCase):
             damaged = bytearray(self.data)
             damaged[at] ^= 0x55
             finished = self.assert_converts_or_says_why(bytes(damaged), f"damaged at {at}")
-            self.assertNotEqual(finished.err, "", f"damaged at {at}, but no warning")
+            self.assertTrue(complaints(finished), f"damaged at {at}, but no warning")
 
     def test_not_a_recording(self):
         for data in (b"", b"\n", b"hello, world\n" * 100, b"\x00" * 5000, b"\x7fELF" + bytes(200), b"\x89SWIPR\r\n"):
@@ -229,7 +234,7 @@ class ConvertTest(SwiprCase):
         data = bytearray(self.data)
         data[8:10] = struct.pack("<H", 2)
         finished = self.convert_bytes(bytes(data))
-        self.assert_one_line_error(finished, "version 2", "newer", codes=(1,))
+        self.assert_one_line_error(finished, "format 2", "newer", codes=(1,))
         self.assertEqual(finished.out, b"")
 
     def test_no_such_input(self):

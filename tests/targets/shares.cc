@@ -1,64 +1,68 @@
 // Two threads, each of which spends 70, 20 and 10 % of its CPU time in three functions.
-// Work is counted in small chunks, and the function that is furthest behind its share of the
-// thread's CPU clock gets the next chunk: the truth holds on any machine and under any load. At the
-// end the shares that the clock really gave are printed.
+//
+// The work is counted, interleaved in rounds of varying length (no lockstep with a sampler), and
+// makes no system call: a busy kernel likes to preempt threads where they return from one, so
+// that whoever samples preempted threads sees system calls more often than time is spent in them.
+// How long a step takes in each function is measured once, by the thread's CPU clock.
+#include <sched.h>
+
+#include <algorithm>
 #include <thread>
 
 #include "tests/targets/target.h"
 
-TARGET_FRAME std::uint64_t seventy_percent(std::uint64_t seed) {
-  return target::churn(seed, target::kChunk) + 1;
+TARGET_FRAME std::uint64_t seventy_percent(std::uint64_t seed, std::uint64_t steps) {
+  return target::churn(seed, steps) + 1;
 }
-TARGET_FRAME std::uint64_t twenty_percent(std::uint64_t seed) {
-  return target::churn(seed, target::kChunk) + 2;
+TARGET_FRAME std::uint64_t twenty_percent(std::uint64_t seed, std::uint64_t steps) {
+  return target::churn(seed, steps) + 2;
 }
-TARGET_FRAME std::uint64_t ten_percent(std::uint64_t seed) {
-  return target::churn(seed, target::kChunk) + 3;
+TARGET_FRAME std::uint64_t ten_percent(std::uint64_t seed, std::uint64_t steps) {
+  return target::churn(seed, steps) + 3;
 }
 
 namespace {
 
+constexpr int kWorkers = 2;
+using Work = std::uint64_t (*)(std::uint64_t, std::uint64_t);
+
 std::atomic<bool> stop{false};
+std::atomic<int> calibrated{0};
 std::atomic<std::uint64_t> sink{0};
 
-struct Share {
-  std::uint64_t (*work)(std::uint64_t);
-  double wanted;
-  std::int64_t spent_ns = 0;
-};
-
-Share& furthest_behind(Share (&shares)[3], std::int64_t total_ns) {
-  Share* best = &shares[0];
-  double best_deficit = -1e18;
-  for (Share& share : shares) {
-    const double deficit =
-        share.wanted * static_cast<double>(total_ns) - static_cast<double>(share.spent_ns);
-    if (deficit > best_deficit) {
-      best_deficit = deficit;
-      best = &share;
-    }
+// The fastest of several runs: the one with the least disturbance.
+double ns_per_step(Work work) {
+  std::int64_t best = INT64_MAX;
+  for (int run = 0; run < 20; ++run) {
+    const std::int64_t start = target::thread_cpu_ns();
+    sink += work(1, target::kChunk * 10);
+    best = std::min(best, target::thread_cpu_ns() - start);
   }
-  return *best;
+  return static_cast<double>(best) / (target::kChunk * 10);
+}
+
+std::uint64_t steps_for(double ns, Work work) {
+  return static_cast<std::uint64_t>(ns / ns_per_step(work));
 }
 
 void run_worker(const char* name) {
   target::name_thread(name);
-  Share shares[3] = {{seventy_percent, 0.7}, {twenty_percent, 0.2}, {ten_percent, 0.1}};
-  const std::int64_t start = target::thread_cpu_ns();
-  std::int64_t last = start;
+  // Steps for 1/256 of a round of 0.5 ms on average; a round has 128 to 383 of them.
+  constexpr double kRoundNs = 500'000.0 / 256;
+  const std::uint64_t steps70 = steps_for(0.7 * kRoundNs, seventy_percent);
+  const std::uint64_t steps20 = steps_for(0.2 * kRoundNs, twenty_percent);
+  const std::uint64_t steps10 = steps_for(0.1 * kRoundNs, ten_percent);
+  ++calibrated;
+  while (calibrated.load(std::memory_order_relaxed) != kWorkers) {
+  }
   std::uint64_t seed = 1;
   while (!stop.load(std::memory_order_relaxed)) {
-    Share& next = furthest_behind(shares, last - start);
-    seed = next.work(seed);
-    const std::int64_t now = target::thread_cpu_ns();
-    next.spent_ns += now - last;
-    last = now;
+    const std::uint64_t parts = 128 + (seed >> 56);
+    seed = seventy_percent(seed, parts * steps70);
+    seed = twenty_percent(seed, parts * steps20);
+    seed = ten_percent(seed, parts * steps10);
   }
   sink += seed;
-  for (const Share& share : shares) {
-    std::fprintf(stderr, "%s %.1f %.3f\n", name, share.wanted * 100,
-                 100.0 * static_cast<double>(share.spent_ns) / static_cast<double>(last - start));
-  }
 }
 
 }  // namespace
@@ -66,6 +70,7 @@ void run_worker(const char* name) {
 int main() {
   std::thread first(run_worker, "share worker 1");
   std::thread second(run_worker, "share worker 2");
+  while (calibrated.load() != kWorkers) sched_yield();
   target::say("ready");
   target::wait_for_stdin_end();
   stop = true;

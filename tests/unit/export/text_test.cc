@@ -1,0 +1,51 @@
+#include "cli/export/text.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include "cli/export/syscall_names.h"
+
+namespace swipr::exporters {
+namespace {
+
+using profile::kNone;
+using profile::State;
+
+TEST(CleanText, KeepsUtf8AndReplacesWhatIsNot) {
+  EXPECT_EQ(clean_text("plain"), "plain");
+  EXPECT_EQ(clean_text("a\tb\nc\x7f"), "a b c ");
+  EXPECT_EQ(clean_text("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"),
+            "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
+  EXPECT_EQ(clean_text("\xff\xc3"), "??");
+  EXPECT_EQ(clean_text("\xc0\xaf"), "??");            // overlong "/"
+  EXPECT_EQ(clean_text("\xed\xa0\x80"), "???");       // a surrogate
+  EXPECT_EQ(clean_text("\xf4\x90\x80\x80"), "????");  // behind the last code point
+}
+
+TEST(ThreadName, FallsBackToTheTid) {
+  EXPECT_EQ(thread_name({0, Tid{7}, "worker"}), "worker");
+  EXPECT_EQ(thread_name({0, Tid{7}, ""}), "thread 7");
+}
+
+TEST(StateFrame, NamesTheSystemCallInWhichAThreadWaits) {
+  profile::Recording recording;
+  recording.stacks = {{{}, kNone, SYS_epoll_wait, true}, {{}, kNone, 9999, true}, {}};
+  EXPECT_EQ(state_frame(recording, State::kBlocked, 0), "[epoll_wait]");
+  EXPECT_EQ(state_frame(recording, State::kBlocked, 1), "[syscall 9999]");
+  EXPECT_EQ(state_frame(recording, State::kBlocked, 2), "[blocked]");
+  EXPECT_EQ(state_frame(recording, State::kBlocked, kNone), "[blocked]");
+  EXPECT_EQ(state_frame(recording, State::kRunnable, 0), "[runnable]");
+  EXPECT_EQ(state_frame(recording, State::kRunning, 0), "");
+  EXPECT_EQ(state_frame(recording, State::kUnknown, 0), "");
+}
+
+TEST(SyscallNames, KnowWhereThreadsWait) {
+  EXPECT_EQ(find_syscall_name(SYS_poll), "poll");
+  EXPECT_EQ(find_syscall_name(SYS_futex), "futex");
+  EXPECT_EQ(find_syscall_name(SYS_clock_nanosleep), "clock_nanosleep");
+  EXPECT_EQ(find_syscall_name(SYS_read), "read");
+  EXPECT_EQ(find_syscall_name(123456), "");
+}
+
+}  // namespace
+}  // namespace swipr::exporters

@@ -10,8 +10,8 @@ bool BlockWriter::create(OutputQueue& output) noexcept {
   memory_ = static_cast<std::byte*>(map_memory(kMaxBlockBytes));
   if (memory_ == nullptr) return false;
   output_ = &output;
-  // A block that exceeds the whole output could never be sent.
-  const std::size_t bytes = std::min(kMaxBlockBytes, output.size() + output.free_bytes());
+  // A block that exceeds the whole output could never be sent; at the end two must find room.
+  const std::size_t bytes = std::min(kMaxBlockBytes, (output.size() + output.free_bytes()) / 2);
   payload_ =
       wire::Encoder(std::span(memory_ + wire::kBlockHeaderBytes, bytes - wire::kBlockHeaderBytes));
   return true;

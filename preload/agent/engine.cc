@@ -18,10 +18,6 @@ namespace {
 constexpr std::chrono::milliseconds kModulesInterval{500};
 // Reading the maps of a program with thousands of mappings takes milliseconds: at most 2 %.
 constexpr int kModulesCostFactor = 50;
-// Code that stays unknown (generated at run time without a mapping of its own kind) must not make
-// every tick read the maps.
-constexpr std::chrono::milliseconds kUnknownCodePauseMin{10};
-constexpr std::chrono::milliseconds kUnknownCodePauseMax{1000};
 constexpr std::chrono::milliseconds kNamesInterval{10};
 constexpr std::uint32_t kNamesPerInterval = 8;  // 800 reads a second of 4 µs
 constexpr int kCloseAttempts = 1000;
@@ -59,9 +55,8 @@ bool Engine::open(const char** error) noexcept {
   modules_known_ = subjects_.modules.refresh(subjects_.memory);
   read_identity(identity_);
   const Moment now = monotonic_now();
-  names_checked_ = unknown_code_due_ = now;
+  names_checked_ = now;
   modules_due_ = now + kModulesInterval;
-  unknown_code_pause_ = kUnknownCodePauseMin;
   return true;
 }
 
@@ -268,19 +263,11 @@ void Engine::refresh_modules(Moment now) noexcept {
   }
 }
 
-// New code was met: its module goes into the stream before the stacks that name it.
+// The stacks that met new code are not written yet: its module precedes them in the stream.
 void Engine::refresh_modules_when_needed(Moment now) noexcept {
-  if (!sampler_.met_unknown_code() || now < unknown_code_due_) return;
+  if (!sampler_.met_unknown_code()) return;
   sampler_.forget_unknown_code();
-  const std::size_t known = subjects_.modules.events().size();
-  refresh_modules(now);
-  if (subjects_.modules.events().size() != known) {
-    unknown_code_pause_ = kUnknownCodePauseMin;
-  } else {
-    unknown_code_pause_ =
-        std::min<std::chrono::nanoseconds>(unknown_code_pause_ * 2, kUnknownCodePauseMax);
-  }
-  unknown_code_due_ = now + unknown_code_pause_;
+  if (subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) subjects_.frames.forget();
 }
 
 void Engine::refresh_some_names() noexcept {

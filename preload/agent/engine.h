@@ -48,8 +48,6 @@ class Engine {
   bool modules_known_ = false;
   Moment names_checked_{0};
   Moment modules_due_{0};
-  Moment unknown_code_due_{0};
-  std::chrono::nanoseconds unknown_code_pause_{0};
   std::uint32_t name_cursor_ = 0;
   ProcessIdentity identity_;
   RecorderCounters ended_;  // sums of recordings that are forgotten

@@ -13,6 +13,13 @@
 
 namespace swipr::agent {
 
+namespace {
+// Code that stays unknown (generated at run time, or a damaged stack) must not make every tick read
+// the maps.
+constexpr std::chrono::milliseconds kUnknownCodePauseMin{10};
+constexpr std::chrono::milliseconds kUnknownCodePauseMax{1000};
+}  // namespace
+
 // A published code map and its ranges in one mapping.
 struct ModuleMap::Snapshot {
   std::size_t bytes;
@@ -30,6 +37,20 @@ bool ModuleMap::refresh(ProcMemory& memory) noexcept {
   free_retired();
   cost_ = read_own_clock() - begin;
   return ok;
+}
+
+bool ModuleMap::refresh_for_unknown_code(ProcMemory& memory,
+                                         std::chrono::nanoseconds now) noexcept {
+  if (now < unknown_code_due_) return false;
+  const std::size_t known = events_.size();
+  refresh(memory);
+  const bool changed = events_.size() != known;
+  unknown_code_pause_ =
+      changed ? kUnknownCodePauseMin
+              : std::clamp<std::chrono::nanoseconds>(unknown_code_pause_ * 2, kUnknownCodePauseMin,
+                                                     kUnknownCodePauseMax);
+  unknown_code_due_ = now + unknown_code_pause_;
+  return changed;
 }
 
 bool ModuleMap::read_text() noexcept {
@@ -205,6 +226,7 @@ bool ModuleMap::try_close() noexcept {
   stale_ = false;
   free_retired();
   stale_ = true;
+  unknown_code_due_ = unknown_code_pause_ = {};
   maps_text_.release();
   texts_.release();
   modules_.release();

@@ -51,6 +51,9 @@ class ModuleMap {
   // Reads the map and publishes it to the handler. False: unreadable or no memory; what was known
   // stays.
   bool refresh(ProcMemory& memory) noexcept;
+  // A walk met code that no module covers: refreshes, unless that was tried moments ago and found
+  // nothing. True: the modules have changed.
+  bool refresh_for_unknown_code(ProcMemory& memory, std::chrono::nanoseconds now) noexcept;
   // Withdraws the code map. True: all memory was given back; false: a handler holds the map, call
   // again later.
   bool try_close() noexcept;
@@ -94,6 +97,8 @@ class ModuleMap {
   Snapshot* retired_[kMaxRetired] = {};
   std::size_t retired_count_ = 0;
   std::chrono::nanoseconds cost_{0};
+  std::chrono::nanoseconds unknown_code_due_{0};  // CLOCK_MONOTONIC
+  std::chrono::nanoseconds unknown_code_pause_{0};
 };
 
 }  // namespace swipr::agent

@@ -84,14 +84,15 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   recording.extend_run(known, clock_ns);
   read_runqueue(thread, known);
   known.run = Run::kNone;
-  if (look(recording, place, known) != Look::kSettled) ask(recording, number, place, known, now);
+  if (look(recording, place, known, now) != Look::kSettled)
+    ask(recording, number, place, known, now);
   return true;
 }
 
 // Takes the stack of a blocked thread from outside. Its clock before and after tells whether the
 // thread ran meanwhile; then what was read may be torn and it is read again.
-Sampler::Look Sampler::look(Recording& recording, std::uint32_t place,
-                            RecordedThread& known) noexcept {
+Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedThread& known,
+                            Moment now) noexcept {
   if (!subjects_.memory.is_open() || subjects_.modules.code_map() == nullptr) {
     return Look::kNeedsSignal;
   }
@@ -107,6 +108,12 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place,
     if (!clock) return Look::kRunning;
     if (clock->count() != known.run_cpu_ns) {
       known.run_cpu_ns = clock->count();
+      continue;
+    }
+    // Not to the root: perhaps through a library that was loaded just now.
+    if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
+        subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) {
+      subjects_.frames.forget();
       continue;
     }
     if (end == unwind::WalkEnd::kUnknownRegister && subjects_.can_signal) {
@@ -219,6 +226,7 @@ std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& f
   const std::uint32_t stack =
       recording.intern(frames, wait_syscall, is_new, subjects_.modules, subjects_.threads);
   const unwind::CodeMap* map = subjects_.modules.code_map();
+  if (is_new && (frames.flags & wire::kStackBroken) != 0) unknown_code_ = true;
   for (std::uint32_t frame = 0; is_new && map != nullptr && frame < frames.frame_count; ++frame) {
     if (map->find(frames.pcs[frame]) == nullptr) unknown_code_ = true;
   }

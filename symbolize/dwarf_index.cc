@@ -27,7 +27,7 @@ host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load(const ElfFile& file,
                                                            const Options& options) {
   std::unique_ptr<DwarfIndex> index(new DwarfIndex(image, options.demangle));
   index->dwarf_.reset(dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr));
-  if (index->dwarf_ == nullptr) return host::Error(dwarf_errmsg(-1));
+  if (index->dwarf_ == nullptr) return std::unique_ptr<DwarfIndex>();
   SupplementaryFile supplementary = find_supplementary_file(index->dwarf_.get(), options);
   if (supplementary.wanted) {
     if (!supplementary.file) return host::Error("its supplementary (dwz) debug file is missing");
@@ -37,8 +37,14 @@ host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load(const ElfFile& file,
     if (index->supplementary_ == nullptr) return host::Error("its dwz debug file is damaged");
     dwarf_setalt(index->dwarf_.get(), index->supplementary_.get());
   }
+  index->strings_.add_sections_of(file.elf());
+  if (index->supplementary_file_) {
+    index->strings_.add_sections_of(index->supplementary_file_->elf());
+  }
+  if (!index->strings_.are_terminated()) return host::Error("damaged string section");
   index->load_units();
-  if (index->units_.empty()) return host::Error("no compilation units");
+  if (index->units_.empty() && index->damaged_) return host::Error("no unit can be read");
+  if (index->units_.empty()) return std::unique_ptr<DwarfIndex>();
   return index;
 }
 
@@ -56,11 +62,26 @@ void DwarfIndex::load_units() {
     status = dwarf_get_units(dwarf_.get(), current, &next, &version, &type, &unit, nullptr);
     if (status != 0) break;
     current = next;
-    if (type == DW_UT_compile || type == DW_UT_skeleton) add_unit(unit, &intervals);
+    if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
+    if (has_usable_paths(&unit)) {
+      add_unit(unit, &intervals);
+    } else {
+      damaged_ = true;
+    }
   }
   if (status < 0) damaged_ = true;
   add_address_ranges(&intervals);
   unit_map_ = AddressMap(std::move(intervals));
+}
+
+// libdw joins these with the names of source files, wherever they end.
+bool DwarfIndex::has_usable_paths(Dwarf_Die* unit) const {
+  for (const unsigned int name : {DW_AT_comp_dir, DW_AT_name}) {
+    Dwarf_Attribute attribute;
+    const char* path = dwarf_formstring(dwarf_attr(unit, name, &attribute));
+    if (path != nullptr && strings_.checked(path) == nullptr) return false;
+  }
+  return true;
 }
 
 void DwarfIndex::add_unit(const Dwarf_Die& unit, std::vector<Interval>* intervals) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "symbolize/address_map.h"
+#include "symbolize/debug_strings.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/function_names.h"
 #include "symbolize/symbolizer.h"
@@ -18,8 +19,8 @@ namespace swipr::symbolize {
 
 class DwarfIndex {
  public:
-  // Errors: no DWARF in `file`, or it needs a supplementary file that is not there.
-  // Lifetime: both files outlive the index. `image` tells which addresses are code.
+  // Null: `file` has no DWARF. Errors: it is damaged, or needs a supplementary file that is not
+  // there. Lifetime: both files outlive the index. `image` tells which addresses are code.
   static host::Result<std::unique_ptr<DwarfIndex>> load(const ElfFile& file, const ElfFile& image,
                                                         const Options& options);
   ~DwarfIndex();
@@ -42,10 +43,11 @@ class DwarfIndex {
     void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
   };
 
-  DwarfIndex(const ElfFile& image, bool demangle) : image_(&image), names_(demangle) {}
+  DwarfIndex(const ElfFile& image, bool demangle) : image_(&image), names_(demangle, strings_) {}
   void load_units();
   void add_unit(const Dwarf_Die& unit, std::vector<Interval>* intervals);
   void add_address_ranges(std::vector<Interval>* intervals);
+  bool has_usable_paths(Dwarf_Die* unit) const;
   UnitIndex* unit_at(ImageAddr address);
 
   const ElfFile* image_;
@@ -54,6 +56,7 @@ class DwarfIndex {
   std::unique_ptr<Dwarf, EndDwarf> dwarf_;
   std::vector<Unit> units_;
   AddressMap unit_map_;
+  DebugStrings strings_;
   FunctionNames names_;
   bool damaged_ = false;
 };

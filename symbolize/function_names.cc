@@ -33,11 +33,6 @@ Dwarf_Die declaration_of(Dwarf_Die function) {
   return function;
 }
 
-const char* string_attribute(Dwarf_Die* die, unsigned int name) {
-  Dwarf_Attribute attribute;
-  return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
-}
-
 // Languages whose functions live in no scope and whose names are their linkage names.
 bool is_flat_language(Dwarf_Die* function) {
   Dwarf_Die unit;
@@ -67,12 +62,6 @@ bool is_scope(int tag) {
     default:
       return false;
   }
-}
-
-std::string scope_name(Dwarf_Die* scope) {
-  const char* name = dwarf_diename(scope);
-  if (name != nullptr && *name != '\0') return name;
-  return dwarf_tag(scope) == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
 }
 
 }  // namespace
@@ -111,6 +100,17 @@ FunctionName FunctionNames::resolve(Dwarf_Die* function) {
     result.name = flat ? std::string(name) : qualified_name(function, name);
   }
   return result;
+}
+
+const char* FunctionNames::string_attribute(Dwarf_Die* die, unsigned int name) const {
+  Dwarf_Attribute attribute;
+  return strings_->checked(dwarf_formstring(dwarf_attr_integrate(die, name, &attribute)));
+}
+
+std::string FunctionNames::scope_name(Dwarf_Die* scope) const {
+  const char* name = strings_->checked(dwarf_diename(scope));
+  if (name != nullptr && *name != '\0') return name;
+  return dwarf_tag(scope) == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
 }
 
 std::string FunctionNames::qualified_name(Dwarf_Die* function, const char* name) {

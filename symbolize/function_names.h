@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "symbolize/debug_strings.h"
+
 namespace swipr::symbolize {
 
 struct FunctionName {
@@ -18,7 +20,9 @@ struct FunctionName {
 
 class FunctionNames {
  public:
-  explicit FunctionNames(bool demangle) : demangle_(demangle) {}
+  // Lifetime: `strings` outlives this object.
+  FunctionNames(bool demangle, const DebugStrings& strings)
+      : demangle_(demangle), strings_(&strings) {}
 
   // `function` is a subprogram or an inlined subroutine; abstract origins and specifications are
   // followed. Without a linkage name that can be demangled, the enclosing namespaces and classes
@@ -40,9 +44,13 @@ class FunctionNames {
   FunctionName resolve(Dwarf_Die* function);
   std::string qualified_name(Dwarf_Die* function, const char* name);
   const UnitScopes& scopes_of_unit(Dwarf_Die* function);
-  static void collect(Dwarf_Die* parent, std::int32_t scope, int depth, UnitScopes* result);
+  void collect(Dwarf_Die* parent, std::int32_t scope, int depth, UnitScopes* result);
+
+  const char* string_attribute(Dwarf_Die* die, unsigned int name) const;
+  std::string scope_name(Dwarf_Die* scope) const;
 
   bool demangle_;
+  const DebugStrings* strings_;
   std::unordered_map<const void*, FunctionName> names_;
   std::unordered_map<const void*, UnitScopes> units_;
 };

@@ -22,19 +22,19 @@ void Module::load() {
 }
 
 void Module::load_dwarf() {
-  auto own = DwarfIndex::load(*image_, *image_, *options_);
-  if (own) {
-    dwarf_ = std::move(*own);
-    return;
-  }
+  if (load_dwarf_of(*image_)) return;
   debug_file_ = find_debug_file(*image_, path_, *options_);
-  if (!debug_file_) return;
-  auto separate = DwarfIndex::load(*debug_file_, *image_, *options_);
-  if (separate) {
-    dwarf_ = std::move(*separate);
-  } else {
-    note_ = path_ + ": debug information not used: " + separate.error().message();
+  if (debug_file_) load_dwarf_of(*debug_file_);
+}
+
+bool Module::load_dwarf_of(const ElfFile& file) {
+  auto index = DwarfIndex::load(file, *image_, *options_);
+  if (!index) {
+    note_ = path_ + ": debug information not used: " + index.error().message();
+    return false;
   }
+  dwarf_ = std::move(*index);
+  return dwarf_ != nullptr;
 }
 
 ImageAddr Module::image_address(FileOffset offset) const {

@@ -29,6 +29,7 @@ class Module {
  private:
   void load();
   void load_dwarf();
+  bool load_dwarf_of(const ElfFile& file);
   std::vector<SourceFunction> find_symbol(ImageAddr address, const SourceLine& line) const;
   void complete_linkage_name(SourceFunction* function, ImageAddr address) const;
 

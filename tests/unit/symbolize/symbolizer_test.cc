@@ -24,7 +24,7 @@ std::vector<SourceFunction> find(const std::string& path, FileOffset offset, Opt
 }
 
 std::vector<std::string> dwarf_fixtures() {
-  std::vector<std::string> fixtures = {"chain_dwarf5", "chain_dwarf4"};
+  std::vector<std::string> fixtures = {"chain_dwarf5", "chain_dwarf4", "chain_compressed"};
   if (std::filesystem::exists(fixture("chain_clang"))) fixtures.push_back("chain_clang");
   return fixtures;
 }
@@ -177,27 +177,52 @@ TEST(Symbolizer, SaysWhyAModuleWasRefused) {
   EXPECT_EQ(symbolizer.image_address(deleted, {0x1234}).value, 0x1234u);
 }
 
-TEST(Symbolizer, NotesDamagedDebugInformation) {
-  const TemporaryFolder folder;
-  const std::string path = folder.copy(fixture("chain_dwarf5"), "damaged");
-  const FileOffset label = offset_of(path, "label_in_chain");
-  {
-    const auto file = ElfFile::open(path);
-    ASSERT_TRUE(file);
-    // Wipe everything behind the unit's header: abbreviation codes that do not exist.
-    std::fstream bytes(path, std::ios::in | std::ios::out | std::ios::binary);
-    std::string all((std::istreambuf_iterator<char>(bytes)), {});
-    const std::string_view info = file.value().section_bytes(".debug_info");
-    const std::size_t at = all.find(info.substr(0, 64));
-    ASSERT_NE(at, std::string::npos);
-    bytes.clear();
-    bytes.seekp(static_cast<std::streamoff>(at + 80));
-    bytes << std::string(info.size() - 100, '\x7f');
+// Overwrites bytes of a section, `at` bytes behind its start.
+void overwrite(const std::string& path, std::string_view section, std::size_t at,
+               const std::string& with) {
+  const auto file = ElfFile::open(path);
+  ASSERT_TRUE(file);
+  std::fstream bytes(path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string all((std::istreambuf_iterator<char>(bytes)), {});
+  const std::size_t start = all.find(file.value().section_bytes(section));
+  ASSERT_NE(start, std::string::npos);
+  bytes.clear();
+  bytes.seekp(static_cast<std::streamoff>(start + at));
+  bytes << with;
+}
+
+class DamageTest : public testing::Test {
+ protected:
+  std::size_t size_of(std::string_view section) const {
+    return ElfFile::open(path_).value().section_bytes(section).size();
   }
-  Symbolizer symbolizer;
-  const auto module = symbolizer.open_module({path, "", 0});
-  EXPECT_THAT(names(symbolizer.find_functions(module, label)), ElementsAre("shop::buy(int)"));
-  EXPECT_THAT(symbolizer.note(module), HasSubstr("damaged"));
+  // The symbol table still answers, and the note says what is missing.
+  void expect_symbols_and_a_note(std::string_view note) const {
+    Symbolizer symbolizer;
+    const auto module = symbolizer.open_module({path_, "", 0});
+    EXPECT_THAT(names(symbolizer.find_functions(module, offset_of(path_, "label_in_chain"))),
+                ElementsAre("shop::buy(int)"));
+    EXPECT_THAT(symbolizer.note(module), HasSubstr(std::string(note)));
+  }
+
+  TemporaryFolder folder_;
+  const std::string path_ = folder_.copy(fixture("chain_dwarf5"), "damaged");
+};
+
+TEST_F(DamageTest, IsNotedForAUnitsTree) {
+  // Abbreviation codes that do not exist, behind the unit's own entry.
+  overwrite(path_, ".debug_info", 80, std::string(size_of(".debug_info") - 100, '\x7f'));
+  expect_symbols_and_a_note("damaged debug information");
+}
+
+TEST_F(DamageTest, IsNotedForAnUnterminatedStringSection) {
+  overwrite(path_, ".debug_str", size_of(".debug_str") - 1, "x");
+  expect_symbols_and_a_note("damaged string section");
+}
+
+TEST_F(DamageTest, IsNotedForUnitsThatCannotBeRead) {
+  overwrite(path_, ".debug_info", 4, "\x63\x63");  // version 0x6363
+  expect_symbols_and_a_note("no unit can be read");
 }
 
 TEST(Symbolizer, GivesTheSameHandleForTheSameSpec) {

@@ -1,0 +1,81 @@
+// What record tells people: progress, summary, file names.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/commands/progress.h"
+#include "cli/commands/record_output.h"
+#include "cli/commands/record_summary.h"
+#include "cli/commands/terminal.h"
+
+namespace swipr::commands {
+namespace {
+
+using namespace std::chrono_literals;
+
+session::SessionTotals some_totals() {
+  session::SessionTotals totals;
+  totals.processes = 1;
+  totals.ticks_asked = 1000;
+  totals.ticks = 998;
+  totals.ticks_missed = 2;
+  totals.samples = 5990;
+  totals.threads = 6;
+  totals.stacks_walked = 1000;
+  totals.stacks_rooted = 998;
+  return totals;
+}
+
+TEST(FormatSummary, SaysWhatWasAskedForAndWhatCame) {
+  EXPECT_EQ(format_summary(some_totals(), 47920),
+            "1,000 ticks asked, 998 delivered, 2 missed; 5,990 samples of 6 threads, 0 dropped; "
+            "99.8 % of stacks complete; 47,920 bytes (8.0 per sample)");
+}
+
+TEST(FormatSummary, SurvivesNothing) {
+  EXPECT_EQ(format_summary({}, 0),
+            "0 ticks asked, 0 delivered, 0 missed; 0 samples of 0 threads, 0 dropped; 0 bytes");
+}
+
+TEST(FormatNextCommand, QuotesNames) {
+  EXPECT_EQ(format_next_command("a-1.swipr"), "swipr convert --format pprof a-1.swipr > a-1.pb.gz");
+  EXPECT_EQ(format_next_command("it's.swipr"),
+            R"(swipr convert --format pprof 'it'\''s.swipr' > 'it'\''s.pb.gz')");
+}
+
+TEST(FormatProgress, ShowsABarWhenTheEndIsKnown) {
+  session::SessionProgress progress{1s, 0.5, some_totals()};
+  EXPECT_EQ(format_progress(progress, 200),
+            "[############............]  50 %  998 ticks  5,990 samples  6 threads  0 dropped");
+  progress.done = -1;
+  EXPECT_THAT(format_progress(progress, 200), testing::StartsWith("1 s  998 ticks"));
+}
+
+TEST(FormatProgress, FitsAnyWidth) {
+  const session::SessionProgress progress{1s, 0.5, some_totals()};
+  for (std::size_t columns = 0; columns < 100; ++columns) {
+    EXPECT_LE(format_progress(progress, columns).size(), columns);
+  }
+  EXPECT_EQ(format_progress(progress, 45), "[############............]  50 %  998 ticks");
+}
+
+TEST(MakeFileName, HoldsProgramPidAndTime) {
+  std::tm time{};
+  time.tm_year = 126;
+  time.tm_mon = 10;
+  time.tm_mday = 21;
+  time.tm_hour = 9;
+  time.tm_min = 5;
+  EXPECT_EQ(make_file_name("app", Pid{42}, time, ".swipr"), "app-42-20261121-090500.swipr");
+  EXPECT_EQ(make_file_name("kworker/0:1", Pid{42}, time, ""), "kworker_0:1-42-20261121-090500");
+  EXPECT_EQ(make_file_name("-x\n", Pid{42}, time, ""), "_-x_-42-20261121-090500");
+}
+
+TEST(WithThousands, GroupsDigits) {
+  EXPECT_EQ(with_thousands(0), "0");
+  EXPECT_EQ(with_thousands(999), "999");
+  EXPECT_EQ(with_thousands(1000), "1,000");
+  EXPECT_EQ(with_thousands(1234567), "1,234,567");
+}
+
+}  // namespace
+}  // namespace swipr::commands

@@ -1,0 +1,42 @@
+#include "cli/commands/symbolize_recording.h"
+
+#include <gtest/gtest.h>
+
+namespace swipr::commands {
+namespace {
+
+profile::Recording recording_with(const std::string& path) {
+  profile::Recording recording;
+  recording.processes.emplace_back();
+  profile::Module module;
+  module.start = RuntimeAddr{0x10000};
+  module.size_bytes = 0x1000;
+  module.file_offset = FileOffset{0x2000};
+  module.load_bias = 0xd000;
+  module.path = path;
+  recording.modules.push_back(module);
+  return recording;
+}
+
+TEST(SymbolizeRecording, NamesModuleAndImageAddressWithoutASymbol) {
+  profile::Recording recording = recording_with("/no/such/libx.so (deleted)");
+  recording.frames.push_back({0, 0, RuntimeAddr{0x10010}, PcKind::kExact});
+  recording.frames.push_back({0, 0, RuntimeAddr{0x10010}, PcKind::kReturnAddress});
+  const NamedRecording named = symbolize_recording(recording, {});
+  ASSERT_EQ(named.names.frames.size(), 2u);
+  EXPECT_EQ(named.names.frames[0].at(0).function, "[libx.so+0x3010]");
+  EXPECT_EQ(named.names.frames[1].at(0).function, "[libx.so+0x300f]");
+  EXPECT_EQ(named.names.frames[0].at(0).system_name, "");
+  EXPECT_EQ(named.notes.size(), 1u);
+}
+
+TEST(SymbolizeRecording, NamesTheBareAddressOutsideOfModules) {
+  profile::Recording recording = recording_with("/no/such/libx.so");
+  recording.frames.push_back({0, profile::kNone, RuntimeAddr{0x77}, PcKind::kExact});
+  const NamedRecording named = symbolize_recording(recording, {});
+  EXPECT_EQ(named.names.frames.at(0).at(0).function, "[0x77]");
+  EXPECT_TRUE(named.notes.empty()) << "nothing was looked up";
+}
+
+}  // namespace
+}  // namespace swipr::commands

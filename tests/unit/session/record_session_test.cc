@@ -1,0 +1,246 @@
+// The client against a small agent of our own at the other end of a socket pair.
+#include "cli/session/record_session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "cli/session/connection.h"
+#include "common/wire/decoder.h"
+#include "tests/unit/session/stream_fixture.h"
+
+namespace swipr::session {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+struct SocketPair {
+  host::UniqueFd client;
+  host::UniqueFd agent;
+};
+
+SocketPair make_pair() {
+  int fds[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) ADD_FAILURE();
+  return {host::UniqueFd(fds[0]), host::UniqueFd(fds[1])};
+}
+
+void send_bytes(const host::UniqueFd& fd, const Bytes& bytes) {
+  EXPECT_TRUE(send_text(fd.value(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+}
+
+// All that arrives until the peer shuts down.
+std::string receive_all(const host::UniqueFd& fd) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t count; (count = ::recv(fd.value(), buffer, sizeof buffer, 0)) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+class RecordSessionTest : public testing::Test {
+ protected:
+  RecordSessionTest()
+      : file_(*RecordingFile::open(folder_.file("x.swipr"))),
+        signals_(*SignalWatch::create({SIGUSR1})) {}
+
+  std::vector<std::pair<std::uint32_t, Bytes>> blocks() {
+    EXPECT_TRUE(file_.close());
+    return blocks_of(read_bytes(folder_.file("x.swipr")));
+  }
+  static wire::EndReason end_reason_of(const Bytes& payload) {
+    std::span<const std::byte> rest = payload;
+    const auto record = wire::take_record(rest);
+    const auto end = record ? wire::decode_end(record->payload) : std::nullopt;
+    return end ? end->reason : wire::EndReason::kFailed;
+  }
+
+  TemporaryFolder folder_;
+  RecordingFile file_;
+  SignalWatch signals_;
+};
+
+TEST_F(RecordSessionTest, CopiesAStreamAndSumsItUp) {
+  SocketPair pair = make_pair();
+  send_bytes(pair.agent,
+             record_answer({source_payload(1, 2), tick_payload(2, 10), tick_payload(2, 10),
+                            totals_payload(2, 8, 1), end_payload()}));
+  RecordSession session(file_, signals_, {});
+  session.add(std::move(pair.client), "process 1 (app)");
+  const SessionResult result = session.run();
+  EXPECT_THAT(result.errors, IsEmpty());
+  EXPECT_EQ(result.totals.processes, 1u);
+  EXPECT_EQ(result.totals.ticks_asked, 2u);
+  EXPECT_EQ(result.totals.samples, 8u);
+  EXPECT_EQ(result.totals.dropped, 1u);
+  EXPECT_EQ(result.first.command_name, "app");
+  EXPECT_THAT(blocks(), SizeIs(5));
+}
+
+TEST_F(RecordSessionTest, AsksForWhatWasWanted) {
+  SocketPair pair = make_pair();
+  send_bytes(pair.agent, record_answer({source_payload(1), end_payload()}));
+  RecordSession session(file_, signals_, {2ms, 1000, 0ns});
+  session.add(std::move(pair.client), "process 1 (app)");
+  static_cast<void>(session.run());
+  const std::string request = receive_all(pair.agent);
+  EXPECT_THAT(request, testing::StartsWith("POST /v1/record HTTP/1.1\r\n"));
+  EXPECT_THAT(request, testing::EndsWith(R"({"timeInterval":"2 ms","numberOfSamples":1000})"));
+}
+
+TEST_F(RecordSessionTest, MergesStreamsUnderNumbersOfTheirOwn) {
+  SocketPair one = make_pair();
+  SocketPair two = make_pair();
+  send_bytes(one.agent, record_answer({source_payload(1), end_payload()}));
+  send_bytes(two.agent, record_answer({source_payload(2), end_payload()}));
+  RecordSession session(file_, signals_, {});
+  session.add(std::move(one.client), "process 1 (app)");
+  session.add(std::move(two.client), "process 2 (app)");
+  EXPECT_EQ(session.run().totals.processes, 2u);
+  std::vector<std::uint32_t> sources;
+  for (const auto& [source, payload] : blocks()) sources.push_back(source);
+  EXPECT_THAT(sources, testing::UnorderedElementsAre(0, 0, 1, 1));
+}
+
+TEST_F(RecordSessionTest, EndsAStreamThatBreaksOff) {
+  SocketPair pair = make_pair();
+  send_bytes(pair.agent, record_answer({source_payload(1), tick_payload(1, 10)}, false));
+  pair.agent.close();
+  RecordSession session(file_, signals_, {});
+  session.add(std::move(pair.client), "process 1 (app)");
+  const SessionResult result = session.run();
+  EXPECT_THAT(result.errors, IsEmpty());
+  const auto written = blocks();
+  ASSERT_THAT(written, SizeIs(3));
+  EXPECT_EQ(end_reason_of(written.back().second), wire::EndReason::kConnectionLost);
+}
+
+TEST_F(RecordSessionTest, PassesOnWhyTheAgentRefuses) {
+  SocketPair pair = make_pair();
+  send_bytes(
+      pair.agent,
+      to_bytes("HTTP/1.1 503 Busy\r\nContent-Length: 26\r\n\r\ntoo many\x1b recordings run\n\n"));
+  RecordSession session(file_, signals_, {});
+  session.add(std::move(pair.client), "process 1 (app)");
+  const SessionResult result = session.run();
+  EXPECT_THAT(result.errors, ElementsAre("process 1 (app): too many recordings run"));
+  EXPECT_EQ(result.totals.processes, 0u);
+  EXPECT_TRUE(file_.empty());
+}
+
+TEST_F(RecordSessionTest, KeepsWhatCameBeforeDamage) {
+  SocketPair pair = make_pair();
+  Bytes answer = record_answer({source_payload(1)}, false);
+  Bytes damaged = block(end_payload());
+  damaged.back() ^= std::byte{1};
+  send_bytes(pair.agent, std::move(answer) + chunk(damaged));
+  RecordSession session(file_, signals_, {});
+  session.add(std::move(pair.client), "process 1 (app)");
+  const SessionResult result = session.run();
+  EXPECT_THAT(result.errors, ElementsAre(HasSubstr("damaged")));
+  const auto written = blocks();
+  ASSERT_THAT(written, SizeIs(2));
+  EXPECT_EQ(end_reason_of(written.back().second), wire::EndReason::kConnectionLost);
+}
+
+TEST_F(RecordSessionTest, AsksTheAgentToEndOnASignalAndReadsTheRest) {
+  SocketPair pair = make_pair();
+  // The agent sends the end only when it is asked to.
+  std::thread agent([fd = std::move(pair.agent)] {
+    send_bytes(fd, record_answer({source_payload(1)}, false));
+    receive_all(fd);  // the request, and then the shutdown
+    send_bytes(fd, chunk(block(end_payload())) + to_bytes("0\r\n\r\n"));
+  });
+  RecordSession session(file_, signals_, {});
+  session.add(std::move(pair.client), "process 1 (app)");
+  ::kill(::getpid(), SIGUSR1);
+  const SessionResult result = session.run();
+  agent.join();
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_FALSE(result.abandoned);
+  EXPECT_EQ(result.totals.processes, 1u);
+  EXPECT_EQ(end_reason_of(blocks().back().second), wire::EndReason::kProcessExit);
+}
+
+TEST_F(RecordSessionTest, StopsWhenTheDiskIsFull) {
+  auto full = RecordingFile::open("/dev/full");
+  ASSERT_TRUE(full);
+  SocketPair pair = make_pair();
+  send_bytes(pair.agent, record_answer({source_payload(1)}, false));
+  RecordSession session(*full, signals_, {});
+  session.add(std::move(pair.client), "process 1 (app)");
+  const SessionResult result = session.run();
+  ASSERT_TRUE(result.file_error);
+  EXPECT_THAT(result.file_error->message(), HasSubstr("No space left"));
+  EXPECT_THAT(result.errors, IsEmpty());
+}
+
+TEST_F(RecordSessionTest, LastsUntilTheCommandEnds) {
+  auto watch = SignalWatch::create({SIGCHLD});
+  ASSERT_TRUE(watch);
+  auto rendezvous = Rendezvous::create();
+  ASSERT_TRUE(rendezvous);
+  LaunchPlan plan;
+  plan.program = "/bin/sh";
+  plan.arguments = {"sh", "-c", "test \"$0\" = \"$SWIPR_RENDEZVOUS\" && exit 7",
+                    rendezvous->path()};
+  plan.rendezvous = rendezvous->path();
+  plan.signal_mask = watch->previous_mask();
+  auto launch = Launch::prepare(plan);
+  ASSERT_TRUE(launch);
+  RecordSession session(file_, *watch, {});
+  session.set_child(launch->pid(), *rendezvous, true);
+  ASSERT_TRUE(launch->run());
+  const SessionResult result = session.run();
+  ASSERT_TRUE(result.child_status);
+  EXPECT_EQ(WEXITSTATUS(*result.child_status), 7);
+}
+
+TEST(Launch, ReportsWhyAProgramDoesNotRun) {
+  LaunchPlan plan;
+  plan.program = "/no/such/program";
+  plan.arguments = {"program"};
+  sigemptyset(&plan.signal_mask);
+  auto launch = Launch::prepare(plan);
+  ASSERT_TRUE(launch);
+  const auto run = launch->run();
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().message(), "No such file or directory");
+}
+
+TEST(Launch, DoesNothingWithoutRun) {
+  TemporaryFolder folder;
+  LaunchPlan plan;
+  plan.program = "/bin/sh";
+  plan.arguments = {"sh", "-c", "touch \"$0\"", folder.file("ran")};
+  sigemptyset(&plan.signal_mask);
+  {
+    auto launch = Launch::prepare(plan);
+    ASSERT_TRUE(launch);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
+}
+
+TEST(Rendezvous, LeavesNothingBehind) {
+  std::string path;
+  {
+    auto rendezvous = Rendezvous::create();
+    ASSERT_TRUE(rendezvous);
+    path = rendezvous->path();
+    EXPECT_TRUE(std::filesystem::exists(path));
+    EXPECT_FALSE(rendezvous->try_accept());
+  }
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path).parent_path()));
+}
+
+}  // namespace
+}  // namespace swipr::session

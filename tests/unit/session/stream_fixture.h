@@ -1,0 +1,48 @@
+// Small streams as an agent sends them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace swipr::session {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes to_bytes(std::string_view text);
+Bytes operator+(Bytes left, const Bytes& right);
+
+// Payloads of blocks.
+Bytes source_payload(std::uint64_t pid, std::uint64_t ticks_asked = 0);
+Bytes tick_payload(std::uint64_t threads, std::uint64_t time_delta_ns);
+Bytes totals_payload(std::uint64_t ticks, std::uint64_t samples, std::uint64_t dropped);
+Bytes end_payload();
+
+Bytes file_header();
+Bytes block(const Bytes& payload, std::uint32_t source = 0);
+Bytes chunk(const Bytes& bytes);
+
+// A whole answer to POST /v1/record: header and the chunks, `end` false: cut behind the last one.
+Bytes record_answer(const std::vector<Bytes>& payloads, bool end = true);
+
+// A folder that vanishes with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(std::string_view name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Bytes read_bytes(const std::string& path);
+// The blocks of a .swipr file: source number and payload. Fails the test on anything else.
+std::vector<std::pair<std::uint32_t, Bytes>> blocks_of(const Bytes& file);
+
+}  // namespace swipr::session

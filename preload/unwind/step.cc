@@ -29,6 +29,7 @@ class ExtendedStep {
       : table_(table), reader_(reader), registers_(registers) {}
 
   StepStatus run(const Rule& rule) noexcept {
+    const bool signal_frame = (rule.flags & kRuleSignalFrame) != 0;
     const Location* location = table_.locations + rule.first_location;
     const Location* const end = location + rule.location_count;
     StepStatus status = find_cfa(rule, location);
@@ -40,6 +41,7 @@ class ExtendedStep {
     for (; location != end; ++location) {
       const unsigned reg = location->reg;
       std::uint64_t value = 0;
+      if (!signal_frame && is_restored(*location)) continue;
       status = find(*location, value);
       if (status == StepStatus::kUnreadable) return status;
       set(reg, value, status == StepStatus::kOk);
@@ -47,7 +49,7 @@ class ExtendedStep {
     }
     set(kStackRegister, stack, true);
     set(kPcRegister, pc, true);
-    if ((rule.flags & kRuleSignalFrame) == 0) registers_.known &= kRecovered;
+    if (!signal_frame) registers_.known &= kRecovered;
     return StepStatus::kOk;
   }
 
@@ -80,6 +82,17 @@ class ExtendedStep {
     const auto bytes =
         table_.expression(static_cast<std::size_t>(location.value), location.expression_bytes);
     return to_step_status(evaluate(bytes, registers_, reader_, initial, value));
+  }
+
+  // GCC's realigned frames save registers at places relative to rbp, and their CFI does not say
+  // that the last two instructions of the epilogue have restored rbp already. What a function saved
+  // lies in its frame; a place outside of it means that the register holds its caller's value
+  // again.
+  bool is_restored(const Location& location) const noexcept {
+    std::uint64_t address = 0;
+    return location.kind == LocationKind::kExpression &&
+           evaluate_at(location, &cfa_, address) == StepStatus::kOk &&
+           (address >= cfa_ || address < registers_.values[kStackRegister]);
   }
 
   StepStatus load(std::uint64_t address, std::uint64_t& value) const noexcept {

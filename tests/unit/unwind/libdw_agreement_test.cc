@@ -21,8 +21,11 @@
 namespace swipr::unwind {
 namespace {
 
-// Each word of memory holds a number made from its address.
-std::uint64_t word_at(std::uint64_t address) { return (address ^ 0x5bd1e995) * 0x9e3779b97f4a7c15; }
+// Each word of memory holds a number made from its address, above all of these addresses, so that a
+// CFA that is read from memory lies above the frame.
+std::uint64_t word_at(std::uint64_t address) {
+  return (address ^ 0x5bd1e995) * 0x9e3779b97f4a7c15 | std::uint64_t{1} << 63;
+}
 bool read_made_up_word(void*, std::uint64_t address, std::uint64_t& out) noexcept {
   out = word_at(address);
   return true;
@@ -34,6 +37,7 @@ Registers made_up_registers(std::uint64_t pc) {
   for (unsigned reg = 0; reg < Registers::kCount; ++reg) {
     registers.values[reg] = 0x7ff000000000 + 0x10000 * reg;
   }
+  registers.values[kRsp] = 0x7fe000000000;  // below what the others point to, as in a frame
   registers.values[kPc] = pc;
   registers.known = (1u << Registers::kCount) - 1;
   return registers;

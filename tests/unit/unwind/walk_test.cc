@@ -29,7 +29,8 @@ constexpr std::uint64_t kInRegister = 320;  // return address in rdi, CFA = rsp
 constexpr std::uint64_t kBased = 384;       // CFA = rbx + 16
 constexpr std::uint64_t kSelf = 448;        // CFA = rsp: never gets anywhere
 constexpr std::uint64_t kRealigned = 512;   // CFA = *(rbp - 8), rbp at rbp
-constexpr std::uint64_t kGap = 576;
+constexpr std::uint64_t kDrap = 576;        // CFA = r10, rbp at rbp
+constexpr std::uint64_t kGap = 640;
 
 class Walk : public testing::Test {
  protected:
@@ -50,6 +51,7 @@ class Walk : public testing::Test {
     add(kBased, {0x0c, 3, 16});
     add(kSelf, {0x0e, 0, 0x90, 0});
     add(kRealigned, {0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0});
+    add(kDrap, {0x0c, 10, 0, 0x10, 6, 2, 0x76, 0});
     built_ = image.build();
     EXPECT_EQ(built_.status, BuildStatus::kOk);
     ranges_ = {{kJit, kJit + 0x1000, 0, nullptr},
@@ -156,6 +158,16 @@ TEST_F(Walk, FindsTheCfaInMemory) {
   const Words stack = {kStack + 40, kStack + 16, 0, 0, kCode + kRoot + 1, 5};
   EXPECT_EQ(walk_stack(kCode + kRealigned, stack), WalkEnd::kRoot);
   EXPECT_EQ(pcs(), (Words{kCode + kRealigned, kCode + kRoot + 1}));
+}
+
+TEST_F(Walk, KeepsAFramePointerThatTheEpilogueHasRestored) {
+  // CFA in r10, rbp "at rbp", but rbp is the caller's: outside of this frame.
+  registers_.values[10] = kStack + 8;
+  registers_.values[kRbp] = kStack + 16;
+  registers_.known |= 1u << 10;
+  const Words stack = {kCode + kFramed + 5, 0, kStack, kCode + kRoot + 1};
+  EXPECT_EQ(walk_stack(kCode + kDrap, stack), WalkEnd::kRoot);
+  EXPECT_EQ(pcs(), (Words{kCode + kDrap, kCode + kFramed + 5, kCode + kRoot + 1}));
 }
 
 TEST_F(Walk, FindsAReturnAddressInARegister) {

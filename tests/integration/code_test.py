@@ -63,8 +63,10 @@ class CodeTest(CodeCase):
         target = self.start_target("inlined_nofp")
         path = self.record(target.pid, "--count", 20, "--interval", "2ms")
         stacks = self.convert(path, "collapsed", "--no-demangle")
-        self.assertTrue(profiles.has_function(stacks, "^_ZN12_GLOBAL__N_1"))
-        self.assertFalse(profiles.has_function(stacks, r"\(anonymous namespace\)::inlined"))
+        self.assertTrue(profiles.has_function(stacks, "^_ZN6target18wait_for_stdin_endEv$"))
+        self.assertFalse(profiles.has_function(stacks, r"target::wait_for_stdin_end"))
+        stacks = self.convert(path, "collapsed")
+        self.assertTrue(profiles.has_function(stacks, r"^target::wait_for_stdin_end\(\)$"))
 
 
 def strip_arguments(stack):

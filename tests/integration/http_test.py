@@ -274,10 +274,11 @@ class RoutesTest(HttpCase):
         self.convert(self.record(self.running.pid, "--count", 5, "--interval", "1ms"))
 
     def test_several_clients_at_once_each_get_everything(self):
-        answers = [None] * 4
+        formats = ("raw", "collapsed", "raw", "perf", "pprof", "raw")
+        answers = [None] * len(formats)
 
         def ask(number):
-            body = json.dumps({"numberOfSamples": 50, "timeInterval": "4 ms", "format": "collapsed"})
+            body = json.dumps({"numberOfSamples": 50, "timeInterval": "4 ms", "format": formats[number]})
             answers[number] = self.request(self.place, "POST", "/sample", body=body)
 
         clients = [threading.Thread(target=ask, args=(number,)) for number in range(len(answers))]
@@ -285,11 +286,17 @@ class RoutesTest(HttpCase):
             client.start()
         for client in clients:
             client.join()
-        for answer in answers:
-            self.assertEqual(answer.status, 200)
-            stacks = [s for s in profiles.parse_collapsed(answer.body) if s.thread == "share worker 1"]
-            self.assertGreaterEqual(profiles.total(stacks), 40)
-            self.assertLessEqual(profiles.total(stacks), 51)
+        for fmt, answer in zip(formats, answers):
+            with self.subTest(format=fmt):
+                self.assertEqual(answer.status, 200)
+                if fmt == "raw":
+                    (source,) = raw.read(answer.body).values()
+                    self.assertTrue(source.ended)
+                    self.assertEqual(source.totals["samples_dropped"], 0)
+                    self.assertEqual(source.totals["ticks"] + source.totals["ticks_missed"], 50)
+                else:
+                    stacks = profiles.parse(answer.body, fmt)
+                    self.assertTrue(profiles.has_function(stacks, "^seventy_percent$"))
 
     def test_without_the_swipr_program_raw_still_works(self):
         lonely = self.start_target(

@@ -3,6 +3,7 @@
 #include <dwarf.h>
 
 #include <optional>
+#include <string_view>
 
 #include "symbolize/symbolizer.h"
 
@@ -21,6 +22,8 @@ std::optional<Dwarf_Die> follow(Dwarf_Die* die, unsigned int attribute_name) {
   if (dwarf_formref_die(&attribute, &target) == nullptr) return std::nullopt;
   return target;
 }
+
+bool is_mangled(std::string_view name) { return name.starts_with("_Z") || name.starts_with("_R"); }
 
 // The DIE that `function` is an instance of, where names and scopes are found.
 Dwarf_Die declaration_of(Dwarf_Die function) {
@@ -95,7 +98,8 @@ FunctionName FunctionNames::resolve(Dwarf_Die* function) {
   }
   result.name = result.linkage_name;
   if (demangle_ && linkage != nullptr) result.name = symbolize::demangle(result.linkage_name);
-  const bool readable = !result.name.empty() && (!demangle_ || !result.name.starts_with("_Z"));
+  // Rust's v0 names and overlong ones stay mangled; DWARF's own names are better than those.
+  const bool readable = !result.name.empty() && (!demangle_ || !is_mangled(result.name));
   if (!readable && name != nullptr) {
     result.name = flat ? std::string(name) : qualified_name(function, name);
   }

@@ -16,7 +16,7 @@ class Arena {
   explicit Arena(std::span<char> memory) noexcept : memory_(memory) {}
 
   std::string_view copy(std::string_view text) noexcept {
-    if (text.size() + 1 > memory_.size() - used_) return {};
+    if (text.empty() || text.size() + 1 > memory_.size() - used_) return {};
     char* start = memory_.data() + used_;
     std::memcpy(start, text.data(), text.size());
     start[text.size()] = '\0';

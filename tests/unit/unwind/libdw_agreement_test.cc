@@ -238,7 +238,8 @@ class LibdwReader {
     DwarfOps machine(registers, cfa);
     const std::uint64_t result = machine.run(ops, count);
     // Where GCC's CFI is wrong (see ExtendedStep::is_restored) libdw takes it at its word.
-    const bool by_expression = ops[0].atom != DW_OP_call_frame_cfa;
+    const bool by_expression =
+        count > 1 && ops[1].atom >= DW_OP_breg0 && ops[1].atom <= DW_OP_breg31;
     const bool outside = result >= cfa || result < registers.values[kRsp];
     if (!machine.is_value() && by_expression && outside && reg != kPc) return registers.values[reg];
     return machine.is_value() ? result : word_at(result);

@@ -18,6 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kModulesInterval{500};
 // Reading the maps of a program with thousands of mappings takes milliseconds: at most 2 %.
 constexpr int kModulesCostFactor = 50;
+constexpr std::chrono::milliseconds kMaxLookingTime{20};
 constexpr std::chrono::milliseconds kNamesInterval{10};
 constexpr std::uint32_t kNamesPerInterval = 8;  // 800 reads a second of 4 µs
 constexpr int kCloseAttempts = 1000;
@@ -114,7 +115,7 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
   }
   recording.introduce_all(subjects_.threads);
   warn(recording);
-  recording.send(monotonic_now());
+  recording.send_now(monotonic_now());
   return true;
 }
 
@@ -139,6 +140,9 @@ void Engine::finish(Recording* recording, wire::EndReason reason, const char* te
   const auto found = std::find(recordings_.begin(), recordings_.end(), recording);
   if (recording == nullptr || found == recordings_.end()) return;
   collect();
+  for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
+    sampler_.look_if_deferred(*recording, place, monotonic_now());
+  }
   recording->write_end(reason, text == nullptr ? "" : text, subjects_.modules, subjects_.threads);
   subjects_.signals.forget_recording(static_cast<unsigned>(found - recordings_.begin()));
   add_up(*recording, ended_);
@@ -192,7 +196,13 @@ void Engine::sample_all(unsigned number, Moment now) noexcept {
   Recording& recording = *recordings_[number];
   ThreadList& threads = subjects_.threads;
   bool any_gone = false;
-  for (std::uint32_t place = 0; place < threads.place_count(); ++place) {
+  sampler_.begin_tick(
+      std::min<std::chrono::nanoseconds>(recording.interval() / 2, kMaxLookingTime));
+  const std::uint32_t count = threads.place_count();
+  // Another begins at each tick: what the previous one had no time for comes early.
+  const std::uint32_t first = count == 0 ? 0 : recording.next_first_place(count);
+  for (std::uint32_t at = 0; at < count; ++at) {
+    const std::uint32_t place = first + at < count ? first + at : first + at - count;
     if (threads[place].tid.value == 0) continue;
     any_gone = !sampler_.sample(recording, number, place, now) || any_gone;
   }

@@ -143,7 +143,7 @@ void Recording::send(Moment now) noexcept {
   }
   const bool waited = now - sent_at_ + request_.interval >= kSendInterval;
   if (waited || writer_.pending_bytes() >= BlockWriter::kWorthSendingBytes) {
-    if (writer_.flush()) sent_at_ = now;
+    send_now(now);
   }
 }
 

@@ -20,6 +20,7 @@ struct RecordedThread {
   enum class Run : std::uint8_t {
     kNone,      // the next tick looks at the thread
     kSettled,   // blocked with a known stack: as long as the clock stands still the stack holds
+    kDeferred,  // the tick had no time left to look: as long as the clock stands still a later can
     kAwaiting,  // signalled; its answer tells the stack of the open run
   };
   std::uint32_t generation = 0;    // of the thread list's entry; 0: not met yet
@@ -89,6 +90,11 @@ class Recording {
   // Sends what is written when it is worth it or has waited for 50 ms.
   void send(Moment now) noexcept;
 
+  // Sends what is written, whatever it is.
+  void send_now(Moment now) noexcept {
+    if (writer_.flush()) sent_at_ = now;
+  }
+
   // nullptr: no memory. Meets the thread when it is new: then its start lies between the previous
   // tick and this one, or, `existed`, at the recording's start.
   RecordedThread* thread(std::uint32_t place, const Thread& thread, std::int64_t clock_ns,
@@ -126,6 +132,12 @@ class Recording {
                  ThreadList& threads) noexcept;
 
   std::uint32_t stack_generation() const noexcept { return stacks_.generation(); }
+  std::chrono::nanoseconds interval() const noexcept { return request_.interval; }
+  // Where this tick begins among `count` places: a third further than the last one.
+  std::uint32_t next_first_place(std::uint32_t count) noexcept {
+    first_place_ = (first_place_ + count / 3 + 1) % count;
+    return first_place_;
+  }
   std::int64_t tick_ns() const noexcept { return tick_ns_; }
   RecordingCounters& counters() noexcept { return counters_; }
   const RecordingCounters& counters() const noexcept { return counters_; }
@@ -186,6 +198,7 @@ class Recording {
   MappedArray<RecordedThread> threads_;  // by place
   MappedArray<StagedEntry> staged_;
   std::uint32_t next_thread_index_ = 0;
+  std::uint32_t first_place_ = 0;
   std::size_t module_cursor_ = 0;
   bool modules_behind_ = false;  // the stream lacks some: stacks would not resolve
   RecordingCounters counters_;

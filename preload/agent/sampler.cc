@@ -78,15 +78,39 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
       return true;
     }
     give_up(recording, place, known, now);
-  } else {
+  } else if (known.run != Run::kDeferred || clock_ns != known.run_cpu_ns) {
     recording.end_run(place, known, recording.holds(known) ? known.stack : 0, known.state);
   }
   recording.extend_run(known, clock_ns);
+  if (!has_time_to_look()) {
+    known.run = Run::kDeferred;
+    known.state = ThreadState::kUnknown;
+    return true;
+  }
   read_runqueue(thread, known);
   known.run = Run::kNone;
   if (look(recording, place, known, now) != Look::kSettled)
     ask(recording, number, place, known, now);
   return true;
+}
+
+void Sampler::begin_tick(std::chrono::nanoseconds looking_time) noexcept {
+  looking_until_ = read_own_clock() + looking_time;
+  looks_ = 0;
+}
+
+bool Sampler::has_time_to_look() noexcept {
+  // The first few always: however late a tick is, every one of them gets on.
+  constexpr std::uint32_t kFreeLooks = 64;
+  return looks_++ < kFreeLooks || read_own_clock() < looking_until_;
+}
+
+void Sampler::look_if_deferred(Recording& recording, std::uint32_t place, Moment now) noexcept {
+  const Thread& thread = subjects_.threads[place];
+  RecordedThread* known = recording.find_thread(place, thread);
+  if (known == nullptr || known->run != Run::kDeferred) return;
+  const std::optional<std::chrono::nanoseconds> clock = read_thread_clock(thread.tid);
+  if (clock && clock->count() == known->run_cpu_ns) look(recording, place, *known, now);
 }
 
 // Takes the stack of a blocked thread from outside. Its clock before and after tells whether the
@@ -124,6 +148,8 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     settle(recording, place, known, wait);
     return Look::kSettled;
   }
+  // It blocks and wakes faster than it can be looked at: the signal may meet it blocked.
+  ++recording.counters().signals_to_blocked;
   return Look::kRunning;
 }
 

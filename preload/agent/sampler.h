@@ -30,8 +30,13 @@ class Sampler {
 
   // A thread that exists when the recording starts: its times count from now.
   void meet(Recording& recording, std::uint32_t place) noexcept;
+  // Looks from outside cost about 10 µs each: when thousands are new, those that do not fit into
+  // the tick are left to the next ones.
+  void begin_tick(std::chrono::nanoseconds looking_time) noexcept;
   // `number` is the recording's bit among those that ask. False: the thread has ended.
   bool sample(Recording& recording, unsigned number, std::uint32_t place, Moment now) noexcept;
+  // At the recording's end: looks at the thread if no tick had time to.
+  void look_if_deferred(Recording& recording, std::uint32_t place, Moment now) noexcept;
   // The thread answered: gives its stack to the recording when it waits for it.
   void take_answer(Recording& recording, std::uint32_t place, const handler::Slot& slot) noexcept;
   // What the answer tells about the thread itself. Call once before take_answer.
@@ -57,7 +62,11 @@ class Sampler {
                        std::uint32_t wait_syscall) noexcept;
 
   Subjects& subjects_;
+  bool has_time_to_look() noexcept;
+
   bool unknown_code_ = false;
+  std::chrono::nanoseconds looking_until_{0};  // on the control thread's CPU clock
+  std::uint32_t looks_ = 0;
   unwind::FrameBuffer frames_{};
 };
 

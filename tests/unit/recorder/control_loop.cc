@@ -51,15 +51,15 @@ bool starts(const std::vector<Wanted>& wanted, std::vector<std::unique_ptr<Runni
 void run(const std::vector<Wanted>& wanted, const Hooks& hooks, const std::atomic<bool>& stop,
          std::binary_semaphore& started, std::vector<std::unique_ptr<Running>>& all) {
   agent::Recorder& recorder = agent::recorder();
-  const std::uint64_t ticks_before = recorder.counters().ticks;
+  const agent::Moment begin = agent::monotonic_now();
   const bool ok = starts(wanted, all);
   if (ok && hooks.after_start) hooks.after_start();
   started.release();
   while (ok) {
     bool complete = true;
-    const std::uint64_t ticks = recorder.counters().ticks - ticks_before;
+    const std::chrono::nanoseconds elapsed = agent::monotonic_now() - begin;
     for (std::size_t at = 0; at < all.size(); ++at) {
-      if (ticks >= wanted[at].reader_sleeps_ticks) drain(*all[at]);
+      if (elapsed >= wanted[at].reader_sleeps) drain(*all[at]);
       complete = complete && recorder.is_complete(all[at]->recording);
     }
     if (complete || stop.load()) break;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -14,8 +15,8 @@ namespace swipr::test {
 struct Wanted {
   agent::RecordingRequest request;
   std::size_t output_bytes = std::size_t{64} << 20;
-  // A reader that takes nothing before this many ticks have passed.
-  std::uint64_t reader_sleeps_ticks = 0;
+  // A reader that takes nothing before so much time has passed.
+  std::chrono::nanoseconds reader_sleeps{0};
 };
 
 // Hooks run in the control thread.

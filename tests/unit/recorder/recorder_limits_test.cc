@@ -21,9 +21,10 @@ TEST(RecorderLimits, WhatASlowReaderLosesIsCountedAndItsTimeIsCarriedOn) {
   std::atomic<bool> stop{false};
   ProgramThread first([&] { recorder_test_spin(&stop); });
   ProgramThread second([&] { recorder_test_spin(&stop); });
-  const auto all = record({{.request = {.interval = milliseconds(1), .ticks = 1500},
-                            .output_bytes = 4096,
-                            .reader_sleeps_ticks = 1200}});
+  const auto all =
+      record({{.request = {.interval = milliseconds(1), .duration = milliseconds(1500)},
+               .output_bytes = 4096,
+               .reader_sleeps = milliseconds(1000)}});
   stop = true;
   ASSERT_EQ(all.size(), 1u);
   const DecodedRecording& recording = all.front();

@@ -43,6 +43,13 @@ bool holds_chain(const std::vector<std::string>& names) {
          names.end();
 }
 
+// Sanitizers realign frames: without RBX, which /proc does not show, they need the signal.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kPlainPrologues = false;
+#else
+constexpr bool kPlainPrologues = true;
+#endif
+
 struct Blocking {
   const char* name;
   std::function<void()> block;
@@ -56,7 +63,9 @@ void expect_blocked_in_chain(const Blocking& blocking) {
   ASSERT_TRUE(thread.waits());
   const long switches = thread.voluntary_switches();
   const DecodedRecording recording = record_one(kTwentyTicks);
-  EXPECT_EQ(thread.voluntary_switches(), switches) << "the recorder woke it";
+  if (kPlainPrologues) {
+    EXPECT_EQ(thread.voluntary_switches(), switches) << "the recorder woke it";
+  }
   blocking.release();
   ASSERT_FALSE(recording.damaged);
   const DecodedThread* seen = recording.thread_of(thread.tid());

@@ -1,0 +1,155 @@
+#include "preload/handler/signal_handler.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+namespace swipr::handler {
+namespace {
+
+Pid self() { return Pid{::getpid()}; }
+Tid self_thread() { return Tid{static_cast<std::int32_t>(::syscall(SYS_gettid))}; }
+
+struct sigaction action_of(int number) {
+  struct sigaction action {};
+  ::sigaction(number, nullptr, &action);
+  return action;
+}
+
+class SignalHandlerTest : public testing::Test {
+ protected:
+  SignalHandlerTest() {
+    shared.slots = slots_.get();
+    const unwind::CodeRange everything{.start = 0, .end = ~std::uint64_t{0} >> 1};
+    range_ = everything;
+    shared.code_map = &map_;
+  }
+  ~SignalHandlerTest() override {
+    restore_handler(false);
+    forget_after_fork();
+  }
+  std::uint64_t send(std::uint64_t sequence) {
+    arm_slot(slots_[0], sequence);
+    EXPECT_TRUE(send_signal(self(), self_thread(), {.sequence = sequence, .slot = 0}));
+    return sequence;
+  }
+
+  std::unique_ptr<Slot[]> slots_ = std::make_unique<Slot[]>(kSlotCount);
+  unwind::CodeRange range_;
+  unwind::CodeMap map_{std::span<const unwind::CodeRange>(&range_, 1)};
+};
+
+TEST_F(SignalHandlerTest, AnswersWithTheStackAndRegistersOfTheInterruptedCode) {
+  ASSERT_TRUE(install_handler(SIGURG));
+  send(1);  // delivered before the system call returns
+  ASSERT_EQ(slot_status(slots_[0], 1), SlotStatus::kDone);
+  const Slot& slot = slots_[0];
+  ASSERT_GE(slot.frames.frame_count, 1u);
+  EXPECT_EQ(slot.frames.pcs[0], slot.registers[unwind::kPc]);
+  const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+  EXPECT_LT(here - slot.registers[unwind::kRsp], 4096u);
+}
+
+TEST_F(SignalHandlerTest, KeepsErrno) {
+  ASSERT_TRUE(install_handler(SIGURG));
+  arm_slot(slots_[0], 1);
+  errno = ELOOP;
+  ASSERT_TRUE(send_signal(self(), self_thread(), {.sequence = 1, .slot = 0}));
+  EXPECT_EQ(errno, ELOOP);
+}
+
+TEST_F(SignalHandlerTest, ACancelledSignalIsCountedAsStray) {
+  ASSERT_TRUE(install_handler(SIGURG));
+  const std::uint64_t before = shared.strays;
+  arm_slot(slots_[0], 1);
+  ASSERT_TRUE(try_cancel_slot(slots_[0], 1));
+  ASSERT_TRUE(send_signal(self(), self_thread(), {.sequence = 1, .slot = 0}));
+  EXPECT_EQ(shared.strays, before + 1);
+}
+
+int chained = 0;
+bool chained_with_mask = false;
+void on_chained(int) {
+  ++chained;
+  sigset_t mask;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  chained_with_mask = sigismember(&mask, SIGUSR2) == 1;
+}
+
+TEST_F(SignalHandlerTest, ForeignSignalsReachTheProgramsHandlerWithItsMask) {
+  struct sigaction own {};
+  own.sa_handler = on_chained;
+  sigaddset(&own.sa_mask, SIGUSR2);
+  struct sigaction before {};
+  ::sigaction(SIGURG, &own, &before);
+  chained = 0;
+  ASSERT_TRUE(install_handler(SIGURG));
+  ::raise(SIGURG);
+  EXPECT_EQ(chained, 1);
+  EXPECT_TRUE(chained_with_mask);
+  send(1);
+  EXPECT_EQ(chained, 1);
+  restore_handler(false);
+  EXPECT_EQ(action_of(SIGURG).sa_handler, &on_chained);
+  ::sigaction(SIGURG, &before, nullptr);
+}
+
+TEST_F(SignalHandlerTest, ForeignSignalsWithoutAHandlerDoWhatTheyDidBefore) {
+  ASSERT_TRUE(install_handler(SIGURG));
+  ::raise(SIGURG);  // ignored by default
+  restore_handler(false);
+  EXPECT_EQ(action_of(SIGURG).sa_handler, SIG_DFL);
+  EXPECT_EXIT(
+      {
+        install_handler(SIGUSR1);
+        ::raise(SIGUSR1);
+        ::_exit(0);
+      },
+      testing::KilledBySignal(SIGUSR1), "");
+}
+
+TEST_F(SignalHandlerTest, AHandlerThatTheProgramPutThereStays) {
+  struct sigaction own {};
+  own.sa_handler = on_chained;
+  const struct sigaction before = action_of(SIGURG);
+  ASSERT_TRUE(install_handler(SIGURG));
+  EXPECT_FALSE(retake_handler());
+  ::sigaction(SIGURG, &own, nullptr);
+  restore_handler(false);
+  EXPECT_EQ(action_of(SIGURG).sa_handler, &on_chained);
+  ::sigaction(SIGURG, &before, nullptr);
+}
+
+TEST_F(SignalHandlerTest, ADeadlySignalKeepsTheHandlerWhileOneMayBePending) {
+  const struct sigaction before = action_of(SIGUSR1);
+  ASSERT_TRUE(install_handler(SIGUSR1));
+  restore_handler(true);
+  EXPECT_NE(action_of(SIGUSR1).sa_handler, SIG_DFL);
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+// A small alternate stack must survive the handler: its own frames, from the signal frame to the
+// walk, take at most 512 bytes each way; with the kernel's frame (3.4 KB with AVX-512) and the walk
+// 8 KiB are enough.
+TEST_F(SignalHandlerTest, RunsOnASmallAlternateStack) {
+  constexpr std::size_t kBytes = 8192;
+  auto memory = std::make_unique<std::byte[]>(kBytes + 4096);
+  std::fill_n(memory.get(), kBytes + 4096, std::byte{0x5a});
+  stack_t stack{};
+  stack.ss_sp = memory.get() + 4096;
+  stack.ss_size = kBytes;
+  stack_t before{};
+  if (::sigaltstack(&stack, &before) != 0) GTEST_SKIP() << "signal frames are larger here";
+  ASSERT_TRUE(install_handler(SIGURG));
+  send(1);
+  ::sigaltstack(&before, nullptr);
+  EXPECT_EQ(slot_status(slots_[0], 1), SlotStatus::kDone);
+  for (std::size_t at = 0; at < 4096; ++at) ASSERT_EQ(memory[at], std::byte{0x5a}) << at;
+}
+
+}  // namespace
+}  // namespace swipr::handler

@@ -37,8 +37,8 @@ enum RuleFlags : std::uint8_t {
 };
 
 // Plain (flags == 0): CFA = cfa_register + cfa_offset with a stack or callee-saved base register,
-// the return address right below it, saved_frame and saved_base at their offsets from the CFA. That
-// is 99.9 % of the code of a distribution's libraries; one cache line holds four of them.
+// the return address right below it, saved_frame and saved_base at their offsets from the CFA.
+// Nearly all compiled code is like that.
 struct Rule {
   std::uint8_t flags = 0;
   std::uint8_t cfa_register = 0;

@@ -12,7 +12,7 @@
 namespace swipr::unwind {
 
 // A row holds from its address up to the next row's. Code between FDEs has rows with rule 0,
-// "none". Four plus two bytes per row: 64 MB of text (libLLVM) have about a million.
+// "none". Four plus two bytes per row: 50 MB of text (libLLVM 14) have 950,000.
 class UnwindTable {
  public:
   // The rule for an instruction; nullptr where there is no CFI.

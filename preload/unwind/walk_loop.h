@@ -1,8 +1,8 @@
 // The loop of a walk, for any kind of memory reader. The plain step is some ten instructions; that
-// they are inlined around the reader's, with the registers that matter in machine registers, is
-// what makes a frame cost about 10 ns. Context: signal handler or control thread.  Allocates:
-// never.  Errno: kept. Bounds: kMaxSteps steps; about 400 bytes of stack with everything called
-// from here.
+// they are inlined around the reader's is what makes a frame cost 17 ns where libunwind's step
+// costs 530. Context: signal handler or control thread.  Allocates: never.  Errno: kept. Bounds:
+// kMaxSteps steps. Stack with everything called from here, measured: 460 bytes on plain rules, 900
+// through a signal frame (the evaluator of its expressions).
 #pragma once
 
 #include <algorithm>

@@ -19,6 +19,12 @@ std::chrono::nanoseconds duration_of(std::uint64_t time_ns) {
   return std::chrono::nanoseconds(static_cast<std::int64_t>(bounded(time_ns)));
 }
 
+// A point of time on the calendar: decades since 1970 are not a damaged duration.
+std::chrono::nanoseconds date_of(std::uint64_t since_epoch_ns) {
+  constexpr std::uint64_t kLatest = std::uint64_t{1} << 62;  // the year 2116; a duration may be added
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(since_epoch_ns, kLatest)));
+}
+
 // A number that no kernel gives out reads 0.
 std::int32_t id_of(std::uint64_t value) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::int32_t>::max();
@@ -121,7 +127,7 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
   process.executable = source->executable;
   process.command_line = split_arguments(source->command_line);
   start_monotonic_ns_ = bounded(source->start_monotonic_ns);
-  process.start_realtime = duration_of(source->start_realtime_ns);
+  process.start_realtime = date_of(source->start_realtime_ns);
   process.start_monotonic = duration_of(start_monotonic_ns_);
   process.interval = duration_of(source->interval_ns);
   process_ = builder_.add_process(std::move(process));

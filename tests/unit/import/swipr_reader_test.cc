@@ -92,6 +92,7 @@ TEST(SwiprReader, ReadsProcessModulesThreadsAndSamples) {
   EXPECT_EQ(process.command_name, "app");
   EXPECT_THAT(process.command_line, ElementsAre("app", "-v"));
   EXPECT_EQ(process.interval, 10ms);
+  EXPECT_EQ(process.start_realtime, 1'700'000'000s);  // November 2023
   EXPECT_EQ(process.duration, 20ms);
   EXPECT_TRUE(process.complete);
   EXPECT_EQ(process.totals.at("samples"), 2u);

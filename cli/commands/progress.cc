@@ -32,9 +32,9 @@ std::string format_progress(const session::SessionProgress& progress, std::size_
       progress.done >= 0
           ? bar(progress.done)
           : host::format_duration(std::chrono::floor<std::chrono::milliseconds>(progress.elapsed)));
-  parts.push_back(with_thousands(totals.ticks) + " ticks");
-  parts.push_back(with_thousands(totals.samples) + " samples");
-  parts.push_back(with_thousands(totals.threads) + " threads");
+  parts.push_back(counted(totals.ticks, "tick"));
+  parts.push_back(counted(totals.samples, "sample"));
+  parts.push_back(counted(totals.threads, "thread"));
   parts.push_back(with_thousands(totals.dropped) + " dropped");
   if (totals.processes > 1) parts.push_back(with_thousands(totals.processes) + " processes");
   std::string line;

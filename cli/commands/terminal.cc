@@ -39,6 +39,10 @@ std::string with_thousands(std::uint64_t number) {
   return text;
 }
 
+std::string counted(std::uint64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", with_thousands(number), noun, number == 1 ? "" : "s");
+}
+
 std::string shell_quoted(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";

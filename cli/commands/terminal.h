@@ -20,6 +20,9 @@ std::size_t terminal_columns(int fd);
 // 1234567 → "1,234,567"
 std::string with_thousands(std::uint64_t number);
 
+// "1 thread", "1,000 threads"
+std::string counted(std::uint64_t number, std::string_view noun);
+
 // As a word of a shell command line.
 std::string shell_quoted(std::string_view text);
 

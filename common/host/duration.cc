@@ -107,6 +107,7 @@ std::string format_exact_duration(std::chrono::nanoseconds duration) {
 std::string format_duration(std::chrono::nanoseconds duration) {
   const std::int64_t count = duration.count();
   const auto number = static_cast<double>(count);
+  if (count == 0) return "0 s";
   if (count < 1'000) return fmt::format("{} ns", count);
   if (count < 1'000'000) return fmt::format("{:.3g} us", number / 1e3);
   if (count < 999'500'000) return fmt::format("{:.3g} ms", number / 1e6);

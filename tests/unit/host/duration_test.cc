@@ -62,6 +62,7 @@ TEST(FormatExactDuration, IsReadBackAsItWas) {
 }
 
 TEST(FormatDuration, KeepsTwoUnitsAtMost) {
+  EXPECT_EQ(format_duration(0ns), "0 s");
   EXPECT_EQ(format_duration(820us), "820 us");
   EXPECT_EQ(format_duration(12'340us), "12.3 ms");
   EXPECT_EQ(format_duration(4100ms), "4.1 s");

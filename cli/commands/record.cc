@@ -42,9 +42,9 @@ int exit_code_of(int status) {
 }
 
 // Runs it to its end. Afterwards Ctrl-C is an ordinary one again: a conversion can take long.
-SessionResult run_session(RecordSession& session, SignalWatch& signals) {
+SessionResult run_session(RecordSession& session, SignalWatch& signals, bool shows_progress) {
   ProgressLine line;
-  if (terminal_columns(STDERR_FILENO) != 0) {
+  if (shows_progress && terminal_columns(STDERR_FILENO) != 0) {
     session.set_progress(
         [&line](const session::SessionProgress& progress) { line.show(progress); });
   }
@@ -114,7 +114,7 @@ Outcome record_running(const RecordOptions& options, SignalWatch signals) {
     session.add(std::move(target.connection),
                 fmt::format("process {} ({})", target.pid.value, target.command_name));
   }
-  const SessionResult result = run_session(session, signals);
+  const SessionResult result = run_session(session, signals, true);
   const std::uint64_t bytes = output->raw().bytes();
   if (result.file_error) return file_failure(*output, result, bytes);
   if (result.abandoned) {
@@ -219,7 +219,8 @@ Outcome record_command(const RecordOptions& options, SignalWatch signals) {
         fmt::format("cannot run {}: {}", options.command.front(), started.error().message()),
         kNotExecutable};
   }
-  const SessionResult result = run_session(session, signals);
+  // A line that redraws itself would run into what the command writes to the same terminal.
+  const SessionResult result = run_session(session, signals, ::isatty(STDOUT_FILENO) != 1);
   return finish_command(options, *output, result);
 }
 

@@ -7,11 +7,10 @@
 namespace swipr::commands {
 
 std::string format_summary(const session::SessionTotals& totals, std::uint64_t raw_bytes) {
-  std::string text =
-      fmt::format("{} ticks asked, {} delivered, {} missed; {} samples of {} threads",
-                  with_thousands(totals.ticks_asked), with_thousands(totals.ticks),
-                  with_thousands(totals.ticks_missed), with_thousands(totals.samples),
-                  with_thousands(totals.threads));
+  std::string text = fmt::format(
+      "{} asked, {} delivered, {} missed; {} of {}", counted(totals.ticks_asked, "tick"),
+      with_thousands(totals.ticks), with_thousands(totals.ticks_missed),
+      counted(totals.samples, "sample"), counted(totals.threads, "thread"));
   if (totals.processes > 1)
     text += fmt::format(" in {} processes", with_thousands(totals.processes));
   text += fmt::format(", {} dropped", with_thousands(totals.dropped));
@@ -20,7 +19,7 @@ std::string format_summary(const session::SessionTotals& totals, std::uint64_t r
                         100.0 * static_cast<double>(totals.stacks_rooted) /
                             static_cast<double>(totals.stacks_walked));
   }
-  text += fmt::format("; {} bytes", with_thousands(raw_bytes));
+  text += "; " + counted(raw_bytes, "byte");
   if (totals.samples != 0) {
     text += fmt::format(" ({:.1f} per sample)",
                         static_cast<double>(raw_bytes) / static_cast<double>(totals.samples));

@@ -218,15 +218,16 @@ void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
   thread.late_count = 0;
   const WaitPlace& wait = thread.signalled_place;
   if (wait.kind != WaitKind::kBlocked) return;
-  const std::uint64_t pc = slot.registers[unwind::kPc];
-  if (slot.registers[unwind::kRsp] != wait.sp || (pc != wait.pc && pc + kSyscallBytes != wait.pc)) {
+  const std::uint64_t pc = slot.registers.values[unwind::kPc];
+  if (slot.registers.values[unwind::kRsp] != wait.sp ||
+      (pc != wait.pc && pc + kSyscallBytes != wait.pc)) {
     thread.signalled_place = WaitPlace{};  // it had moved on
     return;
   }
   if (slot.frames.frame_count != 0) slot.frames.pcs[0] = wait.pc;
   thread.kept.place = wait;
   for (std::size_t at = 0; at < std::size(kPreserved); ++at) {
-    thread.kept.values[at] = slot.registers[kPreserved[at]];
+    thread.kept.values[at] = slot.registers.values[kPreserved[at]];
   }
 }
 

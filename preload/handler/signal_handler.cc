@@ -55,9 +55,8 @@ void take_registers(const ucontext_t& context, unwind::Registers& out) noexcept 
     shared.strays.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  unwind::Registers registers;
-  take_registers(*static_cast<const ucontext_t*>(context), registers);
-  fill_slot(*slot, cookie, registers);
+  take_registers(*static_cast<const ucontext_t*>(context), slot->registers);
+  fill_slot(*slot, cookie);
 }
 
 // The default action of a signal that would not be ignored: happens when the handler returns and

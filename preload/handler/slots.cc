@@ -17,8 +17,7 @@ Slot* try_claim(Cookie cookie) noexcept {
   return claimed ? &slot : nullptr;
 }
 
-void fill_slot(Slot& slot, Cookie cookie, const unwind::Registers& registers) noexcept {
-  slot.registers = registers.values;
+void fill_slot(Slot& slot, Cookie cookie) noexcept {
   slot.frames.frame_count = 0;
   // Counted in before the load and both in one total order with the agent's store and its look at
   // the count: whoever is not seen there loads the new map.
@@ -26,7 +25,7 @@ void fill_slot(Slot& slot, Cookie cookie, const unwind::Registers& registers) no
   const unwind::CodeMap* map = shared.code_map.load(std::memory_order_seq_cst);
   if (map != nullptr) {
     unwind::PageProbeReader memory;
-    slot.end = unwind::walk(*map, registers, memory, slot.frames);
+    slot.end = unwind::walk(*map, slot.registers, memory, slot.frames);
   }
   shared.pins.fetch_sub(1, std::memory_order_release);
   slot.state.store(slot_state(cookie.sequence, SlotStatus::kDone), std::memory_order_release);

@@ -7,7 +7,6 @@
 // sequences never repeat, so a handler that comes too late finds nothing to claim.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +29,8 @@ struct Slot {
   std::atomic<std::uint64_t> state;
   // Valid once DONE:
   unwind::WalkEnd end;
-  std::array<std::uint64_t, unwind::Registers::kCount> registers;  // of the interrupted code
+  // Of the interrupted code. Here and not in the handler, whose stack may be small.
+  unwind::Registers registers;
   unwind::FrameBuffer frames;
 };
 
@@ -60,9 +60,8 @@ extern Shared shared;
 
 // The handler's side. nullptr: cancelled, or not armed for this cookie.
 SWIPR_SIGNAL_SAFE Slot* try_claim(Cookie cookie) noexcept;
-// Walks from `registers` into a claimed slot and marks it done.
-SWIPR_SIGNAL_SAFE void fill_slot(Slot& slot, Cookie cookie,
-                                 const unwind::Registers& registers) noexcept;
+// Walks from the claimed slot's registers into its frames and marks it done.
+SWIPR_SIGNAL_SAFE void fill_slot(Slot& slot, Cookie cookie) noexcept;
 
 // The agent's side.
 void arm_slot(Slot& slot, std::uint64_t sequence) noexcept;

@@ -119,14 +119,14 @@ class AsleepTest(AsleepCase):
         target = self.start_target("blocked_nofp", env={"SWIPR_DISABLE": "1"})
         self.assertEqual(threads_named(target.pid, "swipr"), [])
         self.assertEqual(list(self.sockets.iterdir()), [])
-        self.assertEqual(json.loads(self.swipr("list", "--json").out), [])
+        self.assertEqual(self.listed(), [])
 
     def test_swipr_only(self):
         asleep = self.start_target("blocked_nofp", env={"SWIPR_ONLY": "redis*,shares_*"})
         awake = self.start_target("shares_nofp", env={"SWIPR_ONLY": "redis*,shares_*"})
         self.wait_for_socket(awake.pid)
         self.assertEqual(threads_named(asleep.pid, "swipr"), [])
-        self.assertEqual([entry["pid"] for entry in json.loads(self.swipr("list", "--json").out)], [awake.pid])
+        self.assertEqual([entry["pid"] for entry in self.listed()], [awake.pid])
 
     def test_socket_is_private(self):
         target = self.start_target("blocked_nofp")

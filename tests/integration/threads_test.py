@@ -1,6 +1,5 @@
 """Threads and processes that come later: created after the start, forked without exec."""
 
-import json
 import unittest
 
 from support import profiles
@@ -29,8 +28,7 @@ class ThreadsCase(SwiprCase):
         child = int(child)
         self.wait_for_socket(target.pid)
         self.wait_for_socket(child)
-        listed = json.loads(self.swipr("list", "--json").out)
-        self.assertLessEqual({target.pid, child}, {entry["pid"] for entry in listed})
+        self.assertEqual({entry["pid"] for entry in self.listed()}, {target.pid, child})
         stacks = self.convert(self.record(child, "--count", 50, "--interval", "2ms"), "collapsed", "--weight", "cpu")
         self.assertGreater(profiles.share(stacks, "child_hot"), 90)
         stacks = self.convert(self.record(target.pid, "--count", 10, "--interval", "2ms"), "collapsed")
@@ -48,7 +46,7 @@ class ThreadsTest(ThreadsCase):
 
     def test_list_shows_what_can_be_recorded(self):
         target = self.start_target("blocked_nofp")
-        (entry,) = json.loads(self.swipr("list", "--json").out)
+        (entry,) = self.listed()
         self.assertEqual(entry["pid"], target.pid)
         self.assertIn("blocked_nofp", entry["command"])
         table = self.swipr("list").out.decode()
@@ -62,7 +60,7 @@ class ThreadsTest(ThreadsCase):
         target.send("kill\n")
         target.wait()
         self.assertTrue(path.exists(), "SIGKILL leaves the socket")
-        self.assertEqual(json.loads(self.swipr("list", "--json").out), [])
+        self.assertEqual(self.listed(), [])
         self.assertFalse(path.exists())
 
     def test_a_program_that_exits_takes_its_socket_along(self):

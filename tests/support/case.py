@@ -258,6 +258,11 @@ class SwiprCase(unittest.TestCase):
             if fulfilled(data):
                 return self.finish_streaming(running, data)
 
+    def listed(self):
+        """What `swipr list` shows of this test's programs; it finds those of other tests as well."""
+        entries = json.loads(self.swipr("list", "--json").out)
+        return [entry for entry in entries if entry["socket"].startswith(f"{self.sockets}/")]
+
     # HTTP.
 
     def request(self, place, method, path, body=None, headers=None):

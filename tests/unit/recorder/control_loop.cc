@@ -51,15 +51,13 @@ bool starts(const std::vector<Wanted>& wanted, std::vector<std::unique_ptr<Runni
 void run(const std::vector<Wanted>& wanted, const Hooks& hooks, const std::atomic<bool>& stop,
          std::binary_semaphore& started, std::vector<std::unique_ptr<Running>>& all) {
   agent::Recorder& recorder = agent::recorder();
-  const agent::Moment begin = agent::monotonic_now();
   const bool ok = starts(wanted, all);
   if (ok && hooks.after_start) hooks.after_start();
   started.release();
   while (ok) {
     bool complete = true;
-    const std::chrono::nanoseconds elapsed = agent::monotonic_now() - begin;
     for (std::size_t at = 0; at < all.size(); ++at) {
-      if (elapsed >= wanted[at].reader_sleeps) drain(*all[at]);
+      if (!wanted[at].reader_is_awake || wanted[at].reader_is_awake()) drain(*all[at]);
       complete = complete && recorder.is_complete(all[at]->recording);
     }
     if (complete || stop.load()) break;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -15,8 +14,8 @@ namespace swipr::test {
 struct Wanted {
   agent::RecordingRequest request;
   std::size_t output_bytes = std::size_t{64} << 20;
-  // A reader that takes nothing before so much time has passed.
-  std::chrono::nanoseconds reader_sleeps{0};
+  // Asked before every run_due, in the control thread; a reader that is not awake takes nothing.
+  std::function<bool()> reader_is_awake{};
 };
 
 // Hooks run in the control thread.

@@ -315,20 +315,33 @@ class PprofWriter {
 
   void write_comments() {
     std::vector<std::string> comments{fmt::format("swipr {}", SWIPR_VERSION)};
-    for (const profile::Process& process : recording_.processes) {
-      std::string line = fmt::format("{} ({})", process.command_name, process.pid.value);
-      const char* separator = ": ";
-      for (const auto& [name, value] : process.totals) {
-        line += fmt::format("{}{} {}", std::exchange(separator, ", "), name, value);
-      }
-      comments.push_back(std::move(line));
-    }
+    comments.push_back(counters());
     for (const std::string& warning : recording_.warnings) {
       comments.push_back(fmt::format("warning: {}", warning));
     }
     for (const std::string& comment : comments) {
       out_.add_int64(ProfileTag::kComment, string_index(comment));
     }
+  }
+
+  // "app (12): samples 5, ticks 5"; of several processes the sums, as pprof prints comments above
+  // everything else. Counters that stayed 0 have nothing to say.
+  std::string counters() const {
+    std::map<std::string, std::uint64_t> sums;
+    for (const profile::Process& process : recording_.processes) {
+      for (const auto& [name, value] : process.totals) sums[name] += value;
+    }
+    std::erase_if(sums, [](const auto& entry) { return entry.second == 0; });
+    std::string line = fmt::format("{} processes", recording_.processes.size());
+    if (recording_.processes.size() == 1) {
+      const profile::Process& process = recording_.processes.front();
+      line = fmt::format("{} ({})", process.command_name, process.pid.value);
+    }
+    const char* separator = ": ";
+    for (const auto& [name, value] : sums) {
+      line += fmt::format("{}{} {}", std::exchange(separator, ", "), name, value);
+    }
+    return line;
   }
 
   const profile::Recording& recording_;

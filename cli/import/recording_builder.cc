@@ -38,6 +38,8 @@ RecordingBuilder::RecordingBuilder()
     : stacks_(64, StackHash{&recording_.stacks}, StackEqual{&recording_.stacks}) {}
 
 std::uint32_t RecordingBuilder::add_process(profile::Process process) {
+  auto& latest = latest_start_[process.pid];
+  latest = std::max(latest, process.start_monotonic);
   recording_.processes.push_back(std::move(process));
   return static_cast<std::uint32_t>(recording_.processes.size() - 1);
 }
@@ -73,6 +75,11 @@ std::uint32_t RecordingBuilder::intern_stack(profile::Stack stack) {
       stacks_.insert(static_cast<std::uint32_t>(recording_.stacks.size() - 1));
   if (!is_new) recording_.stacks.pop_back();
   return *place;
+}
+
+bool RecordingBuilder::has_later_image(std::uint32_t process) const {
+  const profile::Process& image = recording_.processes[process];
+  return latest_start_.at(image.pid) > image.start_monotonic;
 }
 
 void RecordingBuilder::warn(std::string text) {

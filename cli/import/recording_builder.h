@@ -2,8 +2,10 @@
 // keeps hostile input from flooding the warnings.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -29,6 +31,9 @@ class RecordingBuilder {
   // Lifetime: until the next add_process or add_thread.
   profile::Process& process(std::uint32_t index) { return recording_.processes[index]; }
   profile::Thread& thread(std::uint32_t index) { return recording_.threads[index]; }
+
+  // Whether a later process has the same pid: the image was replaced by exec.
+  bool has_later_image(std::uint32_t process) const;
 
   std::vector<profile::Sample>& samples() { return recording_.samples; }
 
@@ -62,6 +67,7 @@ class RecordingBuilder {
   std::unordered_map<std::string, std::uint32_t> modules_;  // by all their fields, as text
   std::unordered_map<FrameKey, std::uint32_t, FrameKeyHash> frames_;
   std::unordered_set<std::uint32_t, StackHash, StackEqual> stacks_;
+  std::map<Pid, std::chrono::nanoseconds> latest_start_;  // of the processes with this pid
   std::size_t warnings_left_out_ = 0;
 };
 

@@ -21,7 +21,8 @@ std::chrono::nanoseconds duration_of(std::uint64_t time_ns) {
 
 // A point of time on the calendar: decades since 1970 are not a damaged duration.
 std::chrono::nanoseconds date_of(std::uint64_t since_epoch_ns) {
-  constexpr std::uint64_t kLatest = std::uint64_t{1} << 62;  // the year 2116; a duration may be added
+  constexpr std::uint64_t kLatest = std::uint64_t{1}
+                                    << 62;  // the year 2116; a duration may be added
   return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(since_epoch_ns, kLatest)));
 }
 
@@ -102,6 +103,12 @@ void SourceRecords::finish() {
     builder_.warn(fmt::format("{}: {} of {} ticks came too late and were skipped", label(), missed,
                               missed + count(wire::counter::kTicks)));
   }
+  // An image that exec replaced cannot say goodbye; nothing else is wrong with it.
+  if (vanished_ && !builder_.has_later_image(process_)) {
+    builder_.warn(fmt::format(
+        "{}: the process ended without ending its recording; its last samples may be missing",
+        label()));
+  }
   if (!ended_) {
     builder_.warn(fmt::format("{}: the recording has no end; what there is ends after {:.3f} s",
                               label(), static_cast<double>(now_ns_) / 1e9));
@@ -117,7 +124,7 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
     modules_.clear();
     threads_.clear();
     stacks_.clear();
-    stack_ids_reused_ = records_lost_ = ended_ = false;
+    stack_ids_reused_ = records_lost_ = ended_ = vanished_ = false;
     stacks_lost_ = now_ns_ = 0;
   }
   profile::Process process;
@@ -274,11 +281,9 @@ bool SourceRecords::on_end(const wire::RawRecord& record) {
   target.duration = duration_of(end->duration_ns);
   target.complete = true;
   ended_ = true;
-  if (end->reason == wire::EndReason::kConnectionLost || end->reason == wire::EndReason::kFailed) {
-    const bool failed = end->reason == wire::EndReason::kFailed;
-    builder_.warn(fmt::format("{}: {}{}{}", label(),
-                              failed ? "the recording failed" : "the process ended or was replaced",
-                              end->text.empty() ? "" : ": ", end->text));
+  vanished_ = end->reason == wire::EndReason::kConnectionLost;
+  if (end->reason == wire::EndReason::kFailed) {
+    builder_.warn(fmt::format("{}: the recording failed: {}", label(), end->text));
   }
   return true;
 }

@@ -71,6 +71,7 @@ class SourceRecords {
   bool stack_ids_reused_ = false;
   bool records_lost_ = false;
   bool ended_ = false;
+  bool vanished_ = false;          // ended without a word of its own
   std::uint64_t stacks_lost_ = 0;  // samples whose stack was in a damaged part
 };
 

@@ -45,12 +45,14 @@ TEST(Pprof, TellsProcessesApart) {
   EXPECT_THAT(exported(input.recording, input.names), Not(HasSubstr(" pid=")));
   profile::Process child = input.recording.processes[0];
   child.pid = Pid{200};
+  child.totals = {{"ticks", 2}, {"samples_dropped", 0}};
   input.recording.processes.push_back(child);
   input.recording.threads[1].process = 1;
   const std::string text = exported(input.recording, input.names);
   EXPECT_THAT(text, HasSubstr(" pid=100"));
   EXPECT_THAT(text,
               HasSubstr("thread='pool 3/4 #1' tid=101 state='blocked' syscall='poll' pid=200"));
+  EXPECT_THAT(text, HasSubstr("comment 2 processes: samples 63, ticks 50, ticks_missed 2\n"));
 }
 
 TEST(Pprof, PutsTheProgramsMappingFirst) {

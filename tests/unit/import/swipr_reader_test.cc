@@ -351,6 +351,24 @@ TEST(SwiprReader, WarnsAboutWhatTheAgentCounted) {
                   "app (42): 2 of 5 ticks came too late and were skipped"));
 }
 
+TEST(SwiprReader, TellsAnExecedImageFromAProcessThatVanished) {
+  const auto vanish = [](std::uint64_t pid, std::uint64_t start) {
+    return [pid, start](Encoder& out) {
+      wire::SourceRecord record;
+      record.pid = pid;
+      record.start_monotonic_ns = start;
+      record.command_name = "app";
+      encode(out, record);
+      test::end(out, 0, wire::EndReason::kConnectionLost);
+    };
+  };
+  SwiprFile file;
+  file.block(0, vanish(42, 100)).block(1, vanish(42, 200)).block(2, vanish(50, 100));
+  EXPECT_THAT(read(file.bytes()).warnings,
+              ElementsAre(HasSubstr("app (42): the process ended without"),
+                          HasSubstr("app (50): the process ended without")));
+}
+
 TEST(SwiprReader, KeepsHostileNumbersWithinTheirTypes) {
   SwiprFile file;
   file.block(0, [](Encoder& out) {

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +18,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace {
 
@@ -43,18 +43,25 @@ Nanoseconds thread_cpu() {
 }
 
 [[gnu::noinline]] void sort_numbers() {
-  std::array<std::uint32_t, 512> numbers;
+  std::array<std::uint32_t, 128> numbers;
   std::uint32_t value = 1;
   for (auto& number : numbers) number = value = value * 1664525u + 1013904223u;
-  std::sort(numbers.begin(), numbers.end());
+  for (std::size_t sorted = 1; sorted < numbers.size(); ++sorted) {
+    for (std::size_t place = sorted; place > 0 && numbers[place] < numbers[place - 1]; --place) {
+      std::swap(numbers[place], numbers[place - 1]);
+    }
+  }
   sink += numbers[0];
 }
 
 [[gnu::noinline]] void format_text() {
-  std::array<char, 32> text;
+  std::array<char, 24> text;
   for (std::uint64_t index = 0; index < 500; ++index) {
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), index * 2654435761u).ptr;
-    sink += static_cast<std::uint64_t>(end - text.data());
+    std::size_t length = 0;
+    for (std::uint64_t rest = index * 2654435761u; rest != 0; rest /= 10) {
+      text[length++] = static_cast<char>('0' + rest % 10);
+    }
+    sink += length;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -54,7 +55,8 @@ bool read_memory(void* state, std::uint64_t address, std::uint64_t& out) noexcep
 
 void walk_randomly(const BuildResult& built, std::span<const std::byte> input) {
   std::uint64_t words[kWalkBytes / 8] = {};
-  std::memcpy(words, input.data(), input.size() < sizeof words ? input.size() : sizeof words);
+  const std::span<const std::byte> head = input.first(std::min(input.size(), sizeof words));
+  if (!head.empty()) std::memcpy(words, head.data(), head.size());
   // Where the image has CFI, or else somewhere.
   const bool has_table = built.table != nullptr;
   const std::uint64_t start = kLoadBias + (has_table ? built.table->base : 0);

@@ -19,14 +19,17 @@ Outcome run_convert(const options::ConvertOptions& options) {
     return Failure{"convert: no recording on standard input; name a file, or use < FILE",
                    kWrongUsage};
   }
+  if (options.output == "-") end_without_reader();
   // Before the work, so that a wrong path costs nobody the conversion of a large recording.
   auto output = OutputFile::create(options.output);
   if (!output) return output.error();
-  const auto recording = load_recording(options.input);
+  auto recording = load_recording(options.input);
   if (!recording) return recording.error();
+  profile::keep_states(*recording, options.states);
   ExportOptions writing;
   writing.format = options.format;
   writing.weight = options.weight;
+  writing.state_frames = options.state_frames;
   writing.demangle = options.demangle;
   writing.inlines = options.inlines;
   writing.file_lines = options.file_lines;

@@ -14,6 +14,22 @@
 
 namespace swipr::commands {
 
+namespace {
+
+exporters::StateFrames state_frames_of(options::StateFrames chosen) {
+  switch (chosen) {
+    case options::StateFrames::kOn:
+      return exporters::StateFrames::kYes;
+    case options::StateFrames::kOff:
+      return exporters::StateFrames::kNo;
+    case options::StateFrames::kByFormat:
+      break;
+  }
+  return exporters::StateFrames::kByFormat;
+}
+
+}  // namespace
+
 host::Result<void> export_recording(const profile::Recording& recording,
                                     const ExportOptions& options, int fd, const std::string& name,
                                     std::vector<std::string>& notes) {
@@ -28,6 +44,7 @@ host::Result<void> export_recording(const profile::Recording& recording,
                std::make_move_iterator(named.notes.end()));
   exporters::Options writing;
   writing.weight = options.weight;
+  writing.state_frames = state_frames_of(options.state_frames);
   writing.source_lines = options.file_lines;
   exporters::Sink sink(fd, name);
   switch (options.format) {

@@ -14,6 +14,7 @@ namespace swipr::commands {
 struct ExportOptions {
   options::Format format = options::Format::kPerf;  // never kRaw
   profile::Weight weight = profile::Weight::kSamples;
+  options::StateFrames state_frames = options::StateFrames::kByFormat;
   bool demangle = true;
   bool inlines = true;
   bool file_lines = false;

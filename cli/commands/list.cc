@@ -57,6 +57,7 @@ std::string format_table(const session::Listing& listing, std::size_t columns) {
 
 Outcome run_list(const options::ListOptions& options) {
   const session::Listing listing = session::list_targets();
+  end_without_reader();
   exporters::Sink out(STDOUT_FILENO, "standard output");
   if (options.json) {
     out.write(session::format_listing_json(listing));

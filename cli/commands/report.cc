@@ -14,8 +14,10 @@ Outcome run_report(const options::ReportOptions& options) {
     return Failure{"report: no recording on standard input; name a file, or use < FILE",
                    kWrongUsage};
   }
-  const auto recording = load_recording(options.input);
+  end_without_reader();
+  auto recording = load_recording(options.input);
   if (!recording) return recording.error();
+  profile::keep_states(*recording, options.states);
   const NamedRecording named = symbolize_recording(*recording, {});
   exporters::ReportOptions writing;
   writing.weight = options.weight;

@@ -1,6 +1,7 @@
 #include "cli/commands/terminal.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@ void print_notes(std::span<const std::string> notes, std::size_t limit) {
   if (notes.size() > limit)
     print_note(fmt::format("… and {} more notes like these", notes.size() - limit));
 }
+
+void end_without_reader() { ::signal(SIGPIPE, SIG_DFL); }
 
 std::size_t terminal_columns(int fd) {
   if (::isatty(fd) != 1) return 0;

@@ -17,6 +17,10 @@ void print_notes(std::span<const std::string> notes, std::size_t limit = 8);
 // Width of the terminal at `fd`; 0: not a terminal.
 std::size_t terminal_columns(int fd);
 
+// From here on a reader of standard output that goes away (`| head`) ends the process with SIGPIPE
+// and without a word, as it ends other filters. Only where no file is left half written then.
+void end_without_reader();
+
 // 1234567 → "1,234,567"
 std::string with_thousands(std::uint64_t number);
 

@@ -31,6 +31,8 @@ _swipr() {
       [[ $command == record ]] && words="raw $words"
       ;;
     --weight) words='samples cpu wall blocked runqueue' ;;
+    --state) words='running runnable blocked running,runnable' ;;
+    --state-frames) words='on off' ;;
     --interval) words='1ms 10ms 100ms' ;;
     --duration) words='1s 10s 1min' ;;
     --rate) words='10 100 1000' ;;
@@ -51,9 +53,9 @@ _swipr() {
           words='--pid --name --count --duration --interval --rate --output --format --no-follow --help --'
           ;;
         convert)
-          words='--format --output --weight --no-demangle --no-inlines --file-lines --debug-dir --help'
+          words='--format --output --weight --state --state-frames --no-demangle --no-inlines --file-lines --debug-dir --help'
           ;;
-        report) words='--weight --top --json --help' ;;
+        report) words='--weight --state --top --json --help' ;;
         list) words='--json --help' ;;
       esac
       if [[ ($command == convert || $command == report) && $cur != -* ]]; then

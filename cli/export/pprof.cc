@@ -143,6 +143,10 @@ class PprofWriter {
 
   void write_sample(const profile::MergedStack& merged) {
     std::vector<std::uint64_t> locations;
+    if (options_.state_frames == StateFrames::kYes) {
+      const std::string frame = state_frame(recording_, merged.state, merged.stack);
+      if (!frame.empty()) locations.push_back(state_frame_id(frame));
+    }
     if (merged.stack == profile::kNone || recording_.stacks[merged.stack].frames.empty()) {
       locations.push_back(no_stack_id());
     } else {
@@ -247,6 +251,11 @@ class PprofWriter {
   std::uint64_t omitted_id() const { return recording_.frames.size() + 1; }
   std::uint64_t no_stack_id() const { return recording_.frames.size() + 2; }
 
+  std::uint64_t state_frame_id(const std::string& frame) {
+    return state_frame_ids_.try_emplace(frame, no_stack_id() + 1 + state_frame_ids_.size())
+        .first->second;
+  }
+
   void write_locations() {
     for (std::uint32_t index = 0; index < recording_.frames.size(); ++index) {
       const profile::Frame& frame = recording_.frames[index];
@@ -261,6 +270,10 @@ class PprofWriter {
     write_location(omitted_id(), 0, 0, {pseudo});
     pseudo.function = kNoStack;
     write_location(no_stack_id(), 0, 0, {pseudo});
+    for (const auto& [frame, id] : state_frame_ids_) {
+      pseudo.function = frame;
+      write_location(id, 0, 0, {pseudo});
+    }
   }
 
   void write_location(std::uint64_t id, std::uint64_t mapping, std::uint64_t address,
@@ -354,6 +367,7 @@ class PprofWriter {
   std::vector<const std::string*> strings_;  // by index; keys of the map stay where they are
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::uint32_t>, std::uint64_t>
       functions_;
+  std::map<std::string, std::uint64_t> state_frame_ids_;
 };
 }  // namespace
 

@@ -15,6 +15,8 @@
 namespace swipr::options {
 
 enum class Format : std::uint8_t { kRaw, kPerf, kPprof, kCollapsed };
+// Whether a state is shown as an innermost frame: "[epoll_wait]", "[runnable]".
+enum class StateFrames : std::uint8_t { kByFormat, kOn, kOff };
 using profile::Weight;
 
 // The agent refuses intervals outside of this as well; checking here gives a better message.
@@ -40,6 +42,8 @@ struct ConvertOptions {
   std::string output = "-";
   Format format = Format::kPerf;  // never kRaw
   Weight weight = Weight::kSamples;
+  profile::StateSet states;  // empty: all
+  StateFrames state_frames = StateFrames::kByFormat;
   bool demangle = true;
   bool inlines = true;
   bool file_lines = false;
@@ -49,6 +53,7 @@ struct ConvertOptions {
 struct ReportOptions {
   std::string input = "-";
   Weight weight = Weight::kCpu;
+  profile::StateSet states;  // empty: all
   std::size_t function_count = 20;
   bool json = false;
 };

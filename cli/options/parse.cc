@@ -42,6 +42,7 @@ Reads .swipr files and the text recordings of Swift Profile Recorder.
 Examples:
   swipr convert --format perf < app.swipr > app.perf
   swipr convert app.swipr --format collapsed --weight cpu | flamegraph.pl > app.svg
+  swipr convert app.swipr --format collapsed --state blocked --weight blocked --state-frames on
   swipr convert app.swipr --format pprof -o app.pb.gz && go tool pprof -top app.pb.gz
 )";
 
@@ -88,6 +89,14 @@ auto store(Value& target, host::Result<Value> (*parse)(std::string_view)) {
 CLI::Option* add_format(CLI::App& app, Format& format, const std::string& help) {
   return app.add_option_function<std::string>("--format", store(format, parse_format), help)
       ->type_name("FORMAT");
+}
+
+CLI::Option* add_states(CLI::App& app, profile::StateSet& states) {
+  return app
+      .add_option_function<std::string>(
+          "--state", store(states, parse_states),
+          "Only samples of threads that were running, runnable (waiting for a CPU), blocked")
+      ->type_name("STATE[,STATE]");
 }
 
 struct RecordParser {
@@ -172,6 +181,12 @@ struct ConvertParser {
            "--weight", store(options.weight, parse_weight),
            "What counts: samples (default), cpu, wall, blocked or runqueue")
         ->type_name("WEIGHT");
+    add_states(*app, options.states);
+    app->add_option_function<std::string>(
+           "--state-frames", store(options.state_frames, parse_state_frames),
+           "on, off: show what a thread waits in as the innermost frame, such as [epoll_wait] "
+           "(default: on for perf only)")
+        ->type_name("on|off");
     app->add_flag_callback(
         "--no-demangle", [this] { options.demangle = false; },
         "Keep names as in the symbol table (for | swift demangle)");
@@ -206,6 +221,7 @@ struct ReportParser {
            "--weight", store(options.weight, parse_weight),
            "What counts: cpu (default), samples, wall, blocked or runqueue")
         ->type_name("WEIGHT");
+    add_states(*app, options.states);
     app->add_option_function<std::string>("--top", store(options.function_count, parse_top),
                                           "Show at most so many functions and threads (default 20)")
         ->type_name("N");

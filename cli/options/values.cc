@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -65,6 +66,33 @@ Result<Weight> parse_weight(std::string_view text) {
       std::pair{std::string_view("runqueue"), Weight::kRunqueue},
   };
   return find_word(kWeights, "weight", text);
+}
+
+Result<profile::StateSet> parse_states(std::string_view text) {
+  using profile::State;
+  static constexpr std::array kStates = {
+      std::pair{std::string_view("running"), State::kRunning},
+      std::pair{std::string_view("runnable"), State::kRunnable},
+      std::pair{std::string_view("blocked"), State::kBlocked},
+      std::pair{std::string_view("unknown"), State::kUnknown},
+  };
+  profile::StateSet states;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto state = find_word(kStates, "state", text.substr(begin, end - begin));
+    if (!state) return state.error();
+    states.add(*state);
+    begin = end + 1;
+  }
+  return states;
+}
+
+Result<StateFrames> parse_state_frames(std::string_view text) {
+  static constexpr std::array kWords = {
+      std::pair{std::string_view("on"), StateFrames::kOn},
+      std::pair{std::string_view("off"), StateFrames::kOff},
+  };
+  return find_word(kWords, "state-frames", text);
 }
 
 Result<std::uint64_t> parse_count(std::string_view text) {

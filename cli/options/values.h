@@ -13,6 +13,9 @@ namespace swipr::options {
 
 host::Result<Format> parse_format(std::string_view text);
 host::Result<Weight> parse_weight(std::string_view text);
+// Names separated by commas.
+host::Result<profile::StateSet> parse_states(std::string_view text);
+host::Result<StateFrames> parse_state_frames(std::string_view text);
 // A positive number of ticks.
 host::Result<std::uint64_t> parse_count(std::string_view text);
 // A positive number of lines.

@@ -91,6 +91,21 @@ struct Recording {
 
 enum class Weight : std::uint8_t { kSamples, kCpu, kWall, kBlocked, kRunqueue };
 
+// A set of states, as a filter.
+class StateSet {
+ public:
+  constexpr void add(State state) { bits_ |= bit(state); }
+  constexpr bool has(State state) const { return (bits_ & bit(state)) != 0; }
+  constexpr bool empty() const { return bits_ == 0; }
+
+ private:
+  static constexpr unsigned bit(State state) { return 1u << static_cast<unsigned>(state); }
+  unsigned bits_ = 0;
+};
+
+// Removes the samples of all other states; an empty set keeps everything.
+void keep_states(Recording& recording, StateSet states);
+
 // What `sample` counts for: ticks, or nanoseconds. Blocked is wall − CPU − run queue, never below
 // 0.
 std::uint64_t weight_of(const Sample& sample, Weight weight);

@@ -2,6 +2,12 @@
 
 namespace swipr::profile {
 
+void keep_states(Recording& recording, StateSet states) {
+  if (states.empty()) return;
+  std::erase_if(recording.samples,
+                [states](const Sample& sample) { return !states.has(sample.state); });
+}
+
 std::uint64_t weight_of(const Sample& sample, Weight weight) {
   const auto count = [](std::chrono::nanoseconds time) {
     return time.count() > 0 ? static_cast<std::uint64_t>(time.count()) : 0;

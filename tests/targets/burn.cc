@@ -3,7 +3,7 @@
 
 #include "tests/targets/target.h"
 
-// About 5 ms: the clock is read seldom, because preempted threads are mostly seen in system calls.
+// About 5 ms: the clock is read seldom, so that no more than a few samples can be of its reading.
 static constexpr std::uint64_t kSteps = 4'000'000;
 
 TARGET_FRAME std::uint64_t burn_hot(std::uint64_t seed) { return target::churn(seed, kSteps) + 1; }

@@ -1,8 +1,9 @@
 // Two threads, each of which spends 70, 20 and 10 % of its CPU time in three functions.
 //
 // The work is counted, interleaved in rounds of varying length (no lockstep with a sampler), and
-// makes no system call: a busy kernel likes to preempt threads where they return from one, so
-// that whoever samples preempted threads sees system calls more often than time is spent in them.
+// makes no system call. Threads that wait for a CPU were seen in system calls more often than their
+// time there explains (perhaps because kernels preempt where a call returns; not proven), and that
+// would shift the shares.
 // How long a step takes in each function is measured once, by the thread's CPU clock.
 #include <sched.h>
 

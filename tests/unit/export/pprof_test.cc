@@ -40,6 +40,16 @@ TEST(Pprof, LeavesOutTimesThatAreZeroEverywhere) {
               HasSubstr("sample_type blocked/nanoseconds\nsample locations"));
 }
 
+TEST(Pprof, ShowsStatesAsInnermostFramesWhenAsked) {
+  const golden::Golden input = golden::make_golden();
+  EXPECT_THAT(exported(input.recording, input.names), Not(HasSubstr("[poll]")));
+  Options options;
+  options.state_frames = StateFrames::kYes;
+  const std::string text = exported(input.recording, input.names, options);
+  EXPECT_THAT(text, HasSubstr("[poll]"));
+  EXPECT_THAT(text, HasSubstr("[runnable]"));
+}
+
 TEST(Pprof, TellsProcessesApart) {
   golden::Golden input = golden::make_golden();
   EXPECT_THAT(exported(input.recording, input.names), Not(HasSubstr(" pid=")));

@@ -42,6 +42,20 @@ TEST(ParseRecord, TakesAProcessAndLimits) {
   EXPECT_EQ(options.format, Format::kRaw);
 }
 
+TEST(ParseConvert, TakesStatesAndStateFrames) {
+  using profile::State;
+  const auto options = parsed<ConvertOptions>(
+      {"convert", "--format", "pprof", "--state", "running,blocked", "--state-frames", "on"});
+  EXPECT_TRUE(options.states.has(State::kRunning));
+  EXPECT_TRUE(options.states.has(State::kBlocked));
+  EXPECT_FALSE(options.states.has(State::kRunnable));
+  EXPECT_EQ(options.state_frames, StateFrames::kOn);
+  EXPECT_TRUE(parsed<ReportOptions>({"report"}).states.empty());
+  EXPECT_THAT(error_of({"report", "--state", "blocked,"}), HasSubstr("unknown state ''"));
+  EXPECT_THAT(error_of({"convert", "--format", "perf", "--state-frames", "yes"}),
+              HasSubstr("use one of on, off"));
+}
+
 TEST(ParseRecord, DefaultsToTenMillisecondsWithoutEnd) {
   const auto options = parsed<RecordOptions>({"record", "--name", "nginx"});
   EXPECT_EQ(options.name, "nginx");

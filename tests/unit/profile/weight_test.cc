@@ -28,5 +28,23 @@ TEST(WeightOf, CallsNothingBlockedWhoseStateIsUnknown) {
   EXPECT_EQ(weight_of(sample, Weight::kBlocked), 0u);
 }
 
+TEST(KeepStates, LeavesOnlySamplesOfTheseStates) {
+  Recording recording;
+  for (State state : {State::kRunning, State::kBlocked, State::kUnknown, State::kRunnable}) {
+    Sample sample;
+    sample.state = state;
+    recording.samples.push_back(sample);
+  }
+  keep_states(recording, {});
+  EXPECT_EQ(recording.samples.size(), 4u);
+  StateSet states;
+  states.add(State::kBlocked);
+  states.add(State::kRunnable);
+  keep_states(recording, states);
+  ASSERT_EQ(recording.samples.size(), 2u);
+  EXPECT_EQ(recording.samples[0].state, State::kBlocked);
+  EXPECT_EQ(recording.samples[1].state, State::kRunnable);
+}
+
 }  // namespace
 }  // namespace swipr::profile

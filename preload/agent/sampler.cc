@@ -164,7 +164,7 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
   const std::uint64_t pc = frames_.frame_count == 0 ? 0 : frames_.pcs[frames_.frame_count - 1];
   const std::uint64_t pushed_at = frames_.frame_count == 1 ? wait.sp - 8 : stack.find_read(pc);
   if (pc == 0 || pushed_at == 0) return end;
-  const auto rbp = subjects_.frames.recover_rbp(subjects_.memory, pc, pushed_at + 8);
+  const auto rbp = subjects_.frames.recover_rbp(subjects_.memory, map, pc, pushed_at + 8);
   if (!rbp) return end;
   registers.values[unwind::kRbp] = *rbp;
   registers.known |= 1u << unwind::kRbp;

@@ -11,8 +11,10 @@ void RowWriter::drop_from(std::uint32_t relative) noexcept {
   }
 }
 
-void RowWriter::begin_fde(std::uint64_t start) noexcept {
-  drop_from(static_cast<std::uint32_t>(start - base_));
+bool RowWriter::begin_fde(std::uint64_t start) noexcept {
+  const auto relative = static_cast<std::uint32_t>(start - base_);
+  drop_from(relative);
+  return starts_.push_back(relative);
 }
 
 bool RowWriter::add(std::uint64_t address, std::uint16_t rule) noexcept {

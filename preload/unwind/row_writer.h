@@ -16,7 +16,7 @@ class RowWriter {
 
   // False: no memory. Addresses are image addresses, at most 4 GiB above the base.
   // Where FDEs overlap the one that starts later wins, as in the search of libgcc.
-  void begin_fde(std::uint64_t start) noexcept;
+  bool begin_fde(std::uint64_t start) noexcept;
   bool add(std::uint64_t address, std::uint16_t rule) noexcept;
   bool end_fde(std::uint64_t end) noexcept;  // what follows has no CFI until an FDE begins
 
@@ -24,6 +24,7 @@ class RowWriter {
   std::uint64_t covered_bytes() const noexcept { return covered_bytes_; }
   std::span<const std::uint32_t> addresses() const noexcept { return addresses_.span(); }
   std::span<const std::uint16_t> rules() const noexcept { return rules_.span(); }
+  std::span<const std::uint32_t> function_starts() const noexcept { return starts_.span(); }
 
  private:
   void drop_from(std::uint32_t relative) noexcept;
@@ -32,6 +33,7 @@ class RowWriter {
   std::uint64_t covered_bytes_ = 0;
   GrowableArray<std::uint32_t> addresses_;
   GrowableArray<std::uint16_t> rules_;
+  GrowableArray<std::uint32_t> starts_;
 };
 
 }  // namespace swipr::unwind

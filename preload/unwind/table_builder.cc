@@ -127,7 +127,7 @@ class CfiCompiler {
         cached.cie ? section_.parse_fde(*entry, *cached.cie) : std::nullopt;
     if (!fde) return true;
     CfiProgram program(section_, *cached.cie, cached.state, *fde, remembered_, budget_);
-    rows.begin_fde(index.code.begin);
+    if (!rows.begin_fde(index.code.begin)) return false;
     for (bool more = true; more;) {
       const std::uint64_t start = program.location();
       const CfiProgram::Outcome outcome = program.run_to_next_location();

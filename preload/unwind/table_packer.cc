@@ -66,6 +66,8 @@ void lay_out(Layout& layout, const RowWriter& rows, const RuleSet& rules, Unwind
   description.page_rows = page_rows;
   description.row_addresses = layout.copy(rows.addresses());
   description.row_rules = layout.copy(rows.rules());
+  description.function_count = static_cast<std::uint32_t>(rows.function_starts().size());
+  description.function_starts = layout.copy(rows.function_starts());
   description.rules = layout.copy(rules.rules());
   description.locations = layout.copy(rules.locations());
   description.pool = layout.copy(rules.pool());

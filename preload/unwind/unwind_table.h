@@ -2,6 +2,7 @@
 // Context: anywhere, signal handlers included (built by table_builder.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -33,6 +34,16 @@ class UnwindTable {
     return (rule->flags & kRuleNone) != 0 ? nullptr : rule;
   }
 
+  // Where the function that holds an instruction begins: its FDE's start; 0: no FDE before it.
+  std::uint64_t function_start(std::uint64_t image_address) const noexcept {
+    const std::uint64_t relative = image_address - base;
+    if (relative >= covered_bytes) return 0;
+    const std::uint32_t* const last = function_starts + function_count;
+    const std::uint32_t* const above =
+        std::upper_bound(function_starts, last, static_cast<std::uint32_t>(relative));
+    return above == function_starts ? 0 : base + above[-1];
+  }
+
   SWIPR_SIGNAL_SAFE std::span<const std::byte> expression(std::size_t position,
                                                           std::size_t bytes) const noexcept {
     return {pool + position, bytes};
@@ -43,9 +54,11 @@ class UnwindTable {
   unsigned page_shift = 0;
   std::uint32_t row_count = 0;
   std::uint32_t rule_count = 0;
+  std::uint32_t function_count = 0;
   const std::uint32_t* page_rows = nullptr;  // the row in force at each page's start, and one more
   const std::uint32_t* row_addresses = nullptr;  // relative to `base`
   const std::uint16_t* row_rules = nullptr;
+  const std::uint32_t* function_starts = nullptr;  // of the FDEs, sorted, relative to `base`
   const Rule* rules = nullptr;
   const Location* locations = nullptr;
   const std::byte* pool = nullptr;  // bytes of expressions

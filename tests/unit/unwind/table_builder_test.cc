@@ -74,6 +74,21 @@ TEST(TableBuilder, FollowsAPrologueAndItsEpilogue) {
   EXPECT_EQ(rule_at(table, 64), kNoCfiHere);
 }
 
+TEST(TableBuilder, KnowsWhereFunctionsBegin) {
+  CfiImage image;
+  const auto cie = image.add_cie();
+  image.add_fde(cie, kText + 32, 32, {});
+  image.add_fde(cie, kText, 16, {});
+  const TablePtr table = build_ok(image);
+  ASSERT_NE(table, nullptr);
+  EXPECT_EQ(table->function_start(kText), kText);
+  EXPECT_EQ(table->function_start(kText + 31), kText);
+  EXPECT_EQ(table->function_start(kText + 32), kText + 32);
+  EXPECT_EQ(table->function_start(kText + 63), kText + 32);
+  EXPECT_EQ(table->function_start(kText + 64), 0u);
+  EXPECT_EQ(table->function_start(kText - 1), 0u);
+}
+
 struct InstructionCase {
   const char* name;
   Bytes instructions;  // in force at the start

@@ -1,0 +1,33 @@
+// Lengths of x86-64 instructions, for following a function's prologue from its entry.
+// Source: Intel SDM volume 2, appendix A (opcode maps) and chapter 2 (formats).
+// Context: anywhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace swipr::agent {
+
+struct Instruction {
+  std::size_t bytes = 0;         // 0: not an instruction, or cut off
+  std::uint8_t opcode = 0;       // the byte behind the prefixes, when `is_plain`
+  std::uint8_t modrm = 0;        // 0 when there is none
+  bool is_plain = false;         // of the one-byte map, without VEX or EVEX
+  bool is_second = false;        // `opcode` is the byte behind 0F
+  bool extends_operand = false;  // REX.B: the register in opcode or ModRM.rm is r8 to r15
+  std::int64_t immediate = 0;    // sign-extended; of 1 or 4 bytes, else 0
+  std::int32_t displacement = 0;
+};
+
+Instruction decode_instruction(std::span<const std::uint8_t> code) noexcept;
+
+// Jumps, calls, returns: the next instruction is not, or not only, reached from here.
+bool ends_straight_code(const Instruction& instruction) noexcept;
+
+// What it takes from the stack: pushes, pops (negative), and constants that are added to or
+// subtracted from RSP. Anything else that changes RSP is not recognised and counts as 0.
+std::int64_t stack_bytes_taken(const Instruction& instruction,
+                               std::span<const std::uint8_t> code) noexcept;
+
+}  // namespace swipr::agent

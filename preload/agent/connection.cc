@@ -237,6 +237,12 @@ void Connection::end_recording_if_due() noexcept {
   end_recording(complete ? wire::EndReason::kComplete : wire::EndReason::kStopped, "");
 }
 
+void Connection::flush(Moment now) noexcept {
+  if (queue_.size() == 0) return;
+  flush_at_ = now;
+  pump(now);
+}
+
 void Connection::end_for_exit(Moment now) noexcept {
   end_recording(wire::EndReason::kProcessExit, "");
   pump(now);

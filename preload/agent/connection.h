@@ -37,6 +37,8 @@ class Connection {
   void fill_polls(pollfd* out) const noexcept;
   Moment wake_at() const noexcept;
   void step(Moment now, short client_events, short helper_events) noexcept;
+  // Sends what waits for company, as far as the client takes it.
+  void flush(Moment now) noexcept;
   // The process exits: ends the recording and sends what there is.
   void end_for_exit(Moment now) noexcept;
 

@@ -60,6 +60,8 @@ void* run_control_thread(void* forked) {
 void start_thread(bool forked) noexcept {
   start_gate::close();
   exit_gate::set_owner(::getpid());
+  // The child of a fork most often execs at once: its file waits for that, and nobody for its file.
+  const bool waits = !settings.rendezvous.empty() || (!forked && !settings.record_path.empty());
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) != 0) return;
   ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -70,12 +72,13 @@ void start_thread(bool forked) noexcept {
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  if (waits) start_gate::enter();
   pthread_t thread;
   const int error =
       ::pthread_create(&thread, &attributes, run_control_thread, forked ? server : nullptr);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
-  if (error == 0 && !settings.rendezvous.empty()) start_gate::wait();
+  if (error == 0 && waits) start_gate::wait();
 }
 
 // The child has this thread alone. Its memory is a copy of a moment in which the control thread may
@@ -94,6 +97,7 @@ void start_control_thread(const Settings& wanted) noexcept {
   const ErrnoSaver errno_saver;
   settings = wanted;
   server = new (server_memory) Server;
+  if (settings.signal_number != 0) recorder().set_signal_number(settings.signal_number);
   stack_bytes = wanted_stack_bytes();
   ::pthread_atfork(nullptr, nullptr, on_fork_child);
   start_thread(false);
@@ -102,6 +106,11 @@ void start_control_thread(const Settings& wanted) noexcept {
 void finish_before_exit() noexcept {
   const ErrnoSaver errno_saver;
   exit_gate::pass();
+}
+
+void flush_before_exec() noexcept {
+  const ErrnoSaver errno_saver;
+  exit_gate::ask_for_flush();
 }
 
 }  // namespace swipr::agent

@@ -14,4 +14,8 @@ void start_control_thread(const Settings& settings) noexcept;
 // Context: any thread, signal handlers included.  Blocks: at most 200 ms, only while recording.
 void finish_before_exit() noexcept;
 
+// Sends what is recorded so far: exec is about to replace the image, or to fail. Recordings go on.
+// Context: any thread, signal handlers included.  Blocks: at most 100 ms, only while recording.
+void flush_before_exec() noexcept;
+
 }  // namespace swipr::agent

@@ -181,6 +181,15 @@ void Engine::run_due(Moment now) noexcept {
   }
 }
 
+void Engine::flush(Moment now) noexcept {
+  if (!any_recording()) return;
+  collect();
+  for (Recording* recording : recordings_) {
+    if (recording == nullptr || recording->is_complete()) continue;
+    recording->write_so_far(subjects_.modules, subjects_.threads, now);
+  }
+}
+
 void Engine::tick(unsigned number, Moment now) noexcept {
   Recording& recording = *recordings_[number];
   recording.close_tick(subjects_.modules, subjects_.threads);

@@ -21,6 +21,7 @@ class Engine {
   void finish(Recording* recording, wire::EndReason reason, const char* text) noexcept;
   Moment next_deadline() const noexcept;
   void run_due(Moment now) noexcept;
+  void flush(Moment now) noexcept;
   RecorderCounters counters() const noexcept;
   void set_signal_number(int number) noexcept { signal_number_ = number; }
   int signal_number() const noexcept { return signal_number_; }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #include "preload/agent/futex.h"
@@ -17,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Moment kMaxWait = 200ms;
+constexpr Moment kMaxFlushWait = 100ms;
 constexpr Moment kMaxPlacesWait = 50ms;     // takes 0.1 ms unless the file system hangs
 constexpr Moment kLookAgain = 50ms;         // where no signal is left to wake with
 constexpr std::size_t kMaxPathBytes = 108;  // sizeof sun_path: longer ones cannot be bound
@@ -29,6 +31,8 @@ constexpr int kWakeSignals[] = {SIGURG, SIGWINCH, 64, 63, 62};
 std::atomic<std::uint32_t> exit_asked{0};
 std::atomic<std::uint32_t> finished{0};
 std::atomic<std::uint32_t> recording_now{0};
+enum Flush : std::uint32_t { kNoFlush, kAsking, kAsked };
+std::atomic<std::uint32_t> flush{kNoFlush};
 std::atomic<int> wake_signal{0};
 enum Places : std::uint32_t { kNoPlaces, kOpening, kOpened, kCancelled };
 std::atomic<std::uint32_t> places{kNoPlaces};
@@ -104,13 +108,23 @@ void update(bool recording) noexcept {
 int poll_fd() noexcept { return signal_fd; }
 
 void on_readable() noexcept {
-  if (is_exit_asked()) return;
+  if (is_exit_asked() || flush.load() != kNoFlush) return;
   // Pending for the whole program, which blocks it everywhere: not ours.
   if (++candidate < std::size(kWakeSignals)) return arm();
   disarm();
 }
 
 bool is_exit_asked() noexcept { return exit_asked.load() != 0; }
+
+bool is_flush_asked() noexcept { return flush.load() == kAsked; }
+
+void report_flushed() noexcept {
+  signalfd_siginfo ours;
+  while (signal_fd >= 0 && ::read(signal_fd, &ours, sizeof ours) < 0 && errno == EINTR) {
+  }
+  flush.store(kNoFlush);
+  futex_wake_all(flush);
+}
 
 Moment look_again_at(Moment now) noexcept {
   if (recording_now.load() == 0 || signal_fd >= 0) return kNever;
@@ -128,12 +142,31 @@ void pass() noexcept {
   exit_asked.store(1);
   remove_socket_files();
   if (recording_now.load() == 0) return;
+  waiting_tid.store(::gettid());
   const int signal = wake_signal.load();
   if (signal != 0) ::syscall(SYS_tgkill, pid, control_thread.load(), signal);
   wait_for_change(finished, 0, kMaxWait);
 }
 
+void ask_for_flush() noexcept {
+  const pid_t pid = ::getpid();
+  if (owner_pid.load() != pid || recording_now.load() == 0 || is_exit_asked()) return;
+  waiting_tid.store(::gettid());
+  std::uint32_t state = kNoFlush;
+  if (flush.compare_exchange_strong(state, kAsking)) {
+    const int signal = wake_signal.load();
+    if (signal != 0) ::syscall(SYS_tgkill, pid, control_thread.load(), signal);
+    flush.store(kAsked);
+  }
+  wait_for_change(flush, kAsked, kMaxFlushWait);
+  state = kAsked;
+  flush.compare_exchange_strong(state, kNoFlush);  // too late now
+  waiting_tid.store(0);
+}
+
 void reset_after_fork() noexcept {
+  waiting_tid.store(0);
+  flush.store(kNoFlush);
   owner_pid.store(0);
   control_thread.store(0);
   exit_asked.store(0);

@@ -3,8 +3,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <charconv>
-
 #include "preload/agent/proc_text.h"
 
 namespace swipr::agent {
@@ -32,35 +30,6 @@ void append_curl(const Listener* listener, std::string_view options, std::string
   }
   out.append("--unix-socket ").append(listener != nullptr ? listener->path.view() : "$SOCKET"sv);
   out.append(' ').append(options).append(" 'http://localhost").append(path).append("'");
-}
-
-struct ProcessStatus {
-  std::uint64_t threads = 0;
-  std::uint64_t start_time_ns = 0;  // CLOCK_REALTIME
-};
-
-// Source: proc(5), /proc/PID/stat: 20 num_threads, 22 starttime in clock ticks since boot.
-ProcessStatus read_process_status() noexcept {
-  FixedText<1024> text;
-  ProcessStatus status;
-  if (!read_file_text("/proc/self/stat", text)) return status;
-  std::string_view rest = text.view();
-  rest.remove_prefix(rest.rfind(')') + 1);  // the name before it may hold anything
-  for (int field = 3; field <= 22 && !rest.empty(); ++field) {
-    rest.remove_prefix(1);
-    const std::string_view value = rest.substr(0, rest.find(' '));
-    rest.remove_prefix(value.size());
-    if (field != 20 && field != 22) continue;
-    std::uint64_t number = 0;
-    std::from_chars(value.data(), value.data() + value.size(), number);
-    if (field == 20) status.threads = number;
-    if (field == 22) {
-      const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-      const std::uint64_t booted = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-      status.start_time_ns = booted + number * (kNsPerSecond / per_second);
-    }
-  }
-  return status;
 }
 
 void append_member(std::string_view name, std::uint64_t value, TextWriter& out) noexcept {

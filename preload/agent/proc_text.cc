@@ -1,11 +1,26 @@
 #include "preload/agent/proc_text.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstring>
 
 namespace swipr::agent {
+
+namespace {
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+std::uint64_t clock_ns(clockid_t clock) noexcept {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
 
 bool read_file_text(const char* path, TextWriter& out) noexcept {
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
@@ -18,6 +33,30 @@ bool read_file_text(const char* path, TextWriter& out) noexcept {
   } while (got > 0);
   ::close(fd);
   return got == 0;
+}
+
+// Source: proc(5), /proc/PID/stat: 20 num_threads, 22 starttime in clock ticks since boot.
+ProcessStatus read_process_status() noexcept {
+  FixedText<1024> text;
+  ProcessStatus status;
+  if (!read_file_text("/proc/self/stat", text)) return status;
+  std::string_view rest = text.view();
+  rest.remove_prefix(rest.rfind(')') + 1);  // the name before it may hold anything
+  for (int field = 3; field <= 22 && !rest.empty(); ++field) {
+    rest.remove_prefix(1);
+    const std::string_view value = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(value.size());
+    if (field != 20 && field != 22) continue;
+    std::uint64_t number = 0;
+    std::from_chars(value.data(), value.data() + value.size(), number);
+    if (field == 20) status.threads = number;
+    if (field == 22) {
+      const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+      const std::uint64_t booted = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+      status.start_time_ns = booted + number * (kNsPerSecond / per_second);
+    }
+  }
+  return status;
 }
 
 LineReader::LineReader(const char* path) noexcept : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {

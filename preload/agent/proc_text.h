@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "preload/agent/fixed_text.h"
@@ -11,6 +12,14 @@ namespace swipr::agent {
 
 // Appends as much of the file as fits. False: it could not be opened or read.
 bool read_file_text(const char* path, TextWriter& out) noexcept;
+
+struct ProcessStatus {
+  std::uint64_t threads = 0;
+  std::uint64_t start_time_ns = 0;  // CLOCK_REALTIME, to a clock tick (10 ms), rounded down
+};
+
+// This process. Members are 0 when /proc is not there.
+ProcessStatus read_process_status() noexcept;
 
 // Lines of a file of any length through a buffer of fixed size; longer lines are cut.
 class LineReader {

@@ -38,6 +38,7 @@ void Recorder::set_signal_number(int signal_number) noexcept {
 
 Moment Recorder::next_deadline() const noexcept { return engine.next_deadline(); }
 void Recorder::run_due(Moment now) noexcept { engine.run_due(now); }
+void Recorder::flush(Moment now) noexcept { engine.flush(now); }
 RecorderCounters Recorder::counters() const noexcept { return engine.counters(); }
 
 void Recorder::reset_after_fork() noexcept {

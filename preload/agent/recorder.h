@@ -63,6 +63,9 @@ class Recorder {
   Moment next_deadline() const noexcept;
   void run_due(Moment now) noexcept;
 
+  // Hands everything recorded so far, totals included, to the outputs.
+  void flush(Moment now) noexcept;
+
   RecorderCounters counters() const noexcept;
 
   // In the child of a fork: forgets everything without writing anything and puts the program's own

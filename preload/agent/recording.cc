@@ -179,6 +179,12 @@ void Recording::extend_run(RecordedThread& thread, std::int64_t clock_ns) noexce
   thread.run_cpu_ns = clock_ns;
 }
 
+void Recording::skip_to_now(RecordedThread& thread, std::int64_t clock_ns) noexcept {
+  thread.written_ns = thread.run_ns = tick_ns_;
+  thread.written_cpu_ns = thread.run_cpu_ns = clock_ns;
+  thread.written_runqueue_ns = thread.run_runqueue_ns;
+}
+
 void Recording::end_run(std::uint32_t place, RecordedThread& thread, std::uint32_t stack,
                         wire::ThreadState state) noexcept {
   if (thread.run_ticks == 0) return;
@@ -230,6 +236,14 @@ void Recording::start_stack_generation(ThreadList& threads) noexcept {
   end_settled_runs(threads);
   stacks_.start_generation();
   ++counters_.stack_generations;
+}
+
+void Recording::write_so_far(const ModuleMap& modules, ThreadList& threads, Moment now) noexcept {
+  close_tick(modules, threads);
+  end_settled_runs(threads);
+  freeze_clocks();
+  if (write_totals()) totals_at_ = now;
+  send_now(now);
 }
 
 // --- the end

@@ -106,6 +106,8 @@ class Recording {
 
   // Extends the thread's open run to this tick.
   void extend_run(RecordedThread& thread, std::int64_t clock_ns) noexcept;
+  // What the thread did up to this tick is not recorded. Only while it has no open run.
+  void skip_to_now(RecordedThread& thread, std::int64_t clock_ns) noexcept;
   // Ends the open run, if any, with an entry. `stack` 0: none was taken.
   void end_run(std::uint32_t place, RecordedThread& thread, std::uint32_t stack,
                wire::ThreadState state) noexcept;
@@ -126,6 +128,8 @@ class Recording {
   void begin_modules(const ModuleMap& modules) noexcept;
   // Writes modules that appeared; one that vanished starts a new generation of stacks.
   void sync_modules(const ModuleMap& modules, ThreadList& threads) noexcept;
+  // Writes and sends everything up to now, totals included; the recording goes on.
+  void write_so_far(const ModuleMap& modules, ThreadList& threads, Moment now) noexcept;
   bool write_message(wire::MessageLevel level, std::string_view text) noexcept;
   // Ends all open runs, writes totals and the end record, sends.
   void write_end(wire::EndReason reason, std::string_view text, const ModuleMap& modules,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "preload/agent/exit_gate.h"
+#include "preload/agent/start_gate.h"
 #include "preload/agent/thread_clock.h"
 
 namespace swipr::agent {
@@ -38,6 +40,11 @@ unwind::Registers registers_at(const WaitPlace& place, const KeptRegisters& kept
   return registers;
 }
 
+// Its times go into the next entry.
+bool waits_at_exit(const Thread& thread) noexcept {
+  return thread.tid.value == exit_gate::waiting_tid.load(std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void Sampler::meet(Recording& recording, std::uint32_t place) noexcept {
@@ -62,6 +69,12 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     return true;
   }
   RecordedThread& known = *found;
+  if (thread.tid.value == start_gate::waiting_tid.load(std::memory_order_relaxed)) {
+    read_runqueue(thread, known);
+    recording.skip_to_now(known, clock_ns);
+    return true;
+  }
+  if (waits_at_exit(thread)) return true;
   if (thread.name_looks_left != 0) {
     --thread.name_looks_left;
     subjects_.threads.refresh_name(place);
@@ -121,6 +134,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     return Look::kNeedsSignal;
   }
   Thread& thread = subjects_.threads[place];
+  if (waits_at_exit(thread)) return Look::kRunning;
   thread.signalled_place = WaitPlace{};
   for (int attempt = 0; attempt < 3; ++attempt) {
     char text[256];

@@ -47,8 +47,10 @@ void poll_until(pollfd* polls, nfds_t count, Moment deadline) noexcept {
 
 void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
   set_route_context({&settings, &default_listener_});
+  if (!forked) file_recording_.start(settings, pid);
   meet(settings);
   if (forked && meeting_ == nullptr) poll_until(nullptr, 0, monotonic_now() + kForkDelay);
+  if (forked) file_recording_.start(settings, pid);
   if (exit_gate::begin_places()) {
     open_places(settings, pid);
     exit_gate::end_places();
@@ -77,7 +79,7 @@ void Server::open_places(const Settings& settings, pid_t pid) noexcept {
 
 // Connects to a waiting `swipr record`. Whatever fails here lets the program go on at once.
 void Server::meet(const Settings& settings) noexcept {
-  if (settings.rendezvous.empty()) return;
+  if (settings.rendezvous.empty()) return start_gate::open();
   const int fd = connect_unix(settings.rendezvous);
   if (fd < 0) {
     log_line("cannot connect", settings.rendezvous, errno);
@@ -129,7 +131,9 @@ Moment Server::next_wake() const noexcept {
 void Server::step(Moment now) noexcept {
   recorder().run_due(now);  // first: ticks are what must be on time
   if (polls_[kListenerCount].revents != 0) exit_gate::on_readable();
-  bool recording = false;
+  if (exit_gate::is_flush_asked()) flush(now);
+  file_recording_.write_out();
+  bool recording = file_recording_.is_running();
   for (std::size_t i = 0; i < kMaxConnections; ++i) {
     Connection*& connection = connections_[i];
     if (connection == nullptr) continue;
@@ -145,6 +149,15 @@ void Server::step(Moment now) noexcept {
   // Last: their first poll entries are filled in the next round.
   if (polls_[0].revents != 0) accept_from(default_listener_);
   if (polls_[1].revents != 0) accept_from(url_listener_);
+}
+
+void Server::flush(Moment now) noexcept {
+  recorder().flush(now);
+  file_recording_.write_out();
+  for (Connection* connection : connections_) {
+    if (connection != nullptr) connection->flush(now);
+  }
+  exit_gate::report_flushed();
 }
 
 void Server::report_meeting() noexcept {
@@ -168,6 +181,7 @@ void Server::accept_from(const Listener& listener) noexcept {
 void Server::leave() noexcept {
   ::close(default_listener_.fd);
   if (url_listener_.fd >= 0) ::close(url_listener_.fd);
+  file_recording_.finish(wire::EndReason::kProcessExit, "");
   const Moment deadline = monotonic_now() + kExitDrain;
   bool unsent = true;
   while (unsent && monotonic_now() < deadline) {
@@ -191,6 +205,7 @@ void Server::reset_after_fork() noexcept {
     connection = nullptr;
   }
   meeting_ = nullptr;
+  file_recording_.reset_after_fork();
   for (Listener* listener : {&default_listener_, &url_listener_}) {
     listener->fd = -1;
     listener->is_tcp = false;

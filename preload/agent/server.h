@@ -9,6 +9,7 @@
 
 #include "preload/agent/connection.h"
 #include "preload/agent/exit_gate.h"
+#include "preload/agent/file_recording.h"
 #include "preload/agent/listener.h"
 #include "preload/agent/settings.h"
 #include "preload/agent/start_gate.h"
@@ -39,9 +40,11 @@ class Server {
   void step(Moment now) noexcept;
   void accept_from(const Listener& listener) noexcept;
   bool add(int fd, const Listener* listener, Connection*& out) noexcept;
+  void flush(Moment now) noexcept;
   void report_meeting() noexcept;
   [[noreturn]] void leave() noexcept;
 
+  FileRecording file_recording_;
   Listener default_listener_;
   Listener url_listener_;
   Connection* connections_[kMaxConnections] = {};

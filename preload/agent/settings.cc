@@ -1,5 +1,8 @@
 #include "preload/agent/settings.h"
 
+#include <signal.h>
+
+#include <charconv>
 #include <cstring>
 
 #include "preload/agent/glob.h"
@@ -41,6 +44,19 @@ Variable split(std::string_view entry) noexcept {
 }
 
 bool is_on(std::string_view value) noexcept { return !value.empty() && value != "0"sv; }
+
+// 0: no number, or a signal that cannot be caught, that libc needs (32 and 33), or that faults
+// raise.
+int parse_signal(std::string_view text) noexcept {
+  int number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number < 1 || number > 64) return 0;
+  for (int reserved : {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, 32, 33}) {
+    if (number == reserved) return 0;
+  }
+  return number;
+}
 
 std::string_view find_value(const char* const* environment, std::string_view name) noexcept {
   for (; environment != nullptr && *environment != nullptr; ++environment) {
@@ -91,12 +107,15 @@ Settings parse_settings(const char* const* environment, std::span<char> memory) 
   Settings settings;
   settings.disabled = is_on(find_value(environment, "SWIPR_DISABLE"));
   settings.allow_remote = is_on(find_value(environment, "SWIPR_SERVER_ALLOW_REMOTE"));
+  settings.signal_number = parse_signal(find_value(environment, "SWIPR_SIGNAL"));
   settings.only = copy_of("SWIPR_ONLY");
   settings.log = copy_of("SWIPR_LOG");
   settings.socket_directory = copy_of("SWIPR_SOCKET_DIR");
   settings.runtime_directory = copy_of("XDG_RUNTIME_DIR");
   settings.server_url = arena.copy(find_server_url(environment));
   settings.rendezvous = copy_of("SWIPR_RENDEZVOUS");
+  settings.record_path = copy_of("SWIPR_RECORD");
+  settings.record_interval = copy_of("SWIPR_RECORD_INTERVAL");
   settings.swipr_program = copy_of("SWIPR_PROGRAM");
   settings.search_path = copy_of("PATH");
   copy_helper_environment(environment, arena, settings);

@@ -11,6 +11,7 @@ namespace swipr::agent {
 // Strings are NUL-terminated behind their end; empty: not set.
 struct Settings {
   bool disabled = false;      // SWIPR_DISABLE
+  int signal_number = 0;      // SWIPR_SIGNAL; 0: not set, or none that a program can spare
   bool allow_remote = false;  // SWIPR_SERVER_ALLOW_REMOTE
   std::string_view only;      // SWIPR_ONLY: globs on the program's name
   std::string_view log;       // SWIPR_LOG: 1 or stderr, or a file to append to
@@ -18,6 +19,8 @@ struct Settings {
   std::string_view runtime_directory;  // XDG_RUNTIME_DIR
   std::string_view server_url;         // SWIPR_SERVER_URL or its pattern form
   std::string_view rendezvous;
+  std::string_view record_path;      // SWIPR_RECORD
+  std::string_view record_interval;  // SWIPR_RECORD_INTERVAL
   std::string_view swipr_program;
   std::string_view search_path;  // PATH
 

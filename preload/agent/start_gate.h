@@ -2,10 +2,19 @@
 // instruction of main is recorded.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 namespace swipr::agent::start_gate {
+
+// The thread that waits here now, 0: none. What it does here is swipr's own time and no recording
+// shows it. Cleared by the thread itself, on its way back to the program.
+inline std::atomic<std::int32_t> waiting_tid{0};
 
 // The starting thread, before the control thread exists, and then after.
 void close() noexcept;
+// The starting thread will wait: from here on it does nothing of its own.
+void enter() noexcept;
 // Blocks: at most 2 s, until open().
 void wait() noexcept;
 

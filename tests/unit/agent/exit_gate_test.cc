@@ -55,6 +55,39 @@ TEST_F(AgentExitGate, WakesTheControlThreadAndWaitsForIt) {
   control.join();
 }
 
+TEST_F(AgentExitGate, WaitsForAFlushAndGoesOn) {
+  exit_gate::set_owner(::getpid());
+  std::atomic<bool> armed{false};
+  std::thread control([&] {
+    block_all_signals();
+    exit_gate::set_control_thread(::gettid());
+    EXPECT_TRUE(exit_gate::enter_recording());
+    exit_gate::update(true);
+    armed.store(true);
+    armed.notify_one();
+    EXPECT_TRUE(readable(-1));
+    exit_gate::on_readable();
+    while (!exit_gate::is_flush_asked()) std::this_thread::yield();
+    EXPECT_FALSE(exit_gate::is_exit_asked());
+    exit_gate::report_flushed();
+    EXPECT_FALSE(readable(0)) << "the signal is used up";
+    EXPECT_FALSE(exit_gate::is_flush_asked());
+  });
+  armed.wait(false);
+  exit_gate::ask_for_flush();
+  control.join();
+  EXPECT_EQ(exit_gate::waiting_tid.load(), 0);
+}
+
+TEST_F(AgentExitGate, FlushIsNothingWithoutARecordingOrToOtherProcesses) {
+  exit_gate::set_owner(::getpid());
+  exit_gate::ask_for_flush();
+  EXPECT_TRUE(exit_gate::enter_recording());
+  exit_gate::set_owner(::getpid() + 1);
+  exit_gate::ask_for_flush();
+  EXPECT_FALSE(exit_gate::is_flush_asked());
+}
+
 TEST_F(AgentExitGate, StartsNothingOnceTheProcessExits) {
   exit_gate::set_owner(::getpid());
   exit_gate::pass();

@@ -30,6 +30,23 @@ TEST_F(AgentSettings, AreEmptyWithoutVariables) {
   EXPECT_FALSE(parse_settings(nullptr, arena_).disabled);
 }
 
+TEST_F(AgentSettings, KnowWhereToRecord) {
+  const Settings settings = parse({"SWIPR_RECORD=/tmp/x-{PID}.swipr", "SWIPR_RECORD_INTERVAL=1ms"});
+  EXPECT_EQ(settings.record_path, "/tmp/x-{PID}.swipr");
+  EXPECT_EQ(settings.record_interval, "1ms");
+  EXPECT_TRUE(parse({"SWIPR_RECORD="}).record_path.empty());
+}
+
+TEST_F(AgentSettings, TakeOnlySignalsThatAProgramCanSpare) {
+  EXPECT_EQ(parse({}).signal_number, 0);
+  EXPECT_EQ(parse({"SWIPR_SIGNAL=27"}).signal_number, 27);
+  for (const char* wrong :
+       {"SWIPR_SIGNAL=9", "SWIPR_SIGNAL=11", "SWIPR_SIGNAL=33", "SWIPR_SIGNAL=65",
+        "SWIPR_SIGNAL=-1", "SWIPR_SIGNAL=27x", "SWIPR_SIGNAL="}) {
+    EXPECT_EQ(parse({wrong}).signal_number, 0) << wrong;
+  }
+}
+
 TEST_F(AgentSettings, AreCopies) {
   char variable[] = "SWIPR_SOCKET_DIR=/run/a";
   const Settings settings = parse({variable});

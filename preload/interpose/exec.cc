@@ -1,0 +1,137 @@
+// exec replaces the program, and this library with it: what is recorded up to then is sent first.
+// The recordings go on, so that nothing has to be resumed when exec fails; when it succeeds their
+// streams break off behind complete blocks. Children of vfork pass straight through.
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+
+#include "preload/agent/control_thread.h"
+
+namespace {
+
+// The function that the program would have called without this library: libc's, or another
+// wrapper's. Found at load, because exec has to work in a signal handler and dlsym does not.
+template <typename Function>
+class Next {
+ public:
+  constexpr explicit Next(const char* name) noexcept : name_(name) {}
+  void find() noexcept { function_.store(reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_))); }
+
+  // Called by a constructor that runs before this library's: not found yet.
+  template <typename... Arguments>
+  int operator()(Arguments... arguments) noexcept {
+    if (function_.load() == nullptr) find();
+    Function* const function = function_.load();
+    if (function != nullptr) return function(arguments...);
+    errno = ENOSYS;
+    return -1;
+  }
+
+ private:
+  const char* name_;
+  std::atomic<Function*> function_{nullptr};
+};
+
+using Vector = char* const*;
+constinit Next<int(const char*, Vector, Vector)> next_execve("execve");
+constinit Next<int(const char*, Vector)> next_execv("execv");
+constinit Next<int(const char*, Vector)> next_execvp("execvp");
+constinit Next<int(const char*, Vector, Vector)> next_execvpe("execvpe");
+constinit Next<int(int, Vector, Vector)> next_fexecve("fexecve");
+constinit Next<int(int, const char*, Vector, Vector, int)> next_execveat("execveat");
+
+[[gnu::constructor]] void find_all() noexcept {
+  next_execve.find();
+  next_execv.find();
+  next_execvp.find();
+  next_execvpe.find();
+  next_fexecve.find();
+  next_execveat.find();
+}
+
+// How many pointers an argument list needs, the null pointer at its end included. A list may be
+// empty: then `first` is that pointer.
+std::size_t count_list(const char* first, va_list rest) noexcept {
+  std::size_t count = 1;
+  for (const char* argument = first; argument != nullptr; ++count) {
+    argument = va_arg(rest, const char*);
+  }
+  return count;
+}
+
+// `rest` is behind the list afterwards.
+void copy_list(const char* first, va_list rest, char** out) noexcept {
+  for (const char* argument = first;; argument = va_arg(rest, const char*)) {
+    *out++ = const_cast<char*>(argument);
+    if (argument == nullptr) return;
+  }
+}
+
+}  // namespace
+
+// Makes an array of an argument list on the caller's stack, as libc does: exec must not allocate.
+#define SWIPR_ARRAY_OF_LIST(array, first, rest)                                                  \
+  va_start(rest, first);                                                                         \
+  auto** array = static_cast<char**>(__builtin_alloca(count_list(first, rest) * sizeof(char*))); \
+  va_end(rest);                                                                                  \
+  va_start(rest, first);                                                                         \
+  copy_list(first, rest, array)
+
+#define SWIPR_EXPORTED extern "C" [[gnu::visibility("default")]]
+
+SWIPR_EXPORTED int execve(const char* path, Vector arguments, Vector environment) noexcept {
+  swipr::agent::flush_before_exec();
+  return next_execve(path, arguments, environment);
+}
+
+SWIPR_EXPORTED int execv(const char* path, Vector arguments) noexcept {
+  swipr::agent::flush_before_exec();
+  return next_execv(path, arguments);
+}
+
+SWIPR_EXPORTED int execvp(const char* file, Vector arguments) noexcept {
+  swipr::agent::flush_before_exec();
+  return next_execvp(file, arguments);
+}
+
+SWIPR_EXPORTED int execvpe(const char* file, Vector arguments, Vector environment) noexcept {
+  swipr::agent::flush_before_exec();
+  return next_execvpe(file, arguments, environment);
+}
+
+SWIPR_EXPORTED int fexecve(int fd, Vector arguments, Vector environment) noexcept {
+  swipr::agent::flush_before_exec();
+  return next_fexecve(fd, arguments, environment);
+}
+
+SWIPR_EXPORTED int execveat(int folder, const char* path, Vector arguments, Vector environment,
+                            int flags) noexcept {
+  swipr::agent::flush_before_exec();
+  return next_execveat(folder, path, arguments, environment, flags);
+}
+
+SWIPR_EXPORTED int execl(const char* path, const char* argument, ...) noexcept {
+  va_list rest;
+  SWIPR_ARRAY_OF_LIST(arguments, argument, rest);
+  va_end(rest);
+  return execv(path, arguments);
+}
+
+SWIPR_EXPORTED int execlp(const char* file, const char* argument, ...) noexcept {
+  va_list rest;
+  SWIPR_ARRAY_OF_LIST(arguments, argument, rest);
+  va_end(rest);
+  return execvp(file, arguments);
+}
+
+SWIPR_EXPORTED int execle(const char* path, const char* argument, ...) noexcept {
+  va_list rest;
+  SWIPR_ARRAY_OF_LIST(arguments, argument, rest);
+  const auto environment = va_arg(rest, Vector);
+  va_end(rest);
+  return execve(path, arguments, environment);
+}

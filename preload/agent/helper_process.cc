@@ -203,7 +203,7 @@ const char* start_helper(const Settings& settings, const HelperOptions& options,
 
 HelperState try_reap_helper(HelperProcess& helper) noexcept {
   int status = 0;
-  const pid_t got = ::waitpid(helper.pid, &status, __WCLONE | WNOHANG);
+  const pid_t got = ::waitpid(helper.pid, &status, static_cast<int>(__WCLONE) | WNOHANG);
   if (got == 0) return HelperState::kRunning;
   if (helper.input >= 0) ::close(helper.input);
   release_helper_memory(helper);

@@ -8,11 +8,11 @@
 extern "C" {
 
 // Async-signal-safe, as _exit is; children of vfork pass straight through.
-[[gnu::visibility("default"), noreturn]] void _exit(int status) {
+[[gnu::visibility("default")]] void _exit(int status) {
   swipr::agent::finish_before_exit();
   for (;;) ::syscall(SYS_exit_group, status);
 }
 
-[[gnu::visibility("default"), noreturn]] void _Exit(int status) noexcept { _exit(status); }
+[[gnu::visibility("default")]] void _Exit(int status) noexcept { _exit(status); }
 
 }  // extern "C"

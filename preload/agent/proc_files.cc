@@ -1,8 +1,11 @@
 #include "preload/agent/proc_files.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -69,6 +72,24 @@ class Scanner {
   bool ok_ = true;
 };
 
+// signal(7), "Interruption of system calls and library functions by signal handlers"
+bool restarts_unnoticed(std::int64_t system_call,
+                        const std::array<std::uint64_t, 6>& arguments) noexcept {
+  switch (system_call) {
+    case SYS_futex: {
+      const std::uint64_t operation = arguments[1] & static_cast<unsigned>(FUTEX_CMD_MASK);
+      const bool waits = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+      return waits && arguments[3] == 0;  // no time-out
+    }
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_flock:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::string_view read_file_at(int directory, const char* path, std::span<char> buffer) noexcept {
@@ -113,10 +134,12 @@ WaitPlace parse_wait_place(std::string_view text) noexcept {
     if (in.take_decimal() != 1) return {};
   } else {
     place.system_call = static_cast<std::int64_t>(in.take_decimal());
-    for (int argument = 0; argument < 6; ++argument) {
+    std::array<std::uint64_t, 6> arguments{};
+    for (std::uint64_t& argument : arguments) {
       in.expect(' ');
-      in.take_hex();
+      argument = in.take_hex();
     }
+    place.restarts = restarts_unnoticed(place.system_call, arguments);
   }
   in.expect(' ');
   place.sp = in.take_hex();

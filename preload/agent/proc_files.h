@@ -30,6 +30,9 @@ struct WaitPlace {
   std::int64_t system_call = -1;  // -1: blocked outside of a system call, in a page fault say
   std::uint64_t sp = 0;
   std::uint64_t pc = 0;
+  // A handler with SA_RESTART may interrupt the call: the kernel continues it as if nothing had
+  // been. Said only of calls where neither time-outs nor socket options can make that untrue.
+  bool restarts = false;
   friend bool operator==(const WaitPlace&, const WaitPlace&) = default;
 };
 WaitPlace parse_wait_place(std::string_view text) noexcept;

@@ -5,6 +5,7 @@
 #include "preload/agent/exit_gate.h"
 #include "preload/agent/start_gate.h"
 #include "preload/agent/thread_clock.h"
+#include "preload/handler/signal_handler.h"
 
 namespace swipr::agent {
 
@@ -154,7 +155,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
       subjects_.frames.forget();
       continue;
     }
-    if (end == unwind::WalkEnd::kUnknownRegister && subjects_.can_signal) {
+    if (end == unwind::WalkEnd::kUnknownRegister && may_interrupt(wait)) {
       thread.signalled_place = wait;
       ++recording.counters().signals_to_blocked;
       return Look::kNeedsSignal;
@@ -162,9 +163,15 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     settle(recording, place, known, wait);
     return Look::kSettled;
   }
-  // It blocks and wakes faster than it can be looked at: the signal may meet it blocked.
+  // It blocks and wakes faster than it can be looked at: the signal may meet it blocked, as it may
+  // every thread that was found running.
   ++recording.counters().signals_to_blocked;
   return Look::kRunning;
+}
+
+// Only where the program cannot notice. Otherwise a stack that is marked incomplete has to do.
+bool Sampler::may_interrupt(const WaitPlace& wait) const noexcept {
+  return subjects_.can_signal && wait.restarts && handler::restarts_calls();
 }
 
 unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
@@ -183,9 +190,10 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
   registers.values[unwind::kRbp] = *rbp;
   registers.known |= 1u << unwind::kRbp;
   // Only a walk that arrives at the thread's root confirms it.
-  return unwind::walk(map, registers, stack.reader(), frames_) == WalkEnd::kRoot
-             ? WalkEnd::kRoot
-             : WalkEnd::kUnknownRegister;
+  if (unwind::walk(map, registers, stack.reader(), frames_) == WalkEnd::kRoot)
+    return WalkEnd::kRoot;
+  registers.known &= ~(1u << unwind::kRbp);
+  return unwind::walk(map, registers, stack.reader(), frames_);
 }
 
 void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,
@@ -250,6 +258,7 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const Thread& thread = subjects_.threads[place];
   RecordedThread* known = recording.find_thread(place, thread);
   if (known == nullptr || known->run != Run::kAwaiting) return;
+  if (slot.interrupted_call) ++recording.counters().calls_interrupted;
   const WaitPlace& wait = thread.signalled_place;
   const bool blocked = wait.kind == WaitKind::kBlocked;
   const std::uint32_t stack = intern(recording, slot.frames, blocked ? wire_syscall(wait) : 0);

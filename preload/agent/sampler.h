@@ -50,6 +50,7 @@ class Sampler {
  private:
   enum class Look : std::uint8_t { kSettled, kRunning, kNeedsSignal };
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
+  bool may_interrupt(const WaitPlace& wait) const noexcept;
   unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,
               const WaitPlace& wait) noexcept;

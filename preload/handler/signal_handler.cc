@@ -5,9 +5,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "common/core/errno_saver.h"
+#include "preload/unwind/page_probe_reader.h"
 
 namespace swipr::handler {
 
@@ -15,10 +17,11 @@ namespace {
 
 // The program's disposition. A ring, because a handler may still read one while the next is taken.
 constexpr unsigned kPreviousCount = 8;
-constinit struct sigaction previous_ring[kPreviousCount];
+constinit struct sigaction previous_ring[kPreviousCount] = {};
 constinit unsigned previous_next = 0;
 constinit std::atomic<const struct sigaction*> previous_action{nullptr};
 constinit int installed_signal = 0;  // 0: none
+constinit bool installed_restarts = false;
 
 void on_signal(int number, siginfo_t* info, void* context) noexcept;
 
@@ -47,6 +50,18 @@ void take_registers(const ucontext_t& context, unwind::Registers& out) noexcept 
   out.known = (1u << unwind::Registers::kCount) - 1;
 }
 
+// Is the interrupted code about to see EINTR from a system call? Calls that the kernel restarts do
+// not look like that. Whose signal it was cannot be told for certain.
+[[gnu::noinline]] bool interrupts_call(const unwind::Registers& registers) noexcept {
+  constexpr unsigned kRax = 0;
+  constexpr std::uint64_t kSyscallInstruction = 0x050f;  // 0F 05, right before the pc
+  if (static_cast<std::int64_t>(registers.values[kRax]) != -EINTR) return false;
+  std::uint64_t code = 0;
+  unwind::PageProbeReader reader;
+  return reader.read_word(registers.values[unwind::kPc] - sizeof(code), code) &&
+         code >> 48 == kSyscallInstruction;
+}
+
 // Not inlined: their locals must not be on the stack while a walk runs (small alternate stacks).
 [[gnu::noinline]] void take_sample(const siginfo_t& info, const void* context) noexcept {
   const Cookie cookie = unpack_cookie(reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr));
@@ -56,6 +71,7 @@ void take_registers(const ucontext_t& context, unwind::Registers& out) noexcept 
     return;
   }
   take_registers(*static_cast<const ucontext_t*>(context), slot->registers);
+  slot->interrupted_call = interrupts_call(slot->registers);
   fill_slot(*slot, cookie);
 }
 
@@ -105,6 +121,7 @@ bool take_signal(int number, const struct sigaction& current) noexcept {
   action.sa_sigaction = &on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
   if (has_function(current) && (current.sa_flags & SA_RESTART) == 0) action.sa_flags &= ~SA_RESTART;
+  installed_restarts = (action.sa_flags & SA_RESTART) != 0;
   ::sigemptyset(&action.sa_mask);
   return ::sigaction(number, &action, nullptr) == 0;
 }
@@ -139,6 +156,8 @@ void restore_handler(bool signals_may_be_pending) noexcept {
   const struct sigaction* previous = previous_action.load(std::memory_order_acquire);
   ::sigaction(number, previous, nullptr);
 }
+
+bool restarts_calls() noexcept { return installed_restarts; }
 
 bool send_signal(Pid process, Tid thread, Cookie cookie) noexcept {
   siginfo_t info;

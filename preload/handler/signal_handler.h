@@ -14,7 +14,7 @@ inline constexpr int kOwnSignalCode = -0x5357;
 // Installs the handler with SA_RESTART | SA_SIGINFO | SA_ONSTACK and keeps the disposition it
 // replaces; foreign deliveries go there. A program's handler that was installed without SA_RESTART
 // keeps its EINTR: then SA_RESTART is left out here, too. False: the kernel refused.
-// Context: control thread (all functions from here to send_signal).
+// Context: control thread (all functions).
 bool install_handler(int signal_number) noexcept;
 // Takes the signal again when the program has put another handler there meanwhile; true: it had.
 bool retake_handler() noexcept;
@@ -22,6 +22,9 @@ bool retake_handler() noexcept;
 // action is not "ignore" keeps the handler while `signals_may_be_pending`: one that arrives late
 // would meet SIG_DFL and end the program.
 void restore_handler(bool signals_may_be_pending) noexcept;
+
+// True: the handler is installed with SA_RESTART.
+bool restarts_calls() noexcept;
 
 // False: the thread is gone or its queue is full.
 bool send_signal(Pid process, Tid thread, Cookie cookie) noexcept;

@@ -239,7 +239,7 @@ int main() {
   ::sigemptyset(&set);
   ::sigaddset(&set, SIGUSR2);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::cout << "ready " << ::getpid() << std::endl;
+  std::cout << "ready" << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
     std::array<std::string, kRows.size()> results;
     std::vector<std::thread> threads;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace swipr::agent {
 namespace {
 
@@ -15,6 +17,21 @@ TEST(WaitPlace, ReadsWhatTheKernelWrites) {
   const WaitPlace outside = parse_wait_place("-1 0x7ffd10 0x7f3a1\n");
   EXPECT_EQ(outside.kind, WaitKind::kBlocked);
   EXPECT_EQ(outside.system_call, -1);
+}
+
+TEST(WaitPlace, TellsWhichCallsMayBeInterrupted) {
+  const auto restarts = [](const char* call) {
+    const std::string text = std::string(call) + " 0x7ffd10 0x7f3a1\n";
+    return parse_wait_place(text).restarts;
+  };
+  EXPECT_TRUE(restarts("202 0x7f0 0x80 0x0 0x0 0x0 0x0"));          // futex wait
+  EXPECT_TRUE(restarts("202 0x7f0 0x189 0x0 0x0 0x0 0xffffffff"));  // … bitset, private, realtime
+  EXPECT_FALSE(restarts("202 0x7f0 0x80 0x0 0x7fe0 0x0 0x0"));      // with a time-out
+  EXPECT_FALSE(restarts("202 0x7f0 0x8b 0x0 0x0 0x0 0x0"));      // wait, then requeue to a PI futex
+  EXPECT_TRUE(restarts("61 0x1 0x0 0x0 0x0 0x0 0x0"));           // wait4
+  EXPECT_FALSE(restarts("7 0x7f0 0x1 0xffffffff 0x0 0x0 0x0"));  // poll
+  EXPECT_FALSE(restarts("0 0x3 0x7f0 0x10 0x0 0x0 0x0"));        // read: a socket's time-out
+  EXPECT_FALSE(parse_wait_place("-1 0x7ffd10 0x7f3a1\n").restarts);
 }
 
 TEST(WaitPlace, UnreadableOrCutTextIsUnknown) {

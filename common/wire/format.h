@@ -154,6 +154,7 @@ struct MessageRecord {
 namespace counter {
 inline constexpr std::string_view kTicks = "ticks";                     // delivered
 inline constexpr std::string_view kTicksMissed = "ticks_missed";        // deadlines skipped
+inline constexpr std::string_view kTicksStretched = "ticks_stretched";  // some threads left out
 inline constexpr std::string_view kSamples = "samples";                 // thread × tick
 inline constexpr std::string_view kSamplesDropped = "samples_dropped";  // lost to a slow reader
 inline constexpr std::string_view kStacksMissing = "stacks_missing";    // samples without a stack

@@ -33,6 +33,7 @@ class Engine {
   void warn(Recording& recording) noexcept;
   bool any_recording() const noexcept;
   void tick(unsigned number, Moment now) noexcept;
+  void close_accounts(Recording& recording) noexcept;
   void sample_all(unsigned number, Moment now) noexcept;
   void refresh_threads() noexcept;
   void look_after_process(Moment now) noexcept;
@@ -48,6 +49,8 @@ class Engine {
   int signal_number_ = 0;  // 0: SIGURG
   bool modules_known_ = false;
   Moment names_checked_{0};
+  Moment listing_due_{0};
+  std::chrono::nanoseconds listing_cost_{0};
   Moment modules_due_{0};
   std::uint32_t name_cursor_ = 0;
   ProcessIdentity identity_;

@@ -17,10 +17,16 @@ using Moment = std::chrono::nanoseconds;
 inline constexpr Moment kNever = Moment::max();
 Moment monotonic_now() noexcept;
 
+inline constexpr std::uint32_t kDefaultMaxOverheadPermille = 20;
+inline constexpr std::uint32_t kDefaultMaxStacks = 65535;
+
 struct RecordingRequest {
   std::chrono::nanoseconds interval{10'000'000};
   std::uint64_t ticks = 0;                // 0: no limit
   std::chrono::nanoseconds duration{0};   // 0: no limit
+  // Of one CPU. Above it threads that hardly run are looked at less often; their times stay exact.
+  std::uint32_t max_overhead_permille = kDefaultMaxOverheadPermille;
+  std::uint32_t max_stacks = kDefaultMaxStacks;  // kept at a time, with 12 MiB as the other bound
 };
 inline constexpr std::chrono::nanoseconds kMinInterval{100'000};          // 10 kHz
 inline constexpr std::chrono::nanoseconds kMaxInterval{3'600'000'000'000};

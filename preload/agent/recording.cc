@@ -37,9 +37,7 @@ bool Recording::create(const RecordingRequest& request, OutputQueue& output, Mom
   output_ = &output;
   start_ = sent_at_ = totals_at_ = now;
   start_realtime_ns_ = realtime_ns();
-  start_process_cpu_ns_ = read_process_clock().count();
-  start_agent_cpu_ns_ = read_own_clock().count();
-  if (writer_.create(output) && stacks_.create()) return true;
+  if (writer_.create(output) && stacks_.create(request.max_stacks)) return true;
   *error = "no memory for another recording";
   release();
   return false;
@@ -49,6 +47,7 @@ void Recording::release() noexcept {
   writer_.release();
   stacks_.release();
   threads_.release();
+  next_looks_.release();
   staged_.release();
 }
 
@@ -72,6 +71,13 @@ bool Recording::write_beginning(const ProcessIdentity& identity) noexcept {
       .command_line = read_file_at(-1, "/proc/self/cmdline", arguments),
   };
   return writer_.put([&source](wire::Encoder& out) { wire::encode(out, source); });
+}
+
+void Recording::start_accounts(Moment now) noexcept {
+  const std::chrono::nanoseconds own_cpu = read_own_clock();
+  start_process_cpu_ns_ = read_process_clock().count();
+  start_agent_cpu_ns_ = own_cpu.count();
+  budget_.start(request_.max_overhead_permille, request_.interval, now, own_cpu);
 }
 
 // --- schedule
@@ -105,10 +111,7 @@ Moment Recording::next_deadline() const noexcept {
   return next;
 }
 
-void Recording::set_complete() noexcept {
-  complete_ = true;
-  freeze_clocks();
-}
+void Recording::set_complete() noexcept { complete_ = true; }
 
 void Recording::freeze_clocks() noexcept {
   end_process_cpu_ns_ = read_process_clock().count();
@@ -127,6 +130,7 @@ void Recording::begin_tick(std::uint64_t due, Moment now) noexcept {
   const Moment next = deadline(deadlines_passed_ + 1);
   const bool last = (request_.ticks != 0 && deadlines_passed_ == request_.ticks) ||
                     (request_.duration.count() > 0 && next > start_ + request_.duration);
+  if (budget_.window_is_over(now)) budget_.close_window(now, read_own_clock());
   collect_at_ = last || request_.interval > kCollectAtNextTick ? now + kCollectDelay : next;
 }
 
@@ -137,7 +141,7 @@ void Recording::close_tick(const ModuleMap& modules, ThreadList& threads) noexce
 }
 
 void Recording::send(Moment now) noexcept {
-  if (now - totals_at_ >= kTotalsInterval) {
+  if (!complete_ && now - totals_at_ >= kTotalsInterval) {
     freeze_clocks();
     if (write_totals()) totals_at_ = now;
   }
@@ -169,20 +173,39 @@ RecordedThread* Recording::thread(std::uint32_t place, const Thread& thread, std
   }
   met.written_ns = met.stream_ns = met.run_ns = met.start_ns;
   met.run_cpu_ns = met.written_cpu_ns;
+  met.counted_ticks = existed || counters_.ticks == 0 ? counters_.ticks : counters_.ticks - 1;
   ++counters_.threads;
   return &met;
 }
 
 void Recording::extend_run(RecordedThread& thread, std::int64_t clock_ns) noexcept {
-  ++thread.run_ticks;
+  thread.run_ticks += static_cast<std::uint32_t>(counters_.ticks - thread.counted_ticks);
+  thread.counted_ticks = counters_.ticks;
   thread.run_ns = tick_ns_;
-  thread.run_cpu_ns = clock_ns;
+  note_cpu(thread, clock_ns);
+}
+
+void Recording::plan_look(std::uint32_t place, Activity activity) noexcept {
+  const std::uint32_t period = budget_.period(activity);
+  if (period == 1 && place >= next_looks_.size()) return;
+  if (place >= next_looks_.size() && !next_looks_.resize(threads_.size())) return;
+  // Each place has its own turn within the period: the cost is the same at every tick.
+  next_looks_[place] = tick_number() + period - (tick_number() + place) % period;
+}
+
+void Recording::note_stretched() noexcept {
+  ++counters_.ticks_stretched;
+  if (stretch_told_) return;
+  stretch_told_ = write_message(wire::MessageLevel::kNote,
+                                "threads that hardly run are looked at less often, to keep "
+                                "swipr's CPU time below --max-overhead; their times stay exact");
 }
 
 void Recording::skip_to_now(RecordedThread& thread, std::int64_t clock_ns) noexcept {
   thread.written_ns = thread.run_ns = tick_ns_;
   thread.written_cpu_ns = thread.run_cpu_ns = clock_ns;
   thread.written_runqueue_ns = thread.run_runqueue_ns;
+  thread.counted_ticks = counters_.ticks;
 }
 
 void Recording::end_run(std::uint32_t place, RecordedThread& thread, std::uint32_t stack,
@@ -206,7 +229,14 @@ bool Recording::is_long(const RecordedThread& thread) const noexcept {
 
 void Recording::drop_thread(std::uint32_t place, const Thread& thread) noexcept {
   RecordedThread* known = find_thread(place, thread);
+  if (place < next_looks_.size()) next_looks_[place] = 0;
   if (known == nullptr) return;
+  // Left out since its last look; it was there at the previous tick.
+  if (known->counted_ticks + 1 < counters_.ticks && known->run_ns < previous_tick_ns_) {
+    known->run_ticks += static_cast<std::uint32_t>(counters_.ticks - 1 - known->counted_ticks);
+    known->counted_ticks = counters_.ticks - 1;
+    known->run_ns = previous_tick_ns_;
+  }
   end_run(place, *known, holds(*known) ? known->stack : 0, known->state);
   known->run = RecordedThread::Run::kNone;
 }
@@ -248,6 +278,26 @@ void Recording::write_so_far(const ModuleMap& modules, ThreadList& threads, Mome
 
 // --- the end
 
+void Recording::close_account(RecordedThread& thread, std::int64_t clock_ns) noexcept {
+  if (!leaves_out(thread)) {
+    beyond_cpu_ns_ += clock_ns - thread.run_cpu_ns;
+  } else {
+    extend_run(thread, clock_ns);
+  }
+}
+
+void Recording::close_accounts(std::uint32_t live_threads) noexcept {
+  freeze_clocks();
+  end_process_cpu_ns_ -= beyond_cpu_ns_;
+  const std::int64_t agent_cpu_ns = end_agent_cpu_ns_ - start_agent_cpu_ns_;
+  const std::int64_t rest_ns =
+      end_process_cpu_ns_ - start_process_cpu_ns_ - agent_cpu_ns - attributed_cpu_ns_;
+  // While the clocks are read one after the other, threads go on.
+  const std::int64_t uncertain_ns = 1'000'000 + std::int64_t{1'000} * live_threads;
+  if (rest_ns > uncertain_ns) ended_cpu_ns_ = rest_ns;
+  if (rest_ns < 0) end_process_cpu_ns_ -= rest_ns;
+}
+
 void Recording::write_end(wire::EndReason reason, std::string_view text, const ModuleMap& modules,
                           ThreadList& threads) noexcept {
   for (std::uint32_t place = 0; place < threads_.size(); ++place) {
@@ -256,8 +306,8 @@ void Recording::write_end(wire::EndReason reason, std::string_view text, const M
     end_run(place, thread, holds(thread) ? thread.stack : 0, thread.state);
   }
   close_tick(modules, threads);
-  if (!complete_) freeze_clocks();
   complete_ = true;
+  if (ended_cpu_ns_ > 0) write_ended_threads();
   write_totals();
   const wire::EndRecord record{
       .reason = reason, .duration_ns = unsigned_of(tick_ns_), .text = text};

@@ -9,6 +9,7 @@
 #include "preload/agent/block_writer.h"
 #include "preload/agent/mapped_memory.h"
 #include "preload/agent/module_map.h"
+#include "preload/agent/overhead_budget.h"
 #include "preload/agent/recorder.h"
 #include "preload/agent/stack_table.h"
 #include "preload/agent/thread_list.h"
@@ -16,39 +17,43 @@
 namespace swipr::agent {
 
 // A thread as one recording knows it. Times in ns since the recording's start, clocks in ns of CPU.
-struct RecordedThread {
+struct alignas(64) RecordedThread {
   enum class Run : std::uint8_t {
     kNone,      // the next tick looks at the thread
     kSettled,   // blocked with a known stack: as long as the clock stands still the stack holds
     kDeferred,  // the tick had no time left to look: as long as the clock stands still a later can
     kAwaiting,  // signalled; its answer tells the stack of the open run
   };
-  std::uint32_t generation = 0;    // of the thread list's entry; 0: not met yet
-  std::uint32_t index = 0;         // in the stream
-  std::uint32_t name_version = 0;  // 0: not yet introduced in the stream
+  // First what every look needs: one cache line.
+  std::uint32_t generation = 0;  // of the thread list's entry; 0: not met yet
   Run run = Run::kNone;
   wire::ThreadState state = wire::ThreadState::kUnknown;
-  std::int64_t start_ns = 0;
+  std::uint8_t still_looks = 0;  // looks in a row that found the clock unmoved
+  std::uint32_t stack_generation = 0;
+  // The open run: ticks since then that no entry stands for yet.
+  std::uint32_t run_ticks = 0;
+  std::int64_t run_ns = 0;          // its last tick
+  std::int64_t run_cpu_ns = 0;      // the clock at that tick
+  std::uint64_t counted_ticks = 0;  // of the recording, up to that tick
   // What the stream has: everything up to these.
   std::int64_t written_ns = 0;
   std::int64_t written_cpu_ns = 0;
   std::int64_t written_runqueue_ns = 0;
-  std::int64_t stream_ns = 0;      // time of the tick record that holds the last entry
-  std::uint32_t stream_stack = 0;  // its stack
-  std::uint32_t stream_generation = 0;
-  // The open run: ticks since then that no entry stands for yet.
-  std::uint32_t run_ticks = 0;
-  std::int64_t run_ns = 0;      // its last tick
-  std::int64_t run_cpu_ns = 0;  // the clock at that tick
   std::int64_t run_runqueue_ns = 0;
   std::int64_t signalled_cpu_ns = 0;  // the clock when the signal was sent
   std::uint32_t stack = 0;
-  std::uint32_t stack_generation = 0;
+  std::uint32_t index = 0;         // in the stream
+  std::uint32_t name_version = 0;  // 0: not yet introduced in the stream
+  std::uint32_t stream_stack = 0;  // of the last entry
+  std::uint32_t stream_generation = 0;
+  std::int64_t stream_ns = 0;  // time of the tick record that holds the last entry
+  std::int64_t start_ns = 0;
 };
 
 struct RecordingCounters {
   std::uint64_t ticks = 0;
   std::uint64_t ticks_missed = 0;
+  std::uint64_t ticks_stretched = 0;  // some threads were not looked at, to stay in the budget
   std::uint64_t samples = 0;
   std::uint64_t samples_dropped = 0;
   std::uint64_t stacks_missing = 0;
@@ -58,7 +63,6 @@ struct RecordingCounters {
   std::uint64_t signals_sent = 0;
   std::uint64_t signals_late = 0;
   std::uint64_t signals_to_blocked = 0;
-  std::uint64_t calls_interrupted = 0;  // signals that made a system call return EINTR
   std::uint64_t threads = 0;
   std::uint64_t stack_generations = 0;
 };
@@ -72,12 +76,24 @@ class Recording {
   // File header and source record. False: `output` has no room.
   [[nodiscard]] bool write_beginning(const ProcessIdentity& identity) noexcept;
 
+  // What is used from now on counts. Call when the threads that exist have been met.
+  void start_accounts(Moment now) noexcept;
+
   // --- schedule
   Moment next_deadline() const noexcept;
   // The number of tick deadlines that have passed at `now` and are not dealt with; 0: none is due.
   std::uint64_t due_ticks(Moment now) const noexcept;
   bool collect_is_due(Moment now) const noexcept { return tick_open_ && now >= collect_at_; }
   bool is_over(Moment now) const noexcept;
+  // False: the budget leaves this place out of the present tick.
+  bool looks_at(std::uint32_t place) const noexcept {
+    return place >= next_looks_.size() ||
+           static_cast<std::int32_t>(next_looks_[place] - tick_number()) <= 0;
+  }
+  bool stretches() const noexcept { return budget_.period(Activity::kIdle) > 1; }
+  // Plans the next look at the place from how active its thread was until this one.
+  void plan_look(std::uint32_t place, Activity activity) noexcept;
+  void note_stretched() noexcept;
   bool is_complete() const noexcept { return complete_; }
   void set_complete() noexcept;
 
@@ -105,8 +121,13 @@ class Recording {
   // The thread as met; nullptr: not, or no longer the same.
   RecordedThread* find_thread(std::uint32_t place, const Thread& thread) noexcept;
 
-  // Extends the thread's open run to this tick.
+  // Extends the thread's open run to this tick, over all ticks since its last look.
   void extend_run(RecordedThread& thread, std::int64_t clock_ns) noexcept;
+  // The thread's clock, moved on within the open run.
+  void note_cpu(RecordedThread& thread, std::int64_t clock_ns) noexcept {
+    attributed_cpu_ns_ += clock_ns - thread.run_cpu_ns;
+    thread.run_cpu_ns = clock_ns;
+  }
   // What the thread did up to this tick is not recorded. Only while it has no open run.
   void skip_to_now(RecordedThread& thread, std::int64_t clock_ns) noexcept;
   // Ends the open run, if any, with an entry. `stack` 0: none was taken.
@@ -132,6 +153,14 @@ class Recording {
   // Writes and sends everything up to now, totals included; the recording goes on.
   void write_so_far(const ModuleMap& modules, ThreadList& threads, Moment now) noexcept;
   bool write_message(wire::MessageLevel level, std::string_view text) noexcept;
+  bool leaves_out(const RecordedThread& thread) const noexcept {
+    return thread.counted_ticks != counters_.ticks;
+  }
+  // The last look at a thread, after the last tick: what it ran since that tick is nobody's.
+  void close_account(RecordedThread& thread, std::int64_t clock_ns) noexcept;
+  // When all threads' accounts are closed: what the process used and no thread explains is what
+  // threads used that ended between two looks.
+  void close_accounts(std::uint32_t live_threads) noexcept;
   // Ends all open runs, writes totals and the end record, sends.
   void write_end(wire::EndReason reason, std::string_view text, const ModuleMap& modules,
                  ThreadList& threads) noexcept;
@@ -174,6 +203,8 @@ class Recording {
   void end_settled_runs(ThreadList& threads) noexcept;
   bool write_module(const ModuleMap& modules, std::uint32_t index) noexcept;
   bool write_totals() noexcept;
+  void write_ended_threads() noexcept;
+  std::uint32_t tick_number() const noexcept { return static_cast<std::uint32_t>(counters_.ticks); }
   void freeze_clocks() noexcept;
   Moment deadline(std::uint64_t tick) const noexcept {
     return start_ + request_.interval * static_cast<std::int64_t>(tick);
@@ -186,6 +217,9 @@ class Recording {
   std::int64_t start_agent_cpu_ns_ = 0;
   std::int64_t end_process_cpu_ns_ = 0;
   std::int64_t end_agent_cpu_ns_ = 0;
+  std::int64_t attributed_cpu_ns_ = 0;  // to threads, as far as they were looked at
+  std::int64_t beyond_cpu_ns_ = 0;      // what threads ran behind the last tick
+  std::int64_t ended_cpu_ns_ = 0;       // of threads that ended between two looks
 
   std::uint64_t deadlines_passed_ = 0;
   std::int64_t tick_ns_ = 0;
@@ -200,7 +234,10 @@ class Recording {
   OutputQueue* output_ = nullptr;
   BlockWriter writer_;
   StackTable stacks_;
-  MappedArray<RecordedThread> threads_;  // by place
+  MappedArray<RecordedThread> threads_;    // by place
+  MappedArray<std::uint32_t> next_looks_;  // by place: tick number; apart, because most are skipped
+  OverheadBudget budget_;
+  bool stretch_told_ = false;
   MappedArray<StagedEntry> staged_;
   std::uint32_t next_thread_index_ = 0;
   std::uint32_t first_place_ = 0;

@@ -231,12 +231,31 @@ bool Recording::write_message(wire::MessageLevel level, std::string_view text) n
   return writer_.put([&record](wire::Encoder& out) { wire::encode(out, record); });
 }
 
+// A thread of its own: their CPU time is known only as a sum, without stacks and wall time.
+void Recording::write_ended_threads() noexcept {
+  const wire::ThreadRecord thread{.thread_index = next_thread_index_++,
+                                  .tid = 0,
+                                  .start_ns = growth(0, tick_ns_),
+                                  .name = "[ended threads]"};
+  const wire::SampleEntry sample{.thread_index = thread.thread_index,
+                                 .state = wire::ThreadState::kRunning,
+                                 .cpu_ns = growth(0, ended_cpu_ns_),
+                                 .ticks = 0};
+  writer_.put([&](wire::Encoder& out) {
+    wire::encode(out, thread);
+    wire::TickEncoder tick(out, growth(record_ns_, tick_ns_));
+    tick.put(sample, false, true);
+    tick.end();
+  });
+}
+
 bool Recording::write_totals() noexcept {
   return writer_.put([this](wire::Encoder& out) {
     namespace name = wire::counter;
     wire::TotalsEncoder totals(out, growth(0, tick_ns_));
     totals.put(name::kTicks, counters_.ticks);
     totals.put(name::kTicksMissed, counters_.ticks_missed);
+    totals.put(name::kTicksStretched, counters_.ticks_stretched);
     totals.put(name::kSamples, counters_.samples);
     totals.put(name::kSamplesDropped, counters_.samples_dropped);
     totals.put(name::kStacksMissing, counters_.stacks_missing);
@@ -246,7 +265,6 @@ bool Recording::write_totals() noexcept {
     totals.put(name::kSignalsSent, counters_.signals_sent);
     totals.put(name::kSignalsLate, counters_.signals_late);
     totals.put("signals_to_blocked", counters_.signals_to_blocked);
-    totals.put("calls_interrupted", counters_.calls_interrupted);
     totals.put("stack_generations", counters_.stack_generations);
     totals.put(name::kThreads, counters_.threads);
     totals.put(name::kProcessCpuNs, growth(start_process_cpu_ns_, end_process_cpu_ns_));

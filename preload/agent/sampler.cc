@@ -80,6 +80,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     --thread.name_looks_left;
     subjects_.threads.refresh_name(place);
   }
+  recording.plan_look(place, judge(recording, known, clock_ns));
   if (recording.holds(known) && clock_ns == known.run_cpu_ns) {
     recording.extend_run(known, clock_ns);
     if (recording.is_long(known)) recording.end_run(place, known, known.stack, known.state);
@@ -95,17 +96,56 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   } else if (known.run != Run::kDeferred || clock_ns != known.run_cpu_ns) {
     recording.end_run(place, known, recording.holds(known) ? known.stack : 0, known.state);
   }
+  // One that has not run has not left a run queue either.
+  const bool may_have_queued = clock_ns != known.run_cpu_ns || known.run == Run::kDeferred;
   recording.extend_run(known, clock_ns);
   if (!has_time_to_look()) {
     known.run = Run::kDeferred;
     known.state = ThreadState::kUnknown;
     return true;
   }
-  read_runqueue(thread, known);
+  if (may_have_queued) read_runqueue(thread, known);
   known.run = Run::kNone;
   if (look(recording, place, known, now) != Look::kSettled)
     ask(recording, number, place, known, now);
   return true;
+}
+
+// How much of the time since its last look the thread has run.
+Activity Sampler::judge(const Recording& recording, RecordedThread& known,
+                        std::int64_t clock_ns) noexcept {
+  constexpr std::uint8_t kStillBeforeIdle = 4;
+  constexpr std::int64_t kLightDivisor = 16;
+  const std::int64_t ran_ns = clock_ns - known.run_cpu_ns;
+  known.still_looks =
+      ran_ns != 0 ? 0 : std::min<std::uint8_t>(known.still_looks + 1, kStillBeforeIdle);
+  // Its answer is waited for, or it waits for a CPU.
+  if (known.run == Run::kAwaiting) return Activity::kBusy;
+  if (known.still_looks == kStillBeforeIdle) return Activity::kIdle;
+  return ran_ns * kLightDivisor <= recording.tick_ns() - known.run_ns ? Activity::kLight
+                                                                      : Activity::kBusy;
+}
+
+void Sampler::close_account(Recording& recording, std::uint32_t place, Moment now) noexcept {
+  const Thread& thread = subjects_.threads[place];
+  RecordedThread* known = recording.find_thread(place, thread);
+  if (known == nullptr) return;
+  const std::optional<std::chrono::nanoseconds> clock = read_thread_clock(thread.tid);
+  if (!clock) return;
+  const std::int64_t clock_ns = clock->count();
+  const bool still = clock_ns == known->run_cpu_ns;
+  const bool left_out = recording.leaves_out(*known);
+  // A new generation of stacks may have begun since.
+  const bool stale = known->run == Run::kSettled && !recording.holds(*known);
+  if (left_out && (!still || stale)) {
+    recording.end_run(place, *known, recording.holds(*known) ? known->stack : 0, known->state);
+    known->run = Run::kDeferred;
+    read_runqueue(thread, *known);
+  }
+  recording.close_account(*known, clock_ns);
+  if (known->run != Run::kDeferred || !(still || left_out)) return;
+  known->run = Run::kNone;
+  if (look(recording, place, *known, now) != Look::kSettled) known->state = ThreadState::kUnknown;
 }
 
 void Sampler::begin_tick(std::chrono::nanoseconds looking_time) noexcept {
@@ -117,14 +157,6 @@ bool Sampler::has_time_to_look() noexcept {
   // The first few always: however late a tick is, every one of them gets on.
   constexpr std::uint32_t kFreeLooks = 64;
   return looks_++ < kFreeLooks || read_own_clock() < looking_until_;
-}
-
-void Sampler::look_if_deferred(Recording& recording, std::uint32_t place, Moment now) noexcept {
-  const Thread& thread = subjects_.threads[place];
-  RecordedThread* known = recording.find_thread(place, thread);
-  if (known == nullptr || known->run != Run::kDeferred) return;
-  const std::optional<std::chrono::nanoseconds> clock = read_thread_clock(thread.tid);
-  if (clock && clock->count() == known->run_cpu_ns) look(recording, place, *known, now);
 }
 
 // Takes the stack of a blocked thread from outside. Its clock before and after tells whether the
@@ -146,7 +178,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     const auto clock = read_thread_clock(thread.tid);
     if (!clock) return Look::kRunning;
     if (clock->count() != known.run_cpu_ns) {
-      known.run_cpu_ns = clock->count();
+      recording.note_cpu(known, clock->count());
       continue;
     }
     // Not to the root: perhaps through a library that was loaded just now.
@@ -155,7 +187,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
       subjects_.frames.forget();
       continue;
     }
-    if (end == unwind::WalkEnd::kUnknownRegister && may_interrupt(wait)) {
+    if (end == unwind::WalkEnd::kUnknownRegister && subjects_.can_signal) {
       thread.signalled_place = wait;
       ++recording.counters().signals_to_blocked;
       return Look::kNeedsSignal;
@@ -167,11 +199,6 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   // every thread that was found running.
   ++recording.counters().signals_to_blocked;
   return Look::kRunning;
-}
-
-// Only where the program cannot notice. Otherwise a stack that is marked incomplete has to do.
-bool Sampler::may_interrupt(const WaitPlace& wait) const noexcept {
-  return subjects_.can_signal && wait.restarts && handler::restarts_calls();
 }
 
 unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
@@ -258,7 +285,6 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const Thread& thread = subjects_.threads[place];
   RecordedThread* known = recording.find_thread(place, thread);
   if (known == nullptr || known->run != Run::kAwaiting) return;
-  if (slot.interrupted_call) ++recording.counters().calls_interrupted;
   const WaitPlace& wait = thread.signalled_place;
   const bool blocked = wait.kind == WaitKind::kBlocked;
   const std::uint32_t stack = intern(recording, slot.frames, blocked ? wire_syscall(wait) : 0);

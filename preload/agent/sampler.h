@@ -35,8 +35,8 @@ class Sampler {
   void begin_tick(std::chrono::nanoseconds looking_time) noexcept;
   // `number` is the recording's bit among those that ask. False: the thread has ended.
   bool sample(Recording& recording, unsigned number, std::uint32_t place, Moment now) noexcept;
-  // At the recording's end: looks at the thread if no tick had time to.
-  void look_if_deferred(Recording& recording, std::uint32_t place, Moment now) noexcept;
+  // After the recording's last tick: makes up for what no tick had the time or the budget for.
+  void close_account(Recording& recording, std::uint32_t place, Moment now) noexcept;
   // The thread answered: gives its stack to the recording when it waits for it.
   void take_answer(Recording& recording, std::uint32_t place, const handler::Slot& slot) noexcept;
   // What the answer tells about the thread itself. Call once before take_answer.
@@ -48,9 +48,9 @@ class Sampler {
   void forget_unknown_code() noexcept { unknown_code_ = false; }
 
  private:
+  Activity judge(const Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
   enum class Look : std::uint8_t { kSettled, kRunning, kNeedsSignal };
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
-  bool may_interrupt(const WaitPlace& wait) const noexcept;
   unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,
               const WaitPlace& wait) noexcept;

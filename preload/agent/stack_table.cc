@@ -34,7 +34,8 @@ bool is_same(const StoredStack& stored, std::uint64_t hash, const unwind::FrameB
 
 }  // namespace
 
-bool StackTable::create() noexcept {
+bool StackTable::create(std::uint32_t max_stacks) noexcept {
+  max_stacks_ = max_stacks < kMaxStacks ? max_stacks : kMaxStacks;
   memory_ = static_cast<std::byte*>(map_memory(kMemoryBytes));
   if (memory_ == nullptr) return false;
   index_ = reinterpret_cast<std::uint32_t*>(memory_);
@@ -67,7 +68,7 @@ std::uint32_t StackTable::intern(const unwind::FrameBuffer& frames, std::uint32_
   const std::size_t bytes =
       (sizeof(StoredStack) + pcs_bytes + frames.frame_count + kUnitBytes - 1) / kUnitBytes *
       kUnitBytes;
-  if (count_ == kMaxStacks || bytes > kArenaBytes - used_bytes_) return 0;
+  if (count_ == max_stacks_ || bytes > kArenaBytes - used_bytes_) return 0;
   const auto unit = static_cast<std::uint32_t>(used_bytes_ / kUnitBytes);
   auto* stored = new (arena_ + used_bytes_) StoredStack{
       .hash = hash,

@@ -35,7 +35,7 @@ class StackTable {
   static constexpr std::size_t kMemoryBytes = std::size_t{12} << 20;
   static constexpr std::uint32_t kMaxStacks = 65535;
 
-  [[nodiscard]] bool create() noexcept;
+  [[nodiscard]] bool create(std::uint32_t max_stacks = kMaxStacks) noexcept;
   void release() noexcept;
 
   // The id; 0: full. `is_new` tells whether it was not there before.
@@ -64,6 +64,7 @@ class StackTable {
   std::byte* arena_ = nullptr;
   std::size_t used_bytes_ = 0;
   std::uint32_t count_ = 0;
+  std::uint32_t max_stacks_ = kMaxStacks;
   std::uint32_t generation_ = 1;
 };
 

@@ -22,7 +22,7 @@ struct KeptRegisters {
   std::uint64_t values[6] = {};
 };
 
-struct Thread {
+struct alignas(64) Thread {
   Tid tid{};                     // 0: place is free
   std::uint32_t generation = 0;  // counts the threads at this place
   std::uint32_t listing = 0;     // last listing that had it

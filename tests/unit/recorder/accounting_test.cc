@@ -1,0 +1,228 @@
+// What a recording says about time, against what the process's own clocks say.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+#include "tests/unit/recorder/control_loop.h"
+#include "tests/unit/recorder/program_threads.h"
+
+namespace swipr::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+nanoseconds read(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+}
+
+void burn(nanoseconds cpu) {
+  const nanoseconds end = read(CLOCK_THREAD_CPUTIME_ID) + cpu;
+  while (read(CLOCK_THREAD_CPUTIME_ID) < end) {
+  }
+}
+
+// What a clock shows from behind the start to the last reading that a tick is known to have
+// followed (inner), and around the whole recording (outer).
+struct Measured {
+  DecodedRecording recording;
+  nanoseconds inner{0}, outer{0};
+};
+
+Measured record_beside(clockid_t clock, const agent::RecordingRequest& request) {
+  nanoseconds begin{0}, latest{0};
+  std::uint64_t ticks = 0;
+  Measured measured;
+  const nanoseconds before = read(clock);
+  const auto start = [&] {
+    ticks = agent::recorder().counters().ticks;
+    begin = latest = read(clock);
+  };
+  const auto note = [&] {
+    if (agent::recorder().counters().ticks != ticks) measured.inner = latest - begin;
+    ticks = agent::recorder().counters().ticks;
+    latest = read(clock);
+  };
+  measured.recording =
+      record_one(request, {.after_start = start, .before_ticks = note, .meanwhile = {}});
+  measured.outer = read(clock) - before;
+  return measured;
+}
+
+std::uint64_t sum_cpu(const DecodedRecording& recording) {
+  std::uint64_t sum = 0;
+  for (const auto& [index, thread] : recording.threads) sum += thread.sum_cpu();
+  return sum;
+}
+
+// All entries and swipr's own time against the clock of the process. 1 %.
+void expect_all_cpu_is_there(const Measured& measured) {
+  ASSERT_FALSE(measured.recording.damaged);
+  const auto told = static_cast<double>(sum_cpu(measured.recording) +
+                                        measured.recording.totals.at("agent_cpu_ns"));
+  EXPECT_LE(told, 1.01 * static_cast<double>(measured.outer.count()));
+  EXPECT_GE(told, 0.99 * static_cast<double>(measured.inner.count()));
+}
+
+TEST(Accounting, CpuOfAllThreadsIsWhatTheProcessUsed) {
+  std::atomic<bool> stop{false};
+  ProgramThread spinner([&] { recorder_test_spin(&stop); });
+  ProgramThread napper([&] {
+    while (!stop) {
+      burn(milliseconds(1));
+      ::usleep(2000);
+    }
+  });
+  const Measured measured =
+      record_beside(CLOCK_PROCESS_CPUTIME_ID, {.interval = milliseconds(5), .ticks = 200});
+  stop = true;
+  expect_all_cpu_is_there(measured);
+}
+
+TEST(Accounting, CpuOfThreadsThatNoTickSawIsTold) {
+  std::atomic<bool> stop{false};
+  ProgramThread spawner([&] {
+    while (!stop) std::thread([] { burn(std::chrono::microseconds(300)); }).join();
+  });
+  const Measured measured =
+      record_beside(CLOCK_PROCESS_CPUTIME_ID, {.interval = milliseconds(20), .ticks = 50});
+  stop = true;
+  expect_all_cpu_is_there(measured);
+  std::uint64_t ended_cpu = 0;
+  for (const auto& [index, thread] : measured.recording.threads) {
+    if (thread.name != "[ended threads]") continue;
+    ended_cpu += thread.sum_cpu();
+    EXPECT_EQ(thread.tid, 0u);
+    EXPECT_EQ(thread.sum_wall(), 0u);
+    EXPECT_EQ(thread.sum_ticks(), 0u);
+  }
+  EXPECT_GT(ended_cpu, 0u);
+}
+
+TEST(Accounting, SharesOfRunningAndSleepingAreTheProgramsOwn) {
+  std::atomic<bool> stop{false};
+  ProgramThread thread([&] {
+    while (!stop) {
+      burn(milliseconds(3));
+      ::usleep(6000);
+    }
+  });
+  const nanoseconds cpu_before = thread.cpu();
+  const nanoseconds wall_before = read(CLOCK_MONOTONIC);
+  const DecodedRecording recording = record_one({.interval = milliseconds(5), .ticks = 400});
+  const double cpu = static_cast<double>((thread.cpu() - cpu_before).count());
+  const double wall = static_cast<double>((read(CLOCK_MONOTONIC) - wall_before).count());
+  stop = true;
+  ASSERT_FALSE(recording.damaged);
+  const DecodedThread* seen = recording.thread_of(thread.tid());
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->sum_wall(), *recording.duration_ns);
+  EXPECT_NEAR(static_cast<double>(seen->sum_cpu()) / static_cast<double>(seen->sum_wall()),
+              cpu / wall, 0.02);
+}
+
+// Threads that wait until the end.
+class Crowd {
+ public:
+  explicit Crowd(int count) {
+    while (count-- != 0) {
+      threads.push_back(std::make_unique<ProgramThread>([this] {
+        std::unique_lock lock(mutex_);
+        condition_.wait(lock, [this] { return stop_; });
+      }));
+    }
+    for (const auto& thread : threads) EXPECT_TRUE(thread->waits());
+  }
+  ~Crowd() {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    condition_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool stop_ = false;
+
+ public:
+  std::vector<std::unique_ptr<ProgramThread>> threads;
+};
+
+TEST(Accounting, AboveTheBudgetIdleThreadsAreLeftOutAndAllTimesStayExact) {
+  std::atomic<bool> stop{false};
+  const auto crowd = std::make_unique<Crowd>(300);
+  ProgramThread spinner([&] { recorder_test_spin(&stop); });
+  ProgramThread waker([&] {
+    while (!stop) {
+      burn(std::chrono::microseconds(200));
+      ::usleep(50'000);
+    }
+  });
+  const Measured measured =
+      record_beside(CLOCK_PROCESS_CPUTIME_ID,
+                    {.interval = milliseconds(1), .ticks = 1500, .max_overhead_permille = 1});
+  stop = true;
+  expect_all_cpu_is_there(measured);
+  const DecodedRecording& recording = measured.recording;
+  EXPECT_GT(recording.totals.at("ticks_stretched"), 0u);
+  EXPECT_THAT(recording.messages, testing::HasSubstr("--max-overhead"));
+  for (const auto& [index, thread] : recording.threads) {
+    if (thread.start_ns != 0) continue;
+    EXPECT_EQ(thread.sum_wall(), *recording.duration_ns) << thread.name;
+    EXPECT_EQ(thread.sum_ticks(), recording.totals.at("ticks")) << thread.name;
+  }
+  // The busy one had its own entry at nearly every tick: more than a stretched one could have.
+  ASSERT_NE(recording.thread_of(spinner.tid()), nullptr);
+  EXPECT_GT(recording.thread_of(spinner.tid())->entries.size(),
+            recording.thread_of(waker.tid())->entries.size());
+}
+
+TEST(Accounting, WithinTheBudgetNothingIsLeftOut) {
+  const auto crowd = std::make_unique<Crowd>(10);
+  const DecodedRecording recording =
+      record_one({.interval = milliseconds(5), .ticks = 100, .max_overhead_permille = 1'000'000});
+  EXPECT_EQ(recording.totals.at("ticks_stretched"), 0u);
+  EXPECT_THAT(recording.messages, testing::Not(testing::HasSubstr("--max-overhead")));
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): depth makes stacks differ.
+[[gnu::noinline]] void burn_deeper(int depth) {
+  if (depth == 0) return burn(std::chrono::microseconds(500));
+  burn_deeper(depth - 1);
+  asm volatile("" ::: "memory");
+}
+
+TEST(Accounting, MoreStacksThanMemoryStartNewGenerationsAndLoseNothing) {
+  std::atomic<bool> stop{false};
+  ProgramThread thread([&] {
+    for (int depth = 0; !stop; depth = (depth + 1) % 50) burn_deeper(depth);
+  });
+  const auto crowd = std::make_unique<Crowd>(3);
+  const DecodedRecording recording =
+      record_one({.interval = milliseconds(1), .ticks = 500, .max_stacks = 8});
+  stop = true;
+  ASSERT_FALSE(recording.damaged);
+  EXPECT_GT(recording.totals.at("stack_generations"), 2u);
+  EXPECT_EQ(recording.thread_of(thread.tid())->sum_wall(), *recording.duration_ns);
+  for (const auto& waiting : crowd->threads) {
+    const DecodedThread* seen = recording.thread_of(waiting->tid());
+    ASSERT_NE(seen, nullptr);
+    EXPECT_EQ(seen->sum_ticks(), recording.totals.at("ticks"));
+    const DecodedStack& first = seen->entries.front().stack;
+    for (const DecodedEntry& entry : seen->entries) {
+      ASSERT_EQ(entry.stack.frames.size(), first.frames.size());
+      EXPECT_EQ(entry.stack.frames.front().pc, first.frames.front().pc);
+      EXPECT_EQ(entry.stack.frames.back().pc, first.frames.back().pc);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace swipr::test

@@ -170,13 +170,24 @@ void list_socket(const Place& place, Listing& listing) {
   listing.processes.push_back(describe(place, outcome.peer, *info));
 }
 
+// What an agent leaves that is killed between bind() and rename(): see listener.cc in the preload.
+void remove_leftover(const Place& place, Listing& listing) {
+  const ConnectOutcome outcome = connect_in(place.directory, place.name);
+  if (outcome.fd || !is_stale(place, outcome.error)) return;
+  if (::unlink(place.path().c_str()) == 0) listing.removed.push_back(place.path());
+}
+
 void list_directory(const std::string& directory, Listing& listing) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), ::closedir);
   if (!entries) return;
   std::vector<std::string> names;
+  std::vector<std::string> hidden_names;
   while (const dirent* entry = ::readdir(entries.get())) {
-    if (parse_socket_name(entry->d_name)) names.emplace_back(entry->d_name);
+    const std::string_view name = entry->d_name;
+    if (parse_socket_name(name)) names.emplace_back(name);
+    if (name.starts_with(".swipr-")) hidden_names.emplace_back(name);
   }
+  for (const std::string& name : hidden_names) remove_leftover(Place{directory, name}, listing);
   for (const std::string& name : names) list_socket(Place{directory, name}, listing);
 }
 

@@ -75,6 +75,8 @@ class Connection {
     kLingering,
     kClosed
   };
+  // Of a client that does not fetch the end of its recording.
+  static constexpr Moment kStallTimeout = std::chrono::seconds(60);
   enum class Sent : std::uint8_t { kAll, kBlocked, kFailed };
 
   Connection(int fd, const Listener* listener, RouteFunction route, Moment now) noexcept;

@@ -90,6 +90,23 @@ class EndingsTest(EndingsCase):
                 else:
                     self.assertTrue(profiles.has_function(profiles.parse(path.read_bytes(), fmt), "percent"))
 
+    def test_a_second_signal_does_not_wait_for_a_process_that_hangs(self):
+        target = self.start_target("shares_nofp")
+        path = self.folder / "hung.swipr"
+        running = self.start_swipr("record", "--pid", target.pid, "--interval", "2ms", "-o", path)
+        deadline.wait_until(lambda: path.exists() and raw.has_tick(path.read_bytes()), "a tick")
+        deadline.wait_until(lambda: profiles.has_function(self.convert(path), "percent"), "samples")
+        target.signal(signal.SIGSTOP)
+        try:
+            running.signal(signal.SIGINT)
+            running.signal(signal.SIGTERM)  # another number: two of the same could become one
+            finished = running.end()
+        finally:
+            target.signal(signal.SIGCONT)
+        self.assertEqual(finished.code, 130, repr(finished))
+        self.assertIn(str(path), finished.err)
+        self.assertTrue(profiles.has_function(self.convert(path), "percent"))
+
     def wait_for_ticks(self, pid):
         """Until a recording of the process has done some ticks, as the process itself counts them."""
         place = self.socket_of(pid)

@@ -1,12 +1,28 @@
-"""Thread states as a filter and as frames, in every output."""
+"""Thread states as a filter and as frames, in every output; what list tidies up."""
 
 import os
+import socket
 import unittest
 
 from support import profiles
 from support.case import SwiprCase
 
 WAITS = {"poll": "[poll]", "epoll": "[epoll_wait]", "read": "[read]"}
+
+
+class LeftoversTest(SwiprCase):
+    def test_list_removes_what_killed_agents_left_under_hidden_names(self):
+        old, young, file = (self.sockets / f".swipr-{number}-7" for number in (1, 2, 3))
+        for path in (old, young):
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(str(path))
+        file.write_text("no socket")
+        for path in (old, file):
+            os.utime(path, (1, 1))
+        self.swipr("list", "--json")
+        self.assertFalse(old.exists())
+        self.assertTrue(young.exists(), "its process may be about to listen")
+        self.assertTrue(file.exists())
 
 
 class StatesTest(SwiprCase):

@@ -63,6 +63,7 @@ struct RecordingCounters {
   std::uint64_t signals_sent = 0;
   std::uint64_t signals_late = 0;
   std::uint64_t signals_to_blocked = 0;
+  std::uint64_t calls_interrupted = 0;  // signals that made a system call return EINTR
   std::uint64_t threads = 0;
   std::uint64_t stack_generations = 0;
 };

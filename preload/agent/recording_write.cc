@@ -265,6 +265,7 @@ bool Recording::write_totals() noexcept {
     totals.put(name::kSignalsSent, counters_.signals_sent);
     totals.put(name::kSignalsLate, counters_.signals_late);
     totals.put("signals_to_blocked", counters_.signals_to_blocked);
+    totals.put("calls_interrupted", counters_.calls_interrupted);
     totals.put("stack_generations", counters_.stack_generations);
     totals.put(name::kThreads, counters_.threads);
     totals.put(name::kProcessCpuNs, growth(start_process_cpu_ns_, end_process_cpu_ns_));

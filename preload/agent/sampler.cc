@@ -187,7 +187,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
       subjects_.frames.forget();
       continue;
     }
-    if (end == unwind::WalkEnd::kUnknownRegister && subjects_.can_signal) {
+    if (end == unwind::WalkEnd::kUnknownRegister && may_interrupt(wait)) {
       thread.signalled_place = wait;
       ++recording.counters().signals_to_blocked;
       return Look::kNeedsSignal;
@@ -199,6 +199,11 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   // every thread that was found running.
   ++recording.counters().signals_to_blocked;
   return Look::kRunning;
+}
+
+// Only where the program cannot notice. Otherwise a stack that is marked incomplete has to do.
+bool Sampler::may_interrupt(const WaitPlace& wait) const noexcept {
+  return subjects_.can_signal && wait.restarts && handler::restarts_calls();
 }
 
 unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
@@ -285,6 +290,7 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const Thread& thread = subjects_.threads[place];
   RecordedThread* known = recording.find_thread(place, thread);
   if (known == nullptr || known->run != Run::kAwaiting) return;
+  if (slot.interrupted_call) ++recording.counters().calls_interrupted;
   const WaitPlace& wait = thread.signalled_place;
   const bool blocked = wait.kind == WaitKind::kBlocked;
   const std::uint32_t stack = intern(recording, slot.frames, blocked ? wire_syscall(wait) : 0);

@@ -51,6 +51,7 @@ class Sampler {
   Activity judge(const Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
   enum class Look : std::uint8_t { kSettled, kRunning, kNeedsSignal };
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
+  bool may_interrupt(const WaitPlace& wait) const noexcept;
   unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,
               const WaitPlace& wait) noexcept;

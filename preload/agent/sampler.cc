@@ -19,6 +19,7 @@ using wire::ThreadState;
 constexpr std::int64_t kAnswerBudgetNs = 10'000'000;
 constexpr std::uint8_t kLateBeforeMuted = 16;
 constexpr std::chrono::seconds kMuted{1};
+constexpr int kLookAttempts = 5;
 // Registers that a function preserves (System V AMD64 ABI, 3.2.1), as DWARF numbers.
 constexpr unsigned kPreserved[6] = {unwind::kRbx, unwind::kRbp, 12, 13, 14, 15};
 // `syscall` is two bytes long; a call that restarts is found before it, a waiting one behind it.
@@ -169,11 +170,13 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   Thread& thread = subjects_.threads[place];
   if (waits_at_exit(thread)) return Look::kRunning;
   thread.signalled_place = WaitPlace{};
-  for (int attempt = 0; attempt < 3; ++attempt) {
+  WaitPlace last;
+  for (int attempt = 0; attempt < kLookAttempts; ++attempt) {
     char text[256];
     const WaitPlace wait = parse_wait_place(
         read_task_file(subjects_.threads.directory(), thread.tid, "syscall", text));
     if (wait.kind != WaitKind::kBlocked) return Look::kRunning;
+    last = wait;
     const unwind::WalkEnd end = walk_from_outside(wait, thread.kept);
     const auto clock = read_thread_clock(thread.tid);
     if (!clock) return Look::kRunning;
@@ -195,10 +198,14 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     settle(recording, place, known, wait);
     return Look::kSettled;
   }
-  // It blocks and wakes faster than it can be looked at: the signal may meet it blocked, as it may
-  // every thread that was found running.
-  ++recording.counters().signals_to_blocked;
-  return Look::kRunning;
+  // It blocks and wakes faster than it can be looked at: a signal may meet it blocked.
+  if (may_interrupt(last)) {
+    ++recording.counters().signals_to_blocked;
+    return Look::kRunning;
+  }
+  frames_.frame_count = 0;
+  settle(recording, place, known, last);
+  return Look::kSettled;
 }
 
 // Only where the program cannot notice. Otherwise a stack that is marked incomplete has to do.

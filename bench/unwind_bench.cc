@@ -29,9 +29,10 @@ void in_chain(benchmark::State& state) {
   call_through_chain([](void* data) { kBody(*static_cast<benchmark::State*>(data)); }, &state);
 }
 
+template <bool kCached>
 void walk_probed(benchmark::State& state) {
-  const SelfMap map;
-  const CodeMap code = map.code_map();
+  SelfMap map;
+  const CodeMap code = kCached ? map.cached_code_map() : map.code_map();
   const auto frames = std::make_unique<FrameBuffer>();
   ucontext_t context;
   unw_getcontext(&context);
@@ -42,7 +43,8 @@ void walk_probed(benchmark::State& state) {
   }
   per_frame(state, frames->frame_count);
 }
-BENCHMARK(in_chain<&walk_probed>)->Name("walk/page_probe_reader");
+BENCHMARK(in_chain<&walk_probed<true>>)->Name("walk/page_probe_reader");
+BENCHMARK(in_chain<&walk_probed<false>>)->Name("walk/page_probe_reader/no_rule_cache");
 
 bool read_directly(void*, std::uint64_t address, std::uint64_t& out) noexcept {
   out = *reinterpret_cast<const std::uint64_t*>(address);
@@ -50,8 +52,8 @@ bool read_directly(void*, std::uint64_t address, std::uint64_t& out) noexcept {
 }
 
 void walk_function_reader(benchmark::State& state) {
-  const SelfMap map;
-  const CodeMap code = map.code_map();
+  SelfMap map;
+  const CodeMap code = map.cached_code_map();
   const auto frames = std::make_unique<FrameBuffer>();
   ucontext_t context;
   unw_getcontext(&context);

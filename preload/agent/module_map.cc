@@ -10,6 +10,7 @@
 
 #include "preload/agent/thread_clock.h"
 #include "preload/handler/slots.h"
+#include "preload/unwind/rule_cache.h"
 
 namespace swipr::agent {
 
@@ -20,9 +21,10 @@ constexpr std::chrono::milliseconds kUnknownCodePauseMin{10};
 constexpr std::chrono::milliseconds kUnknownCodePauseMax{1000};
 }  // namespace
 
-// A published code map and its ranges in one mapping.
+// A published code map, its cache and its ranges in one mapping.
 struct ModuleMap::Snapshot {
   std::size_t bytes;
+  unwind::RuleCache cache;
   unwind::CodeMap map;
 };
 
@@ -192,8 +194,11 @@ bool ModuleMap::publish() noexcept {
                   .load_bias = image != nullptr ? image->built.load_bias : 0,
                   .table = image != nullptr ? image->built.table : nullptr};
   }
-  auto* snapshot = new (memory)
-      Snapshot{bytes, unwind::CodeMap(std::span<const unwind::CodeRange>(ranges, live_.size()))};
+  // The cache is fresh memory, all zero.
+  auto* snapshot = static_cast<Snapshot*>(memory);
+  snapshot->bytes = bytes;
+  new (&snapshot->map)
+      unwind::CodeMap(std::span<const unwind::CodeRange>(ranges, live_.size()), &snapshot->cache);
   handler::shared.code_map.store(&snapshot->map, std::memory_order_seq_cst);
   if (current_ != nullptr) retired_[retired_count_++] = current_;
   current_ = snapshot;

@@ -18,4 +18,14 @@ inline constexpr unsigned kBaseRegister = kRbx;
 inline constexpr unsigned kPcRegister = kPc;
 inline constexpr std::int32_t kReturnAddressAt = -8;  // from the CFA: `call` pushed it
 
+// Where the call instruction in the 8 bytes before `return_address` leads; 0: none that names its
+// target. Source: Intel SDM volume 2, CALL: E8 and a displacement of 32 bits.
+inline std::uint64_t direct_call_target(std::uint64_t bytes_before,
+                                        std::uint64_t return_address) noexcept {
+  constexpr std::uint64_t kCallRelative = 0xe8;
+  if ((bytes_before >> 24 & 0xff) != kCallRelative) return 0;
+  const auto displacement = static_cast<std::int32_t>(bytes_before >> 32);
+  return return_address + static_cast<std::uint64_t>(std::int64_t{displacement});
+}
+
 }  // namespace swipr::unwind

@@ -4,10 +4,12 @@
 #include <ucontext.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "preload/unwind/code_map.h"
+#include "preload/unwind/rule_cache.h"
 #include "preload/unwind/table_builder.h"
 #include "preload/unwind/walk.h"
 
@@ -41,6 +43,8 @@ class SelfMap {
   SelfMap& operator=(const SelfMap&) = delete;
 
   CodeMap code_map() const { return CodeMap(ranges_); }
+  // One at a time: they share the cache.
+  CodeMap cached_code_map() { return CodeMap(ranges_, cache_.get()); }
   const std::vector<Image>& images() const { return images_; }
 
  private:
@@ -49,6 +53,7 @@ class SelfMap {
   SelfReader reader_;
   std::vector<Image> images_;
   std::vector<CodeRange> ranges_;
+  std::unique_ptr<RuleCache> cache_ = std::make_unique<RuleCache>();
 };
 
 // All of a context's registers.

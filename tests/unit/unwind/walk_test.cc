@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "preload/unwind/rule_cache.h"
 #include "preload/unwind/table_builder.h"
 #include "tests/unit/unwind/cfi_image.h"
 
@@ -31,6 +32,7 @@ constexpr std::uint64_t kSelf = 448;        // CFA = rsp: never gets anywhere
 constexpr std::uint64_t kRealigned = 512;   // CFA = *(rbp - 8), rbp at rbp
 constexpr std::uint64_t kDrap = 576;        // CFA = r10, rbp at rbp
 constexpr std::uint64_t kGap = 640;
+constexpr std::uint64_t kAlone = 1024;  // as kPlain, behind a gap
 
 class Walk : public testing::Test {
  protected:
@@ -52,6 +54,7 @@ class Walk : public testing::Test {
     add(kSelf, {0x0e, 0, 0x90, 0});
     add(kRealigned, {0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0});
     add(kDrap, {0x0c, 10, 0, 0x10, 6, 2, 0x76, 0});
+    add(kAlone, {});
     built_ = image.build();
     EXPECT_EQ(built_.status, BuildStatus::kOk);
     ranges_ = {{kJit, kJit + 0x1000, 0, nullptr},
@@ -65,15 +68,34 @@ class Walk : public testing::Test {
   WalkEnd walk_stack(std::uint64_t pc, const Words& words) {
     stack_ = words;
     registers_.values[kPc] = pc;
-    const StackReader reader{[](void* state, std::uint64_t address, std::uint64_t& out) noexcept {
-                               const auto& stack = *static_cast<const Words*>(state);
-                               if (address < kStack || (address - kStack) / 8 >= stack.size())
-                                 return false;
-                               out = stack[(address - kStack) / 8];
-                               return true;
-                             },
-                             &stack_};
-    return walk(CodeMap(ranges_), registers_, reader, *frames_);
+    const StackReader reader{&read_word, this};
+    const WalkEnd end = walk(CodeMap(ranges_), registers_, reader, *frames_);
+    expect_same_with_cache(end, reader);
+    return end;
+  }
+  static bool read_word(void* state, std::uint64_t address, std::uint64_t& out) noexcept {
+    const auto& self = *static_cast<const Walk*>(state);
+    if (const auto code = self.code_words_.find(address); code != self.code_words_.end()) {
+      out = code->second;
+      return true;
+    }
+    if (address < kStack || (address - kStack) / 8 >= self.stack_.size()) return false;
+    out = self.stack_[(address - kStack) / 8];
+    return true;
+  }
+  // The first of these walks fills the cache, the second uses it.
+  void expect_same_with_cache(WalkEnd end, StackReader reader) {
+    const auto plain = std::make_unique<FrameBuffer>(*frames_);
+    const auto cache = std::make_unique<RuleCache>();
+    for (int repetition = 0; repetition < 2; ++repetition) {
+      EXPECT_EQ(walk(CodeMap(ranges_, cache.get()), registers_, reader, *frames_), end);
+      ASSERT_EQ(frames_->frame_count, plain->frame_count);
+      EXPECT_EQ(frames_->flags, plain->flags);
+      for (std::uint32_t at = 0; at < plain->frame_count; ++at) {
+        ASSERT_EQ(frames_->pcs[at], plain->pcs[at]);
+        ASSERT_EQ(frames_->kinds[at], plain->kinds[at]);
+      }
+    }
   }
   Words pcs() const { return {frames_->pcs.begin(), frames_->pcs.begin() + frames_->frame_count}; }
   wire::FrameSource source(std::size_t index) const {
@@ -84,6 +106,7 @@ class Walk : public testing::Test {
   BuildResult built_;
   std::vector<CodeRange> ranges_;
   Words stack_;
+  std::map<std::uint64_t, std::uint64_t> code_words_;  // the code that can be read, by address
   Registers registers_;
   std::unique_ptr<FrameBuffer> frames_ = std::make_unique<FrameBuffer>();
 };
@@ -116,6 +139,16 @@ TEST_F(Walk, RestoresTheFramePointerThatFunctionsSaved) {
   EXPECT_EQ(pcs().size(), 3u);
 }
 
+TEST_F(Walk, EndsAtCodeThatIsEnteredByAReturn) {
+  // Its CFI begins at the return address and nothing before it does: no call can have pushed that.
+  registers_.values[kRbp] = kStack + 8;
+  code_words_[kCode + kAlone - 8] = 0;
+  EXPECT_EQ(walk_stack(kCode + kPlain, {kCode + kAlone, kStack, kCode + kRoot + 1}),
+            WalkEnd::kRoot);
+  EXPECT_EQ(pcs(), (Words{kCode + kPlain, kCode + kAlone}));
+  EXPECT_TRUE(is_exact(1));
+}
+
 TEST_F(Walk, StopsWhereItNeedsAnUnknownRegister) {
   registers_.known = 1u << kRsp | 1u << kPc;
   EXPECT_EQ(walk_stack(kCode + kPlain, {kCode + kFramed + 5}), WalkEnd::kUnknownRegister);
@@ -133,7 +166,7 @@ TEST_F(Walk, TreatsThePcBehindASignalFrameAsExact) {
   EXPECT_EQ(walk_stack(kCode + kPlain, stack), WalkEnd::kRoot);
   EXPECT_EQ(pcs(),
             (Words{kCode + kPlain, kCode + kSignal + 8, kCode + kFramed, kCode + kRoot + 1}));
-  EXPECT_FALSE(is_exact(1));
+  EXPECT_TRUE(is_exact(1));  // the trampoline: nothing called from it
   EXPECT_TRUE(is_exact(2));
   EXPECT_FALSE(is_exact(3));
 }
@@ -187,6 +220,22 @@ TEST_F(Walk, UsesFramePointersWhereThereIsNoCfi) {
   EXPECT_EQ(source(1), wire::FrameSource::kFramePointer);
   registers_.values[kRbp] = kStack + 8;
   EXPECT_EQ(walk_stack(kCode + kGap + 1, stack), WalkEnd::kRoot);  // between two functions
+  EXPECT_EQ(source(1), wire::FrameSource::kFramePointer);
+}
+
+TEST_F(Walk, PrefersTheCallOnTopOfTheStackToTheCallersFramePointer) {
+  constexpr std::uint64_t kLeaf = kCode + kGap;
+  constexpr std::uint64_t kReturnAddress = kCode + kPlain + 32;
+  constexpr std::uint64_t kCall = (kLeaf - kReturnAddress) << 32 | 0xe8u << 24;
+  registers_.values[kRbp] = kStack + 16;
+  const Words stack = {kReturnAddress, kCode + kRoot + 1, 0, kCode + kRoot + 2};
+  code_words_[kReturnAddress - 8] = kCall;
+  EXPECT_EQ(walk_stack(kLeaf + 1, stack), WalkEnd::kRoot);
+  EXPECT_EQ(pcs(), (Words{kLeaf + 1, kReturnAddress, kCode + kRoot + 1}));
+  EXPECT_EQ(source(1), wire::FrameSource::kGuess);
+  code_words_[kReturnAddress - 8] = kCall + (std::uint64_t{64} << 32);  // leads elsewhere
+  EXPECT_EQ(walk_stack(kLeaf + 1, stack), WalkEnd::kRoot);
+  EXPECT_EQ(pcs(), (Words{kLeaf + 1, kCode + kRoot + 2}));
   EXPECT_EQ(source(1), wire::FrameSource::kFramePointer);
 }
 

@@ -1,0 +1,230 @@
+"""Hostile stacks: exactly these frames, running and blocked, with and without frame pointers; what is
+destroyed is cut short, never made up."""
+
+import unittest
+
+from support import profiles, raw
+from support.case import SwiprCase
+
+BUILDS = ("nofp", "fp")
+MODES = ("busy", "blocked")
+OMITTED = "[frames omitted]"
+ROOT = "shape_thread"
+# What the leaf's loop inlines, and the call that blocks.
+BELOW_LEAF = r"^(stack_shape::rest(\(\))?|target::churn.*|(__GI_+)?poll)$"
+
+
+class StacksCase(SwiprCase):
+    def record_shape(self, program, shape, build, mode, count=60):
+        """(stacks of the shape's thread, where there are any; counters)."""
+        target = self.start_target(f"{program}_{build}", shape, mode, self.target_path(f"plugin_{build}.so"))
+        path = self.record(target.pid, "--count", count, "--interval", "2ms")
+        self.assertEqual(target.end().code, 0)
+        (source,) = raw.read(path.read_bytes()).values()
+        stacks = self.convert(path, "collapsed", "--weight", "samples", "--no-inlines")
+        # A busy machine answers some ticks too late for a stack.
+        mine = [stack for stack in stacks if stack.thread == "shape" and stack.frames != ["[no stack]"]]
+        return mine, source.totals
+
+    def check_shape(self, shape, chain, program="stack_frames", modes=MODES, rooted=True, builds=BUILDS):
+        """Every stack ends in this chain, directly above the thread's root (`rooted`), or is nothing but
+        this chain."""
+        for build in builds:
+            for mode in modes:
+                with self.subTest(shape=shape, build=build, mode=mode):
+                    stacks, totals = self.record_shape(program, shape, build, mode)
+                    self.check_stacks(stacks, chain, rooted)
+                    if rooted:
+                        self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
+                    else:
+                        self.assertLess(totals["stacks_rooted"], totals["stacks_walked"])
+
+    def check_stacks(self, stacks, chain, rooted):
+        self.assertTrue(stacks, "the thread is missing")
+        for stack in stacks:
+            frames = self.without_callees(stack.frames, chain[-1])
+            if rooted:
+                frames = self.above_root(frames)
+            self.assertEqual(frames, chain)
+
+    def without_callees(self, frames, leaf):
+        self.assertIn(leaf, frames)
+        end = len(frames) - frames[::-1].index(leaf)
+        for name in frames[end:]:
+            self.assertRegex(name, BELOW_LEAF)
+        return frames[:end]
+
+    def above_root(self, frames):
+        self.assertIn(ROOT, frames)
+        at = frames.index(ROOT)
+        self.assertLessEqual(at, 2)  # clone3, start_thread
+        return frames[at + 1 :]
+
+
+class FramesTest(StacksCase):
+    def test_realigned_stack(self):
+        self.check_shape("realigned", ["realigned_outer", "realigned_middle", "realigned_leaf"])
+
+    def test_large_frames(self):
+        self.check_shape("big", ["big_outer", *["big_frame"] * 30, "huge_frame", "big_leaf"])
+
+    def test_small_stack(self):
+        self.check_shape("small", ["small_outer", "small_leaf"])
+
+    def test_deep_stack_is_whole(self):
+        calls = [f"int deep_call<{left % 1000}>(int)" for left in range(1500, 0, -1)]
+        self.check_shape("deep_1500", ["deep_1500", *calls, "deep_leaf"])
+
+    def test_too_deep_stack_keeps_both_ends(self):
+        calls = [f"int deep_call<{left % 1000}>(int)" for left in range(5000, 0, -1)]
+        for build in BUILDS:
+            for mode in MODES:
+                with self.subTest(build=build, mode=mode):
+                    stacks, totals = self.record_shape("stack_frames", "deep_5000", build, mode)
+                    self.assertGreater(totals["stacks_cut"], 0)
+                    self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
+                    self.assertTrue(stacks)
+                    for stack in stacks:
+                        self.check_cut(stack.frames, ["deep_5000", *calls, "deep_leaf"])
+
+    def check_cut(self, frames, chain):
+        self.assertEqual(frames.count(OMITTED), 1)
+        cut = frames.index(OMITTED)
+        outer = self.above_root(frames[:cut])
+        self.assertEqual(outer, chain[: len(outer)])
+        self.assertGreater(len(outer), 500)
+        inner = self.without_callees(frames[cut + 1 :], "deep_leaf")
+        self.assertEqual(inner, chain[-len(inner) :])
+        self.assertGreater(len(inner), 1500)
+
+
+class SmashedTest(StacksCase):
+    def test_return_address_to_nowhere(self):
+        self.check_shape("smashed_return", ["smashed_return", "smashed_leaf"], rooted=False)
+
+    def test_return_address_to_unmapped_memory(self):
+        self.check_shape("smashed_unmapped", ["smashed_unmapped", "smashed_leaf"], rooted=False)
+
+    def test_frame_pointer(self):
+        chain = ["smashed_frame_middle", "smashed_frame", "smashed_leaf"]
+        self.check_shape("smashed_frame", chain, rooted=False)
+
+    def test_frame_pointer_to_itself(self):
+        chain = ["smashed_loop_middle", "smashed_loop", "smashed_leaf"]
+        self.check_shape("smashed_loop", chain, rooted=False)
+
+
+class OtherStacksTest(StacksCase):
+    def check_through_signal(self, shape, before, interrupted, after):
+        """`before` and `after` a signal frame; `interrupted`: what libc's frames are to hold."""
+        for build in BUILDS:
+            for mode in MODES:
+                with self.subTest(shape=shape, build=build, mode=mode):
+                    stacks, totals = self.record_shape("stack_frames", shape, build, mode, count=100)
+                    self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
+                    inside = [stack for stack in stacks if after[0] in stack.frames]
+                    self.assertGreater(profiles.total(inside), 0.5 * profiles.total(stacks))
+                    for stack in inside:
+                        frames = self.above_root(self.without_callees(stack.frames, after[-1]))
+                        self.assertEqual(frames[: len(before)], before)
+                        self.assertEqual(frames[-len(after) :], after)
+                        between = frames[len(before) : -len(after)]
+                        self.assertRegex(between[0], interrupted)
+                        self.assertRegex(between[-1], r"__restore_rt$|^\[libc")
+
+    def test_signal_handler_on_top_of_a_sleep(self):
+        self.check_through_signal(
+            "signal", ["signal_outer", "signal_sleeper"], "nanosleep", ["signal_handler", "signal_leaf"]
+        )
+
+    def test_alternate_signal_stack(self):
+        self.check_through_signal(
+            "alternate",
+            ["alternate_outer", "alternate_raiser"],
+            "raise",
+            ["alternate_handler", "alternate_leaf"],
+        )
+
+    def test_coroutine_ends_at_its_own_root(self):
+        for build in BUILDS:
+            for mode in MODES:
+                with self.subTest(build=build, mode=mode):
+                    stacks, totals = self.record_shape("stack_frames", "fiber", build, mode)
+                    self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
+                    self.assertTrue(stacks)
+                    for stack in stacks:
+                        first, *rest = self.without_callees(stack.frames, "fiber_leaf")
+                        self.assertRegex(first, r"__start_context$|^\[libc")
+                        self.assertEqual(rest, ["fiber_entry", "fiber_inner", "fiber_leaf"])
+
+    def check_torn_down(self, shape, outer, chain):
+        for build in BUILDS:
+            with self.subTest(shape=shape, build=build):
+                stacks, totals = self.record_shape("stack_frames", shape, build, "busy", count=100)
+                self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
+                self.assert_chain(stacks, [ROOT, outer, *chain])
+                for stack in stacks:
+                    self.assertEqual(self.above_root(stack.frames)[0], outer)
+
+    def test_exceptions(self):
+        self.check_torn_down("throw", "throw_outer", ["throw_middle", "thrower"])
+
+    def test_longjmp(self):
+        self.check_torn_down("jump", "jump_outer", ["jump_middle", "jumper"])
+
+
+class CodeTest(StacksCase):
+    def test_clock_in_the_vdso(self):
+        for build in BUILDS:
+            with self.subTest(build=build):
+                stacks, totals = self.record_shape("stack_frames", "clock", build, "busy", count=100)
+                self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
+                for stack in stacks:
+                    self.assertEqual(self.above_root(stack.frames)[:2], ["clock_outer", "clock_loop"])
+                inside = [stack for stack in stacks if profiles.has_function([stack], r"^\[?(__vdso_|vdso|clock_gettime)")]
+                self.assertGreater(profiles.total(inside), 0)
+
+    def test_generated_code_with_a_frame_pointer(self):
+        for build in BUILDS:
+            for mode in MODES:
+                with self.subTest(build=build, mode=mode):
+                    stacks, totals = self.record_shape("stack_code", "generated", build, mode)
+                    self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
+                    self.assertTrue(stacks)
+                    for stack in stacks:
+                        frames = self.above_root(self.without_callees(stack.frames, "generated_leaf"))
+                        self.assertRegex(frames.pop(2), r"^\[anon")
+                        self.assertEqual(frames, ["generated_root", "generated_outer", "generated_leaf"])
+
+    def test_assembly_leaf_without_cfi(self):
+        chain = ["bare_outer", "bare_caller", "bare_leaf"]
+        for build in BUILDS:
+            with self.subTest(build=build):
+                stacks, totals = self.record_shape("stack_code", "bare", build, "busy")
+                self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
+                for stack in stacks:
+                    frames = self.above_root(stack.frames)
+                    self.assertEqual(frames, chain[: len(frames)])
+                self.assert_chain(stacks, chain)
+
+    def test_library_that_comes_and_goes(self):
+        for build in BUILDS:
+            with self.subTest(build=build):
+                stacks, totals = self.record_shape("stack_code", "unloaded", build, "busy", count=150)
+                self.assertGreaterEqual(totals["stacks_rooted"], 0.98 * totals["stacks_walked"])
+                self.assert_chain(stacks, [ROOT, "unloaded_outer", "plugin_hot"])
+                self.assert_chain(stacks, [ROOT, "unloaded_outer", "unloaded_rest"])
+
+    def test_parent_of_a_vfork_child_shows_no_wrong_stack(self):
+        for build in BUILDS:
+            for mode in MODES:
+                with self.subTest(build=build, mode=mode):
+                    stacks, _ = self.record_shape("stack_code", "vfork", build, mode)
+                    for stack in stacks:
+                        frames = self.above_root(stack.frames)
+                        self.assertEqual(frames[:2], ["vfork_outer", "vfork_parent"])
+                        self.assertRegex(" ".join(frames[2:]), "^((__)?vfork|.libc.*)$")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -120,11 +120,11 @@ class StartupTest(SwiprCase):
     def test_swiprs_own_waiting_is_not_recorded(self):
         def own_frames(path):
             stacks = self.convert(path, "perf")
-            return [s.frames for s in stacks if any("libswipr_preload" in name for name in s.libraries)]
+            return [s.frames for s in stacks if any("wait_for_change" in name for name in s.frames)]
 
         for number in range(5):
             path = self.folder / f"command-{number}.swipr"
-            self.swipr("record", "--interval", "100us", "-o", path, "--", self.target_path("burn_nofp"), 10)
+            self.swipr("record", "--interval", "1ms", "-o", path, "--", self.target_path("burn_nofp"), 10)
             self.assertEqual(own_frames(path), [])
 
 

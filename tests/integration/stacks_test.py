@@ -1,6 +1,7 @@
 """Hostile stacks: exactly these frames, running and blocked, with and without frame pointers; what is
 destroyed is cut short, never made up."""
 
+import re
 import unittest
 
 from support import profiles, raw
@@ -10,6 +11,7 @@ BUILDS = ("nofp", "fp")
 MODES = ("busy", "blocked")
 OMITTED = "[frames omitted]"
 ROOT = "shape_thread"
+VFORK = r"(__libc_|__)?vfork|\[libc.*"
 # What the leaf's loop inlines, and the call that blocks.
 BELOW_LEAF = r"^(stack_shape::rest(\(\))?|target::churn.*|(__GI_+)?poll)$"
 
@@ -33,19 +35,21 @@ class StacksCase(SwiprCase):
             for mode in modes:
                 with self.subTest(shape=shape, build=build, mode=mode):
                     stacks, totals = self.record_shape(program, shape, build, mode)
-                    self.check_stacks(stacks, chain, rooted)
+                    # RBP of a blocked thread is recovered only when the walk then reaches the root.
+                    may_end_early = not rooted and (build, mode) == ("fp", "blocked")
+                    self.check_stacks(stacks, chain, rooted, may_end_early)
                     if rooted:
                         self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
                     else:
                         self.assertLess(totals["stacks_rooted"], totals["stacks_walked"])
 
-    def check_stacks(self, stacks, chain, rooted):
+    def check_stacks(self, stacks, chain, rooted, may_end_early):
         self.assertTrue(stacks, "the thread is missing")
         for stack in stacks:
             frames = self.without_callees(stack.frames, chain[-1])
             if rooted:
                 frames = self.above_root(frames)
-            self.assertEqual(frames, chain)
+            self.assertEqual(frames, chain[-len(frames) :] if may_end_early else chain)
 
     def without_callees(self, frames, leaf):
         self.assertIn(leaf, frames)
@@ -221,9 +225,11 @@ class CodeTest(StacksCase):
                 with self.subTest(build=build, mode=mode):
                     stacks, _ = self.record_shape("stack_code", "vfork", build, mode)
                     for stack in stacks:
+                        if re.fullmatch(VFORK, " ".join(stack.frames)):
+                            continue  # where it returns to is in a register that /proc does not name
                         frames = self.above_root(stack.frames)
                         self.assertEqual(frames[:2], ["vfork_outer", "vfork_parent"])
-                        self.assertRegex(" ".join(frames[2:]), "^((__)?vfork|.libc.*)$")
+                        self.assertRegex(" ".join(frames[2:]), f"^({VFORK})$")
 
 
 if __name__ == "__main__":

@@ -85,6 +85,24 @@ bool read_duration(const JsonField& field, RecordingRequest& out, TextWriter& er
   return true;
 }
 
+// "10%", "0.5 %": of one CPU. Above 100 % for those who want every look at any price.
+bool read_overhead(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  std::uint64_t percent = 0;
+  std::uint64_t tenths = 0;
+  std::string_view text = field.text;
+  const bool whole = field.kind == JsonField::Kind::kString && text.ends_with('%');
+  if (whole) text = trim_blanks(text.substr(0, text.size() - 1));
+  const std::size_t point = text.find('.');
+  const bool fits = point == text.npos ||
+                    (text.size() == point + 2 && parse_whole(skip(text, point + 1), tenths));
+  if (!whole || !fits || !parse_whole(text.substr(0, point), percent) || percent > 1000 ||
+      percent * 10 + tenths == 0) {
+    return refuse(error, field.name, "must be a text such as \"2%\", from \"0.1%\" to \"1000%\"");
+  }
+  out.max_overhead_permille = static_cast<std::uint32_t>(percent * 10 + tenths);
+  return true;
+}
+
 bool read_format(const JsonField& field, AnswerFormat& out, TextWriter& error) noexcept {
   struct Name {
     std::string_view name;
@@ -165,6 +183,7 @@ bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& 
   return read_fields(body, error, [&](const JsonField& field) {
     if (field.name == "numberOfSamples"sv) return read_ticks(field, out.recording, error);
     if (field.name == "timeInterval"sv) return read_interval(field, out.recording, error);
+    if (field.name == "maxOverhead"sv) return read_overhead(field, out.recording, error);
     if (field.name == "format"sv) return read_format(field, out.format, error);
     return true;
   });
@@ -175,6 +194,7 @@ bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWrite
   return read_fields(body, error, [&](const JsonField& field) {
     if (field.name == "numberOfSamples"sv) return read_ticks(field, out, error);
     if (field.name == "timeInterval"sv) return read_interval(field, out, error);
+    if (field.name == "maxOverhead"sv) return read_overhead(field, out, error);
     if (field.name == "duration"sv) return read_duration(field, out, error);
     return true;
   });

@@ -100,9 +100,25 @@ TEST(AgentRecordRequest, HasNoLimitUnlessAsked) {
   EXPECT_EQ(request.ticks, 5u);
   EXPECT_EQ(request.interval, 1ms);
   EXPECT_EQ(request.duration, 3s);
+  EXPECT_EQ(request.max_overhead_permille, kDefaultMaxOverheadPermille);
   std::string wrong = R"({"duration":"0 s"})";
   EXPECT_FALSE(parse_record_request(wrong, request, error));
   EXPECT_TRUE(error.view().starts_with("duration: "));
+}
+
+TEST(AgentRecordRequest, TakesTheBudgetInPercent) {
+  const auto permille_of = [](std::string_view text) {
+    RecordingRequest request;
+    FixedText<512> error;
+    std::string body = "{\"maxOverhead\":\"" + std::string(text) + "\"}";
+    return parse_record_request(body, request, error) ? request.max_overhead_permille : 0;
+  };
+  EXPECT_EQ(permille_of("10%"), 100u);
+  EXPECT_EQ(permille_of("0.5 %"), 5u);
+  EXPECT_EQ(permille_of("1000.0%"), 10'000u);
+  for (const char* wrong : {"10", "%", "0%", "1001%", "0.05%", "-1%", ".5%", "1.%", "1.-%"}) {
+    EXPECT_EQ(permille_of(wrong), 0u) << wrong;
+  }
 }
 
 TEST(AgentProfileQuery, TurnsSecondsAndRateIntoTicks) {

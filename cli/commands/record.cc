@@ -33,7 +33,7 @@ using session::SessionResult;
 using session::SignalWatch;
 
 session::StreamRequest request_of(const RecordOptions& options) {
-  return {options.interval, options.ticks, options.duration};
+  return {options.interval, options.ticks, options.duration, options.max_overhead_permille};
 }
 
 // As a shell tells it.

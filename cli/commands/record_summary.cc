@@ -19,6 +19,10 @@ std::string format_summary(const session::SessionTotals& totals, std::uint64_t r
                         100.0 * static_cast<double>(totals.stacks_rooted) /
                             static_cast<double>(totals.stacks_walked));
   }
+  if (totals.ticks_stretched != 0) {
+    text += fmt::format("; idle threads left out of {} to stay below --max-overhead",
+                        counted(totals.ticks_stretched, "tick"));
+  }
   text += "; " + counted(raw_bytes, "byte");
   if (totals.samples != 0) {
     text += fmt::format(" ({:.1f} per sample)",

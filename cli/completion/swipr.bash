@@ -50,7 +50,7 @@ _swipr() {
       case $command in
         '') words='record convert report list --help --version' ;;
         record)
-          words='--pid --name --count --duration --interval --rate --output --format --no-follow --help --'
+          words='--pid --name --count --duration --interval --rate --max-overhead --output --format --no-follow --help --'
           ;;
         convert)
           words='--format --output --weight --state --state-frames --no-demangle --no-inlines --file-lines --debug-dir --help'

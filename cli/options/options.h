@@ -32,6 +32,7 @@ struct RecordOptions {
   std::uint64_t ticks = 0;               // 0: no limit
   std::chrono::nanoseconds duration{0};  // 0: no limit
   std::chrono::nanoseconds interval = std::chrono::milliseconds(10);
+  std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
   Format format = Format::kRaw;
   std::string output;  // "-": standard output; empty: a name is made
   bool follow = true;  // children and exec'd images of `command`, too

@@ -128,6 +128,10 @@ struct RecordParser {
                                           "Ticks per second, instead of --interval")
         ->type_name("HZ")
         ->excludes(interval);
+    app->add_option_function<std::string>(
+           "--max-overhead", store(options.max_overhead_permille, parse_overhead),
+           "Look at idle threads less often above this share of one CPU (default 2%)")
+        ->type_name("PERCENT");
     app->add_option("-o,--output", options.output,
                     "Write to FILE; - is standard output (default: PROGRAM-PID-TIME.swipr)")
         ->type_name("FILE");

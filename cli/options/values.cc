@@ -145,4 +145,17 @@ Result<nanoseconds> parse_rate(std::string_view text) {
   return check_interval(nanoseconds(static_cast<std::int64_t>(interval)), "rate", text);
 }
 
+Result<std::uint32_t> parse_overhead(std::string_view text) {
+  std::string_view number = text;
+  if (number.ends_with('%')) number.remove_suffix(1);
+  double percent = 0;
+  const bool parsed = parse_whole(number, percent) && std::isfinite(percent);
+  const double permille = std::round(percent * 10);
+  if (!parsed || permille < 1 || permille > 10'000) {
+    return Error(
+        fmt::format("--max-overhead: '{}' is no share of one CPU from 0.1% to 1000%", text));
+  }
+  return static_cast<std::uint32_t>(permille);
+}
+
 }  // namespace swipr::options

@@ -40,6 +40,7 @@ void SessionTotals::add(const StreamSummary& stream) {
   ticks_asked += expected_ticks(stream);
   ticks += stream.total(counter::kTicks, stream.ticks);
   ticks_missed += stream.total(counter::kTicksMissed, 0);
+  ticks_stretched += stream.total(counter::kTicksStretched, 0);
   samples += stream.total(counter::kSamples, stream.samples);
   dropped += stream.total(counter::kSamplesDropped, 0);
   threads += stream.total(counter::kThreads, stream.threads);

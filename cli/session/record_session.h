@@ -23,6 +23,7 @@ struct SessionTotals {
   std::uint64_t ticks_asked = 0;
   std::uint64_t ticks = 0;
   std::uint64_t ticks_missed = 0;
+  std::uint64_t ticks_stretched = 0;  // some threads were left out to stay in the budget
   std::uint64_t samples = 0;
   std::uint64_t dropped = 0;
   std::uint64_t threads = 0;

@@ -35,6 +35,9 @@ std::string format_record_request(const StreamRequest& request) {
   if (request.duration.count() != 0) {
     body += fmt::format(R"(,"duration":"{}")", host::format_exact_duration(request.duration));
   }
+  if (const std::uint32_t permille = request.max_overhead_permille; permille != 0) {
+    body += fmt::format(R"(,"maxOverhead":"{}.{}%")", permille / 10, permille % 10);
+  }
   body += '}';
   return fmt::format(
       "POST /v1/record HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -18,8 +18,9 @@ namespace swipr::session {
 
 struct StreamRequest {
   std::chrono::nanoseconds interval = std::chrono::milliseconds(10);
-  std::uint64_t ticks = 0;               // 0: no limit
-  std::chrono::nanoseconds duration{0};  // 0: no limit
+  std::uint64_t ticks = 0;                  // 0: no limit
+  std::chrono::nanoseconds duration{0};     // 0: no limit
+  std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
 };
 
 // The request as it goes over the wire.

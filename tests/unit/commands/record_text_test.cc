@@ -31,6 +31,14 @@ TEST(FormatSummary, SaysWhatWasAskedForAndWhatCame) {
             "99.8 % of stacks complete; 47,920 bytes (8.0 per sample)");
 }
 
+TEST(FormatSummary, SaysThatIdleThreadsWereLeftOut) {
+  session::SessionTotals totals = some_totals();
+  totals.ticks_stretched = 900;
+  EXPECT_THAT(format_summary(totals, 47920),
+              testing::HasSubstr("; idle threads left out of 900 ticks to stay below "
+                                 "--max-overhead;"));
+}
+
 TEST(FormatSummary, SurvivesNothing) {
   EXPECT_EQ(format_summary({}, 0),
             "0 ticks asked, 0 delivered, 0 missed; 0 samples of 0 threads, 0 dropped; 0 bytes");

@@ -74,6 +74,9 @@ TEST(ParseRecord, LeavesEverythingBehindTheSeparatorToTheCommand) {
 
 TEST(ParseRecord, TakesFractionalRates) {
   EXPECT_EQ(parsed<RecordOptions>({"record", "--pid", "1", "--rate", "0.5"}).interval, 2s);
+  EXPECT_EQ(parsed<RecordOptions>({"record", "--pid", "1", "--max-overhead", "10%"})
+                .max_overhead_permille,
+            100u);
   EXPECT_EQ(parsed<RecordOptions>({"record", "--pid", "1", "--rate", "100Hz"}).interval, 10ms);
 }
 
@@ -114,6 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"record", "--pid", "1", "--interval", "1ns"}, "interval '1ns' is out of range"},
         WrongUsage{{"record", "--pid", "1", "--interval", "2h"}, "interval '2h' is out of range"},
         WrongUsage{{"record", "--pid", "1", "--interval", "10"}, "number and a unit"},
+        WrongUsage{{"record", "--pid", "1", "--max-overhead", "0"}, "--max-overhead: '0'"},
         WrongUsage{{"record", "--pid", "1", "--rate", "nan"}, "rate 'nan'"},
         WrongUsage{{"record", "--pid", "1", "--rate", "1e-300"}, "rate '1e-300' is out of range"},
         WrongUsage{{"record", "--pid", "1", "--rate", "5", "--interval", "1s"}, "--rate"},

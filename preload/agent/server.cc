@@ -1,6 +1,7 @@
 #include "preload/agent/server.h"
 
 #include <fcntl.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@ using namespace std::chrono_literals;
 constexpr Moment kForkDelay = 10ms;
 constexpr Moment kExitDrain = 150ms;  // the exiting thread waits 200 ms altogether
 constexpr Moment kExitDrainStep = 5ms;
+constexpr Moment kAcceptRetry = 1s;  // where no descriptor is left for a client
 
 // The answer to a client too many. Best effort: the client may not even read it.
 void turn_away(int fd) noexcept {
@@ -31,16 +33,46 @@ void turn_away(int fd) noexcept {
   ::close(fd);
 }
 
-void poll_until(pollfd* polls, nfds_t count, Moment deadline) noexcept {
-  if (deadline == kNever) {
-    ::poll(polls, count, -1);
-    return;
-  }
-  // Relative to now, with a nanosecond's resolution; poll() itself has milliseconds.
+// Relative to now, with a nanosecond's resolution; poll() itself has milliseconds.
+timespec time_left(Moment deadline) noexcept {
   const Moment left = std::max(deadline - monotonic_now(), Moment::zero());
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-  const timespec timeout{seconds.count(), (left - seconds).count()};
-  ::ppoll(polls, count, &timeout, nullptr);
+  return {seconds.count(), (left - seconds).count()};
+}
+
+void sleep_until(Moment deadline) noexcept {
+  const timespec timeout = time_left(deadline);
+  ::ppoll(nullptr, 0, deadline == kNever ? nullptr : &timeout, nullptr);
+}
+
+// poll() for a program whose RLIMIT_NOFILE is below the few descriptors of this thread.
+void select_until(pollfd* polls, std::size_t count, Moment deadline) noexcept {
+  fd_set readable;
+  fd_set writable;
+  FD_ZERO(&readable);
+  FD_ZERO(&writable);
+  int end = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (polls[i].fd >= FD_SETSIZE) continue;
+    if ((polls[i].events & POLLIN) != 0) FD_SET(polls[i].fd, &readable);
+    if ((polls[i].events & POLLOUT) != 0) FD_SET(polls[i].fd, &writable);
+    end = std::max(end, polls[i].fd + 1);
+  }
+  const timespec timeout = time_left(deadline);
+  const int ready = ::pselect(end, &readable, &writable, nullptr,
+                              deadline == kNever ? nullptr : &timeout, nullptr);
+  for (std::size_t i = 0; ready > 0 && i < count; ++i) {
+    if (polls[i].fd >= FD_SETSIZE) continue;
+    if (FD_ISSET(polls[i].fd, &readable)) polls[i].revents |= POLLIN;
+    if (FD_ISSET(polls[i].fd, &writable)) polls[i].revents |= POLLOUT;
+  }
+}
+
+void poll_until(pollfd* polls, std::size_t count, Moment deadline) noexcept {
+  const timespec timeout = time_left(deadline);
+  if (::ppoll(polls, count, deadline == kNever ? nullptr : &timeout, nullptr) >= 0) return;
+  for (std::size_t i = 0; i < count; ++i) polls[i].revents = 0;
+  if (errno != EINTR) select_until(polls, count, deadline);
 }
 
 }  // namespace
@@ -49,7 +81,7 @@ void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
   set_route_context({&settings, &default_listener_});
   if (!forked) file_recording_.start(settings, pid);
   meet(settings);
-  if (forked && meeting_ == nullptr) poll_until(nullptr, 0, monotonic_now() + kForkDelay);
+  if (forked && meeting_ == nullptr) sleep_until(monotonic_now() + kForkDelay);
   if (forked) file_recording_.start(settings, pid);
   if (exit_gate::begin_places()) {
     open_places(settings, pid);
@@ -105,8 +137,9 @@ bool Server::add(int fd, const Listener* listener, Connection*& out) noexcept {
 }
 
 void Server::wait() noexcept {
-  polls_[0] = {default_listener_.fd, POLLIN, 0};
-  polls_[1] = {url_listener_.fd, POLLIN, 0};
+  const bool can_accept = monotonic_now() >= accept_again_at_;
+  polls_[0] = {can_accept ? default_listener_.fd : -1, POLLIN, 0};
+  polls_[1] = {can_accept ? url_listener_.fd : -1, POLLIN, 0};
   polls_[kListenerCount] = {exit_gate::poll_fd(), POLLIN, 0};
   std::size_t count = kFirstConnectionPoll;
   for (const Connection* connection : connections_) {
@@ -117,11 +150,23 @@ void Server::wait() noexcept {
     }
     count += Connection::kPollCount;
   }
-  poll_until(polls_, count, next_wake());
+  // The kernel refuses more entries than RLIMIT_NOFILE, and counts the empty ones.
+  pollfd open[kPollCount];
+  std::size_t open_count = 0;
+  for (const pollfd& entry : polls_) {
+    if (entry.fd >= 0) open[open_count++] = entry;
+  }
+  poll_until(open, open_count, next_wake());
+  open_count = 0;
+  for (pollfd& entry : polls_) {
+    entry.revents = 0;
+    if (entry.fd >= 0) entry.revents = open[open_count++].revents;
+  }
 }
 
 Moment Server::next_wake() const noexcept {
   Moment wake = std::min(recorder().next_deadline(), exit_gate::look_again_at(monotonic_now()));
+  if (monotonic_now() < accept_again_at_) wake = std::min(wake, accept_again_at_);
   for (const Connection* connection : connections_) {
     if (connection != nullptr) wake = std::min(wake, connection->wake_at());
   }
@@ -169,7 +214,11 @@ void Server::report_meeting() noexcept {
 void Server::accept_from(const Listener& listener) noexcept {
   // Not SOCK_NONBLOCK: the file description is shared with a helper, which expects to block.
   const int fd = ::accept4(listener.fd, nullptr, nullptr, SOCK_CLOEXEC);
-  if (fd < 0) return;
+  if (fd < 0) {
+    // The client stays in the queue, and the queue readable.
+    if (errno == EMFILE || errno == ENFILE) accept_again_at_ = monotonic_now() + kAcceptRetry;
+    return;
+  }
   if (!listener.is_tcp && !is_trusted_peer(fd)) {
     ::close(fd);
     return;
@@ -191,12 +240,12 @@ void Server::leave() noexcept {
       connection->end_for_exit(monotonic_now());
       unsent = unsent || connection->has_unsent();
     }
-    if (unsent) poll_until(nullptr, 0, monotonic_now() + kExitDrainStep);
+    if (unsent) sleep_until(monotonic_now() + kExitDrainStep);
   }
   exit_gate::report_finished();
   start_gate::open();
   // The process is about to end, and this thread with it.
-  for (;;) poll_until(nullptr, 0, kNever);
+  for (;;) sleep_until(kNever);
 }
 
 void Server::reset_after_fork() noexcept {

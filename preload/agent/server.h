@@ -49,6 +49,7 @@ class Server {
   Listener url_listener_;
   Connection* connections_[kMaxConnections] = {};
   Connection* meeting_ = nullptr;  // the rendezvous, until its recording has started
+  Moment accept_again_at_{0};
   pollfd polls_[kPollCount] = {};
 };
 

@@ -52,6 +52,7 @@ void* run_control_thread(void* forked) {
     start_gate::open();
     return nullptr;
   }
+  recorder().open_before_privileges_go();
   ::prctl(PR_SET_TIMERSLACK, 1UL);
   exit_gate::set_control_thread(::gettid());
   server->run(settings, ::getpid(), forked != nullptr);

@@ -1,11 +1,13 @@
 #include "preload/agent/engine.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <new>
 
 #include "preload/agent/thread_clock.h"
@@ -48,6 +50,13 @@ bool Engine::any_recording() const noexcept {
 
 // --- start and end
 
+void Engine::open_before_privileges_go() noexcept {
+  keeps_memory_ = subjects_.memory.open();
+  char path[64];
+  const int size = std::snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", ::getpid());
+  if (size > 0) subjects_.main_thread_wait = ::open(path, O_RDONLY | O_CLOEXEC);
+}
+
 bool Engine::open(const char** error) noexcept {
   const Tid self{static_cast<std::int32_t>(::syscall(SYS_gettid))};
   if (!subjects_.threads.open(self)) {
@@ -76,7 +85,7 @@ void Engine::close() noexcept {
     ::sched_yield();
   }
   subjects_.frames.forget();
-  subjects_.memory.close();
+  if (!keeps_memory_) subjects_.memory.close();
   subjects_.threads.close();
 }
 

@@ -16,6 +16,7 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
+  void open_before_privileges_go() noexcept;
   Recording* start(const RecordingRequest& request, OutputQueue& output,
                    const char** error) noexcept;
   void finish(Recording* recording, wire::EndReason reason, const char* text) noexcept;
@@ -48,6 +49,7 @@ class Engine {
   std::array<Recording*, kMaxRecordings> recordings_{};
   int signal_number_ = 0;  // 0: SIGURG
   bool modules_known_ = false;
+  bool keeps_memory_ = false;  // opened at the process's start and never closed
   Moment names_checked_{0};
   Moment listing_due_{0};
   std::chrono::nanoseconds listing_cost_{0};

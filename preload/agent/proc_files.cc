@@ -150,6 +150,13 @@ WaitPlace parse_wait_place(std::string_view text) noexcept {
   return place;
 }
 
+bool is_asleep_by_stat(std::string_view text) noexcept {
+  const std::size_t end = text.rfind(')');
+  if (end == std::string_view::npos || text.size() - end < 3) return false;
+  const char state = text[end + 2];
+  return state >= 'A' && state <= 'Z' && state != 'R';
+}
+
 SchedulerTimes parse_scheduler_times(std::string_view text) noexcept {
   Scanner in(text);
   in.take_decimal();

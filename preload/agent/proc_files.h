@@ -37,6 +37,11 @@ struct WaitPlace {
 };
 WaitPlace parse_wait_place(std::string_view text) noexcept;
 
+// /proc/PID/task/TID/stat says that the thread neither runs nor is about to: a state other than R
+// behind the name in parentheses, which may itself hold parentheses. False also for no such text.
+// Source: kernel, fs/proc/array.c, task_state_array.
+bool is_asleep_by_stat(std::string_view text) noexcept;
+
 // /proc/PID/task/TID/schedstat: "cpu-ns run-queue-ns timeslices".
 struct SchedulerTimes {
   bool known = false;

@@ -19,6 +19,8 @@ Moment monotonic_now() noexcept {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
+void Recorder::open_before_privileges_go() noexcept { engine.open_before_privileges_go(); }
+
 Recording* Recorder::start(const RecordingRequest& request, OutputQueue& output,
                            const char** error) noexcept {
   return engine.start(request, output, error);

@@ -1,6 +1,6 @@
-// The capture side of the agent as the server sees it: starts recordings, runs their ticks, ends them.
-// Several recordings run at once, each with its own interval, stack ids and output.
-// Context: control thread only.
+// The capture side of the agent as the server sees it: starts recordings, runs their ticks, ends
+// them. Several recordings run at once, each with its own interval, stack ids and output. Context:
+// control thread only.
 #pragma once
 
 #include <chrono>
@@ -22,13 +22,13 @@ inline constexpr std::uint32_t kDefaultMaxStacks = 65535;
 
 struct RecordingRequest {
   std::chrono::nanoseconds interval{10'000'000};
-  std::uint64_t ticks = 0;                // 0: no limit
-  std::chrono::nanoseconds duration{0};   // 0: no limit
+  std::uint64_t ticks = 0;               // 0: no limit
+  std::chrono::nanoseconds duration{0};  // 0: no limit
   // Of one CPU. Above it threads that hardly run are looked at less often; their times stay exact.
   std::uint32_t max_overhead_permille = kDefaultMaxOverheadPermille;
   std::uint32_t max_stacks = kDefaultMaxStacks;  // kept at a time, with 12 MiB as the other bound
 };
-inline constexpr std::chrono::nanoseconds kMinInterval{100'000};          // 10 kHz
+inline constexpr std::chrono::nanoseconds kMinInterval{100'000};  // 10 kHz
 inline constexpr std::chrono::nanoseconds kMaxInterval{3'600'000'000'000};
 inline constexpr std::size_t kMaxRecordings = 16;
 
@@ -51,18 +51,24 @@ struct ProcessIdentity {
 
 class Recorder {
  public:
+  // Opens for good what cannot be opened after setuid or PR_SET_DUMPABLE 0 but works on when it is
+  // open: /proc/self/mem and the main thread's `syscall` file. Call at the start of the process.
+  void open_before_privileges_go() noexcept;
+
   // Writes the file header, the source record and the state of modules and threads into `output`,
   // installs the signal handler if it is the first recording. `output` must outlive the recording.
   // nullptr: refused, and *error (static text) says why.
-  Recording* start(const RecordingRequest& request, OutputQueue& output, const char** error) noexcept;
-  // Collects what is outstanding, writes totals and the end record (as far as `output` has room), and
-  // forgets the recording. Also for recordings that ended by themselves. The last one to end removes
-  // the signal handler and gives memory back.
+  Recording* start(const RecordingRequest& request, OutputQueue& output,
+                   const char** error) noexcept;
+  // Collects what is outstanding, writes totals and the end record (as far as `output` has room),
+  // and forgets the recording. Also for recordings that ended by themselves. The last one to end
+  // removes the signal handler and gives memory back.
   void finish(Recording* recording, wire::EndReason reason, const char* text) noexcept;
   // True when count or duration was reached: the server then drains `output` and calls finish.
   bool is_complete(const Recording* recording) const noexcept;
 
-  // The signal that asks running threads for their stacks; SIGURG unless set. Before the first start.
+  // The signal that asks running threads for their stacks; SIGURG unless set. Before the first
+  // start.
   void set_signal_number(int signal_number) noexcept;
 
   // When run_due wants to be called next; kNever without recordings.

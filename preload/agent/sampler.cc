@@ -1,5 +1,7 @@
 #include "preload/agent/sampler.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "preload/agent/exit_gate.h"
@@ -164,19 +166,17 @@ bool Sampler::has_time_to_look() noexcept {
 // thread ran meanwhile; then what was read may be torn and it is read again.
 Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedThread& known,
                             Moment now) noexcept {
-  if (!subjects_.memory.is_open() || subjects_.modules.code_map() == nullptr) {
-    return Look::kNeedsSignal;
-  }
+  const bool can_walk = subjects_.memory.is_open() && subjects_.modules.code_map() != nullptr;
   Thread& thread = subjects_.threads[place];
   if (waits_at_exit(thread)) return Look::kRunning;
   thread.signalled_place = WaitPlace{};
   WaitPlace last;
   for (int attempt = 0; attempt < kLookAttempts; ++attempt) {
-    char text[256];
-    const WaitPlace wait = parse_wait_place(
-        read_task_file(subjects_.threads.directory(), thread.tid, "syscall", text));
-    if (wait.kind != WaitKind::kBlocked) return Look::kRunning;
+    const WaitPlace wait = read_wait_place(thread.tid);
+    const bool hidden = wait.kind == WaitKind::kUnknown && is_asleep(thread.tid);
+    if (wait.kind != WaitKind::kBlocked && !hidden) return Look::kRunning;
     last = wait;
+    if (hidden || !can_walk) break;
     const unwind::WalkEnd end = walk_from_outside(wait, thread.kept);
     const auto clock = read_thread_clock(thread.tid);
     if (!clock) return Look::kRunning;
@@ -198,7 +198,8 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     settle(recording, place, known, wait);
     return Look::kSettled;
   }
-  // It blocks and wakes faster than it can be looked at: a signal may meet it blocked.
+  // It blocks and wakes faster than it can be looked at, or where it waits is not shown to a
+  // process that gave up its privileges: a signal may meet it blocked.
   if (may_interrupt(last)) {
     ++recording.counters().signals_to_blocked;
     return Look::kRunning;
@@ -206,6 +207,22 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   frames_.frame_count = 0;
   settle(recording, place, known, last);
   return Look::kSettled;
+}
+
+WaitPlace Sampler::read_wait_place(Tid tid) const noexcept {
+  char text[256];
+  const WaitPlace place =
+      parse_wait_place(read_task_file(subjects_.threads.directory(), tid, "syscall", text));
+  if (place.kind != WaitKind::kUnknown || tid.value != ::getpid()) return place;
+  const ssize_t size = ::pread(subjects_.main_thread_wait, text, sizeof(text), 0);
+  return size <= 0 ? place : parse_wait_place({text, static_cast<std::size_t>(size)});
+}
+
+// What everybody may read, also where `syscall` is closed (after setuid, PR_SET_DUMPABLE 0).
+bool Sampler::is_asleep(Tid tid) const noexcept {
+  char text[128];
+  const std::string_view stat = read_task_file(subjects_.threads.directory(), tid, "stat", text);
+  return is_asleep_by_stat(stat);
 }
 
 // Only where the program cannot notice. Otherwise a stack that is marked incomplete has to do.

@@ -22,6 +22,9 @@ struct Subjects {
   SignalPool signals;
   FrameRecovery frames;
   bool can_signal = false;
+  // The main thread's `syscall` file, open since the process's start; -1: not. Kept because servers
+  // that give up privileges wait in this thread, and later it can no longer be opened.
+  int main_thread_wait = -1;
 };
 
 class Sampler {
@@ -51,6 +54,8 @@ class Sampler {
   Activity judge(const Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
   enum class Look : std::uint8_t { kSettled, kRunning, kNeedsSignal };
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
+  WaitPlace read_wait_place(Tid tid) const noexcept;
+  bool is_asleep(Tid tid) const noexcept;
   bool may_interrupt(const WaitPlace& wait) const noexcept;
   unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,

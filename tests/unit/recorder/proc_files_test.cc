@@ -63,6 +63,15 @@ TEST(MapsLine, RejectsWhatIsNone) {
   }
 }
 
+TEST(Stat, TellsSleepingThreadsFromThoseThatRun) {
+  EXPECT_TRUE(is_asleep_by_stat("12 (worker) S 1 2 3"));
+  EXPECT_TRUE(is_asleep_by_stat("12 (worker) D 1 2 3"));
+  EXPECT_FALSE(is_asleep_by_stat("12 (worker) R 1 2 3"));
+  EXPECT_FALSE(is_asleep_by_stat("12 (a) S (b)) R 1 2 3"));
+  EXPECT_FALSE(is_asleep_by_stat("12 (worker)"));
+  EXPECT_FALSE(is_asleep_by_stat(""));
+}
+
 TEST(SchedulerTimes, SecondFieldIsTheRunQueue) {
   EXPECT_EQ(parse_scheduler_times("123 456 7\n").runqueue_ns, 456u);
   EXPECT_FALSE(parse_scheduler_times("").known);

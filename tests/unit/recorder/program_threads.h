@@ -11,6 +11,16 @@
 
 namespace swipr::test {
 
+// Sanitizers realign frames: the walk needs RBX, which /proc does not show of a blocked thread, and
+// a signal would break most calls. Such stacks end early, marked incomplete.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kPlainPrologues = false;
+#else
+inline constexpr bool kPlainPrologues = true;
+#endif
+inline constexpr char kWhyProloguesMatter[] =
+    "sanitizers realign frames, which cannot be walked from outside";
+
 // A thread that runs `body` and tells its tid.
 class ProgramThread {
  public:

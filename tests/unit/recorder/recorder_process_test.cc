@@ -50,6 +50,7 @@ class Ticks {
 };
 
 TEST(RecorderProcess, AThreadBornDuringTheRecordingIsRecorded) {
+  if (!kPlainPrologues) GTEST_SKIP() << kWhyProloguesMatter;
   Ticks ticks;
   int tid = 0;
   const DecodedRecording recording =
@@ -87,6 +88,7 @@ TEST(RecorderProcess, AThreadBornDuringTheRecordingIsRecorded) {
 }
 
 TEST(RecorderProcess, ALibraryLoadedDuringTheRecordingIsNamedAndItsUnloadIsNoticed) {
+  if (!kPlainPrologues) GTEST_SKIP() << kWhyProloguesMatter;
   Ticks ticks;
   int tid = 0;
   std::uint64_t function = 0;

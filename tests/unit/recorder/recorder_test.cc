@@ -43,13 +43,6 @@ bool holds_chain(const std::vector<std::string>& names) {
          names.end();
 }
 
-// Sanitizers realign frames: without RBX, which /proc does not show, they need the signal.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kPlainPrologues = false;
-#else
-constexpr bool kPlainPrologues = true;
-#endif
-
 struct Blocking {
   const char* name;
   std::function<void()> block;
@@ -83,6 +76,7 @@ void expect_blocked_in_chain(const Blocking& blocking) {
 }
 
 TEST(Recorder, ShowsTheExactChainOfAThreadBlockedOnADescriptor) {
+  if (!kPlainPrologues) GTEST_SKIP() << kWhyProloguesMatter;
   const Pipe pipe;
   const auto release = [&] { pipe.release(); };
   expect_blocked_in_chain({"poll",

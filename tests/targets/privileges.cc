@@ -1,0 +1,46 @@
+// Gives up its privileges and then waits in the main thread and in another one. Commands, a line
+// each:
+//   drop   setuid to nobody, or without the right to do so PR_SET_DUMPABLE 0. Answers "dropped".
+//   wait   both threads wait 300 ms in poll. Answers one line per thread: "poll RESULT early|full
+//   time",
+//          then "done".
+#include <poll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "tests/targets/target.h"
+
+namespace {
+
+constexpr std::chrono::milliseconds kWait{300};
+
+std::string wait_in_poll() {
+  const auto begin = std::chrono::steady_clock::now();
+  const int result = poll(nullptr, 0, static_cast<int>(kWait.count()));
+  const bool early = std::chrono::steady_clock::now() - begin < kWait;
+  return "poll " + std::to_string(result) + (early ? " early" : " full time");
+}
+
+}  // namespace
+
+int main() {
+  target::say("ready");
+  for (char line[64]; target::read_line(line, sizeof line);) {
+    if (std::strcmp(line, "drop") == 0) {
+      if (setuid(65534) != 0) prctl(PR_SET_DUMPABLE, 0);
+      target::say("dropped");
+      continue;
+    }
+    std::string other;
+    std::thread thread([&other] { other = wait_in_poll(); });
+    target::say(wait_in_poll().c_str());
+    thread.join();
+    target::say(other.c_str());
+    target::say("done");
+  }
+}

@@ -240,7 +240,7 @@ Outcome run_record(const RecordOptions& options) {
     if (!signals) return signals.error();
     return record_running(options, *std::move(signals));
   }
-  auto signals = SignalWatch::create({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD});
+  auto signals = SignalWatch::create({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD});
   if (!signals) return signals.error();
   return record_command(options, *std::move(signals));
 }

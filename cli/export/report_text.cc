@@ -67,7 +67,26 @@ std::uint64_t total_of(const profile::Process& process, const char* counter) {
   return found == process.totals.end() ? 0 : found->second;
 }
 
-void put_process(Page& page, const profile::Process& process) {
+// A process that was killed in its first second left samples but no totals.
+void put_process_without_totals(Page& page, const profile::Recording& recording,
+                                std::uint32_t index) {
+  const profile::Process& process = recording.processes[index];
+  std::uint64_t samples = 0;
+  std::chrono::nanoseconds cpu{0};
+  for (const profile::Sample& sample : recording.samples) {
+    if (recording.threads[sample.thread].process != index) continue;
+    samples += sample.ticks;
+    cpu += sample.cpu;
+  }
+  page.line("{} (pid {}): {:.2f} s, one tick every {:g} ms, cut off before its first totals",
+            process.command_name, process.pid.value, seconds(process.duration),
+            std::chrono::duration<double, std::milli>(process.interval).count());
+  page.line("  samples {}; CPU time {:.3f} s", samples, seconds(cpu));
+}
+
+void put_process(Page& page, const profile::Recording& recording, std::uint32_t index) {
+  const profile::Process& process = recording.processes[index];
+  if (process.totals.empty()) return put_process_without_totals(page, recording, index);
   const std::uint64_t ticks = total_of(process, "ticks");
   const std::uint64_t walked = total_of(process, "stacks_walked");
   page.line("{} (pid {}): {:.2f} s, {} of {} ticks, one every {:g} ms{}", process.command_name,
@@ -117,7 +136,9 @@ host::Result<void> write_report_text(const profile::Recording& recording,
                                      const profile::Names& names, const ReportOptions& options,
                                      Sink& sink) {
   Page page(options.columns);
-  for (const profile::Process& process : recording.processes) put_process(page, process);
+  for (std::uint32_t index = 0; index < recording.processes.size(); ++index) {
+    put_process(page, recording, index);
+  }
   page.line("");
   put_functions(page, profile::top_functions(recording, names, options.weight), options);
   page.line("");

@@ -10,8 +10,8 @@
 
 namespace swipr::unwind {
 
-// Reads the image's memory without ever faulting (the agent: pread on /proc/self/mem). False: not all
-// of it readable.
+// Reads the image's memory without ever faulting (the agent: pread on /proc/self/mem). False: not
+// all of it readable.
 struct ImageReader {
   bool (*read)(void* state, std::uint64_t address, std::span<std::byte> out) noexcept;
   void* state;
@@ -24,11 +24,12 @@ struct BuildResult {
   const UnwindTable* table = nullptr;  // owned by the caller: destroy_table
   std::uint64_t load_bias = 0;         // valid when the ELF header was readable
   std::uint32_t build_id_bytes = 0;
-  std::byte build_id[64] = {};         // of NT_GNU_BUILD_ID in a PT_NOTE
+  std::byte build_id[64] = {};  // of NT_GNU_BUILD_ID in a PT_NOTE
 };
 
 // `elf_header` is the run-time address of the image's ELF header.
-// Bounds: at most 256 MiB of .eh_frame, time linear in it; hostile bytes yield a status, never a fault.
+// Bounds: at most 256 MiB of .eh_frame, time linear in it; hostile bytes yield a status, never a
+// fault.
 BuildResult build_table(std::uint64_t elf_header, ImageReader reader) noexcept;
 void destroy_table(const UnwindTable* table) noexcept;
 std::size_t table_memory_bytes(const UnwindTable* table) noexcept;

@@ -27,8 +27,8 @@ inline constexpr std::uint32_t kKeptInner = 1536;  // of a stack deeper than kMa
 inline constexpr std::uint32_t kKeptOuter = 512;
 
 // DWARF register numbers of the architecture index `values`; bit n of `known` says that value n is
-// known. System V AMD64 ABI, figure 3.36: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8–15 r8–r15
-// 16 return address (here: the pc).
+// known. System V AMD64 ABI, figure 3.36: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8–15
+// r8–r15 16 return address (here: the pc).
 struct Registers {
   static constexpr unsigned kCount = 17;
   std::array<std::uint64_t, kCount> values{};
@@ -51,8 +51,8 @@ enum class WalkEnd : std::uint8_t {
   kNoRule,           // no table, no frame pointer, no plausible guess
 };
 
-// Walks from `registers` (pc exact) and fills `frames`. A walk that ends with anything but kRoot still
-// holds the frames up to there. Bounds: at most kMaxSteps steps.
+// Walks from `registers` (pc exact) and fills `frames`. A walk that ends with anything but kRoot
+// still holds the frames up to there. Bounds: at most kMaxSteps steps.
 inline constexpr std::uint32_t kMaxSteps = 65536;
 SWIPR_SIGNAL_SAFE WalkEnd walk(const CodeMap& map, const Registers& registers, StackReader reader,
                                FrameBuffer& frames) noexcept;

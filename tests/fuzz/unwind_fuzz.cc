@@ -1,9 +1,9 @@
 // Mutated ELF images through the table builder, then walks with arbitrary registers over arbitrary
 // memory. Anything but a fault, a hang or a frame outside of code is right.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <span>

@@ -1,0 +1,80 @@
+#include "cli/export/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "tests/golden/golden_recording.h"
+#include "tests/golden/output_file.h"
+
+namespace swipr::exporters {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+using Writer = host::Result<void> (*)(const profile::Recording&, const profile::Names&,
+                                      const ReportOptions&, Sink&);
+
+std::string written(Writer write, const golden::Golden& input, const ReportOptions& options = {}) {
+  golden::OutputFile file;
+  Sink sink(file.fd(), "output");
+  EXPECT_TRUE(write(input.recording, input.names, options, sink).has_value());
+  return file.content();
+}
+
+TEST(ReportText, ShowsCountersFunctionsAndThreads) {
+  const golden::Golden input = golden::make_golden();
+  const std::string text = written(write_report_text, input);
+  const profile::Process& process = input.recording.processes.at(0);
+  EXPECT_THAT(text, HasSubstr(process.command_name + " (pid 100)"));
+  EXPECT_THAT(text, HasSubstr("function (by CPU time)"));
+  EXPECT_THAT(text, HasSubstr("mix(unsigned int)"));
+  for (const profile::Thread& thread : input.recording.threads) {
+    EXPECT_THAT(text, HasSubstr("  " + std::to_string(thread.tid.value) + "  "));
+  }
+}
+
+TEST(ReportText, CountsTheSamplesOfAProcessThatLeftNoTotals) {
+  golden::Golden input = golden::make_golden();
+  std::uint64_t samples = 0;
+  for (const profile::Sample& sample : input.recording.samples) samples += sample.ticks;
+  for (profile::Process& process : input.recording.processes) process.totals.clear();
+  const std::string text = written(write_report_text, input);
+  EXPECT_THAT(text, HasSubstr("cut off before its first totals"));
+  EXPECT_THAT(text, HasSubstr("samples " + std::to_string(samples) + ";"));
+  EXPECT_THAT(text, Not(HasSubstr("0 of 0 ticks")));
+}
+
+TEST(ReportText, FitsTheTerminal) {
+  const golden::Golden input = golden::make_golden();
+  std::istringstream lines(written(write_report_text, input, {.columns = 40}));
+  for (std::string line; std::getline(lines, line);) {
+    std::size_t characters = 0;
+    for (const char byte : line) characters += (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+    EXPECT_LE(characters, 40u) << line;
+  }
+}
+
+TEST(ReportJson, HoldsWhatTheTextRoundsOff) {
+  const golden::Golden input = golden::make_golden();
+  const auto report = nlohmann::json::parse(written(write_report_json, input));
+  EXPECT_EQ(report.at("processes").at(0).at("pid"), 100);
+  EXPECT_EQ(report.at("weight"), "cpu");
+  std::uint64_t cpu = 0;
+  for (const profile::Sample& sample : input.recording.samples) {
+    cpu += weight_of(sample, profile::Weight::kCpu);
+  }
+  EXPECT_EQ(report.at("weight_total"), cpu);
+  std::uint64_t self = 0;
+  for (const auto& function : report.at("functions"))
+    self += function.at("self").get<std::uint64_t>();
+  EXPECT_EQ(self, cpu);
+  EXPECT_EQ(report.at("threads").size(), input.recording.threads.size());
+}
+
+}  // namespace
+}  // namespace swipr::exporters

@@ -81,7 +81,9 @@ void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
   set_route_context({&settings, &default_listener_});
   if (!forked) file_recording_.start(settings, pid);
   meet(settings);
-  if (forked && meeting_ == nullptr) sleep_until(monotonic_now() + kForkDelay);
+  // A worker of root is about to give up its rights, and with them that to the socket directory.
+  const bool may_wait = ::geteuid() != 0;
+  if (forked && meeting_ == nullptr && may_wait) sleep_until(monotonic_now() + kForkDelay);
   if (forked) file_recording_.start(settings, pid);
   if (exit_gate::begin_places()) {
     open_places(settings, pid);

@@ -13,7 +13,15 @@ GATE = pathlib.Path(__file__).resolve().parents[2] / "scripts/check_preload"
 LIBRARY = sys.argv[1]
 
 HALF = '#include <unistd.h>\nextern "C" void _exit(int) { for (;;) pause(); }\n'
-GOOD = HALF + 'extern "C" void _Exit(int s) noexcept { _exit(s); }\n'
+EXPORTS = pathlib.Path(__file__).resolve().parents[2] / "scripts/lists/preload_exports.txt"
+LISTED = [line.split()[0] for line in EXPORTS.read_text().splitlines() if line and not line.startswith("#")]
+# Every other listed name, whatever its real signature is.
+OTHERS = "".join(
+    f'extern "C" void canary_{name}() asm("{name}");\nextern "C" void canary_{name}() {{}}\n'
+    for name in LISTED
+    if name not in ("_exit", "_Exit")
+)
+GOOD = HALF + 'extern "C" void _Exit(int s) noexcept { _exit(s); }\n' + OTHERS
 LINK = ["-nodefaultlibs", "-Wl,-z,now", "-Wl,-z,nodelete", "-Wl,-soname,libswipr_preload.so"]
 
 

@@ -167,8 +167,15 @@ class OtherStacksTest(StacksCase):
                 stacks, totals = self.record_shape("stack_frames", shape, build, "busy", count=100)
                 self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
                 self.assert_chain(stacks, [ROOT, outer, *chain])
+                # While libgcc installs the frame that catches (__builtin_eh_return), registers and
+                # stack pointer belong to different frames for a few instructions: no CFI says so.
+                between = [stack for stack in stacks if ROOT not in stack.frames]
+                for stack in between:
+                    self.assertTrue(any(name.startswith("_Unwind_") for name in stack.frames), stack.frames)
+                self.assertLessEqual(profiles.total(between), profiles.total(stacks) * 0.05)
                 for stack in stacks:
-                    self.assertEqual(self.above_root(stack.frames)[0], outer)
+                    if stack not in between:
+                        self.assertEqual(self.above_root(stack.frames)[0], outer)
 
     def test_exceptions(self):
         self.check_torn_down("throw", "throw_outer", ["throw_middle", "thrower"])

@@ -4,6 +4,8 @@ import gzip
 import re
 from dataclasses import dataclass, field
 
+from support.varint import read_varint
+
 
 @dataclass
 class Stack:
@@ -99,27 +101,16 @@ def parse_perf(data):
     return stacks
 
 
-def _varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-
-
 def _fields(data):
     """(number, value) of a protobuf message; value is an int or bytes."""
     at = 0
     while at < len(data):
-        key, at = _varint(data, at)
+        key, at = read_varint(data, at)
         number, wire = key >> 3, key & 7
         if wire == 0:
-            value, at = _varint(data, at)
+            value, at = read_varint(data, at)
         elif wire == 2:
-            length, at = _varint(data, at)
+            length, at = read_varint(data, at)
             assert at + length <= len(data), "protobuf field past the end"
             value = data[at : at + length]
             at += length
@@ -152,7 +143,7 @@ def _numbers(values):
             continue
         at = 0
         while at < len(value):
-            number, at = _varint(value, at)
+            number, at = read_varint(value, at)
             result.append(number)
     return result
 

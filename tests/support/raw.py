@@ -4,25 +4,16 @@ Written from docs/RAW_FORMAT.md, not from swipr's own reader."""
 import struct
 from dataclasses import dataclass, field
 
+from support.varint import read_varint
+
 FILE_MAGIC = b"\x89SWIPR\r\n"
 FILE_HEADER_BYTES = 16
 BLOCK_HEADER_BYTES = 16
 SOURCE, MODULE, MODULE_GONE, THREAD, STACK, TICK, TOTALS, END, MESSAGE = range(1, 10)
 
 
-def _varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-
-
 def _string(data, at):
-    length, at = _varint(data, at)
+    length, at = read_varint(data, at)
     return data[at : at + length].decode("utf-8", "replace"), at + length
 
 
@@ -56,7 +47,7 @@ def records(payload):
     at = 0
     while at < len(payload):
         kind = payload[at]
-        length, at = _varint(payload, at + 1)
+        length, at = read_varint(payload, at + 1)
         yield kind, payload[at : at + length]
         at += length
 
@@ -83,7 +74,7 @@ def _read_source(source, body):
     numbers = []
     at = 0
     for _ in range(7):
-        value, at = _varint(body, at)
+        value, at = read_varint(body, at)
         numbers.append(value)
     source.pid, source.interval_ns, source.ticks_asked = numbers[0], numbers[4], numbers[5]
     _, at = _string(body, at)
@@ -92,11 +83,11 @@ def _read_source(source, body):
 
 
 def _read_totals(body):
-    _, at = _varint(body, 0)
+    _, at = read_varint(body, 0)
     totals = {}
     while at < len(body):
         name, at = _string(body, at)
-        totals[name], at = _varint(body, at)
+        totals[name], at = read_varint(body, at)
     return totals
 
 

@@ -1,7 +1,9 @@
 // Threads in known places: the program that the recorder looks at.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -10,6 +12,21 @@
 #include <thread>
 
 namespace swipr::test {
+
+// Something to wait for.
+class Pipe {
+ public:
+  Pipe() { EXPECT_EQ(::pipe(ends_), 0); }
+  ~Pipe() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  int read_end() const { return ends_[0]; }
+  void release() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
+
+ private:
+  int ends_[2];
+};
 
 // Sanitizers realign frames: the walk needs RBX, which /proc does not show of a blocked thread, and
 // a signal would break most calls. Such stacks end early, marked incomplete.

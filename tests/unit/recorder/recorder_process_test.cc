@@ -21,20 +21,6 @@ using std::chrono::milliseconds;
 
 constexpr agent::RecordingRequest kUntilStopped{.interval = milliseconds(2)};
 
-class Pipe {
- public:
-  Pipe() { EXPECT_EQ(::pipe(ends_), 0); }
-  ~Pipe() {
-    ::close(ends_[0]);
-    ::close(ends_[1]);
-  }
-  int read_end() const { return ends_[0]; }
-  void release() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
-
- private:
-  int ends_[2];
-};
-
 // Returns once that many more ticks of any recording are over. The counter is read while the
 // control thread counts: it only grows.
 class Ticks {

@@ -23,20 +23,6 @@ using std::chrono::milliseconds;
 
 constexpr agent::RecordingRequest kTwentyTicks{.interval = milliseconds(5), .ticks = 20};
 
-class Pipe {
- public:
-  Pipe() { EXPECT_EQ(::pipe(ends_), 0); }
-  ~Pipe() {
-    ::close(ends_[0]);
-    ::close(ends_[1]);
-  }
-  int read_end() const { return ends_[0]; }
-  void release() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
-
- private:
-  int ends_[2];
-};
-
 // The chain's three functions, consecutive, innermost first.
 bool holds_chain(const std::vector<std::string>& names) {
   return std::search(names.begin(), names.end(), std::begin(kChain), std::end(kChain)) !=

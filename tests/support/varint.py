@@ -1,0 +1,12 @@
+"""Unsigned LEB128, as protobuf and the raw format both have it."""
+
+
+def read_varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7

@@ -32,6 +32,56 @@ def expect(output, *patterns):
         at = match.end()
 
 
+def numbered(raw, section):
+    """Entries of a section of -raw: number → its lines, without number. Each Go numbers them its own way."""
+    entries, number = {}, None
+    for line in raw.split(f"\n{section}\n")[1].splitlines():
+        start = re.match(r" *(\d+): (.*)", line)
+        if start:
+            number = start[1]
+            entries[number] = [start[2]]
+        elif number and line.startswith(" "):
+            entries[number].append(line.strip())
+        else:
+            break
+    return entries
+
+
+def first_sample(raw):
+    """The first sample of -raw: its values, its labels, and its stack, each frame as the lines of its location
+    with the mapping's line in place of the mapping's number."""
+    mappings = {number: lines[0] for number, lines in numbered(raw, "Mappings").items()}
+    locations = numbered(raw, "Locations")
+    lines = raw.split("\nSamples:\n")[1].splitlines()[1:]
+    values, numbers = lines[0].split(":")
+    labels = " ".join(line.strip() for line in lines[1:3])
+
+    def frame(number):
+        address, mapping, first = re.match(r"(0x[0-9a-f]+) M=(\d+) (.*)", locations[number][0]).groups()
+        return [address, mappings[mapping], first, *locations[number][1:]]
+    return values.split(), labels, [frame(number) for number in numbers.split()]
+
+
+def expect_sample(raw):
+    """The innermost frame is a pair of functions, one inlined; all three are in the program's own module."""
+    values, labels, stack = first_sample(raw)
+    if values != ["19000000", "20000000", "500000", "500000", "2"]:
+        sys.exit(f"go tool pprof: the first sample has the values {values} in\n{raw}")
+    if labels != "state:[running] thread:[golden] tid:[100]":
+        sys.exit(f"go tool pprof: the first sample has the labels {labels} in\n{raw}")
+    module = r"0x555555555000/0x555555565000/0x1000 /opt/golden/bin/golden c0ffee01 \[FN\]\[FL\]\[LN\]\[IN\]"
+    frames = [
+        [r"0x555555555333", module, r"mix\(unsigned int\) /src/golden/mix\.h:12(:0)? s=7\(_Z3mixj\)",
+         r"\(anonymous namespace\)::burn\(std::vector<int> const&\) /src/golden/main\.cc:17(:0)? s=12"
+         r"\(_ZN12_GLOBAL__N_14burnERKSt6vectorIiE\)"],
+        [r"0x55555555520f", module, r"main /src/golden/main\.cc:40(:0)? s=35"],
+        [r"0x555555555100", module, r"_start :0(:0)? s=0"]]
+    same = [len(lines) for lines in stack] == [len(lines) for lines in frames]
+    if not same or not all(re.fullmatch(pattern, line) for wanted, lines in zip(frames, stack)
+                           for pattern, line in zip(wanted, lines)):
+        sys.exit(f"go tool pprof: the first sample's stack is\n{stack}\nin\n{raw}")
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -53,15 +103,11 @@ def main():
            r"^ +0 +0% +100% +20ms 88\.89% +\(anonymous namespace\)::burn\(std::vector<int> const&\)$")
     expect(pprof(profile, "-top", "-sample_index=wall", "-tagfocus=state=blocked"),
            r"^ +550ms .*__poll$")
-    expect(pprof(profile, "-raw"),
+    raw = pprof(profile, "-raw")
+    expect(raw,
            r"^Period: 10000000$",
-           r"cpu/nanoseconds wall/nanoseconds blocked/nanoseconds runqueue/nanoseconds samples/count\[dflt\]",
-           r"^ +19000000 +20000000 +500000 +500000 +2: 3 2 1 *$",
-           r"^ +state:\[running\] thread:\[golden\]$",
-           r"^ +tid:\[100\]$",
-           r"^ +3: 0x555555555333 M=2 mix\(unsigned int\) /src/golden/mix\.h:12(:0)? s=7\(_Z3mixj\)$",
-           r"^ +\(anonymous namespace\)::burn\(std::vector<int> const&\) /src/golden/main\.cc:17(:0)? s=12",
-           r"^2: 0x555555555000/0x555555565000/0x1000 /opt/golden/bin/golden c0ffee01 \[FN\]\[FL\]\[LN\]\[IN\]$")
+           r"cpu/nanoseconds wall/nanoseconds blocked/nanoseconds runqueue/nanoseconds samples/count\[dflt\]")
+    expect_sample(raw)
     print("go tool pprof: -top and -raw are right")
 
 

@@ -8,8 +8,11 @@
 //   mark       "<units> <CPU ns of the busy thread> <wall ns> <interrupted waits> <voluntary
 //   switches of the
 //              blocked threads>"
+//   gperftools HZ FILE  starts gperftools' profiler (CPUPROFILE_FREQUENCY sets the rate); 0 stops
+//              it. Answers "ok", or "missing".
 //   signal HZ  starts sending the busy thread signals with an empty handler; 0 stops. Answers "ok".
 //              The floor: what any profiler that signals running threads has to pay.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -109,6 +112,19 @@ std::uint64_t voluntary_switches() {
   return sum;
 }
 
+// Loaded when it is asked for: its constructor would otherwise be part of every other measurement.
+bool profile_with_gperftools(bool on, const std::string& path) {
+  static void* const library = ::dlopen("libprofiler.so.0", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  if (on) {
+    auto* const start = reinterpret_cast<int (*)(const char*)>(::dlsym(library, "ProfilerStart"));
+    return start != nullptr && start(path.c_str()) != 0;
+  }
+  auto* const stop = reinterpret_cast<void (*)()>(::dlsym(library, "ProfilerStop"));
+  if (stop != nullptr) stop();
+  return stop != nullptr;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -157,6 +173,10 @@ int main(int argc, char** argv) {
       const std::uint64_t switches = voluntary_switches();
       std::cout << units << ' ' << busy_cpu_ns << ' ' << read_clock(CLOCK_MONOTONIC) << ' '
                 << interrupted << ' ' << switches << std::endl;
+    } else if (std::string path; command == "gperftools") {
+      std::uint64_t rate = 0;
+      std::cin >> rate >> path;
+      std::cout << (profile_with_gperftools(rate != 0, path) ? "ok" : "missing") << std::endl;
     } else if (std::uint64_t hertz = 0; command == "signal" && std::cin >> hertz) {
       signal_hertz = hertz;
       std::cout << "ok" << std::endl;

@@ -1,0 +1,20 @@
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/options/parser_support.h"
+#include "cli/options/parsers.h"
+#include "cli/options/values.h"
+
+namespace swipr::options {
+
+void AnswerParser::add_to(CLI::App& parent) {
+  // Started by the agent inside the recorded program, not by people: no name in the help.
+  app = parent.add_subcommand("answer", "")->group("");
+  add_format(*app, options.format, "")->required();
+  app->add_option("--disposition", options.disposition, "");
+}
+
+ParseResult AnswerParser::finish() { return Command{std::move(options)}; }
+
+}  // namespace swipr::options

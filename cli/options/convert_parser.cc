@@ -1,0 +1,64 @@
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/options/parser_support.h"
+#include "cli/options/parsers.h"
+#include "cli/options/values.h"
+
+namespace swipr::options {
+
+namespace {
+
+constexpr std::string_view kConvertFooter = R"(
+Reads .swipr files and the text recordings of Swift Profile Recorder.
+
+Examples:
+  swipr convert --format perf < app.swipr > app.perf
+  swipr convert app.swipr --format collapsed --weight cpu | flamegraph.pl > app.svg
+  swipr convert app.swipr --format collapsed --state blocked --weight blocked --state-frames on
+  swipr convert app.swipr --format pprof -o app.pb.gz && go tool pprof -top app.pb.gz
+)";
+
+}  // namespace
+
+void ConvertParser::add_to(CLI::App& parent) {
+  app = parent.add_subcommand("convert",
+                              "Turn a recording into perf script, pprof or collapsed stacks");
+  app->formatter(with_usage("convert [INPUT|-] --format perf|pprof|collapsed  [OPTION…]"));
+  app->footer(std::string(kConvertFooter));
+  app->add_option("input", options.input, "The recording; - or nothing is standard input")
+      ->type_name("INPUT");
+  app->add_option("-o,--output", options.output, "Write to FILE; - or nothing is standard output")
+      ->type_name("FILE");
+  add_format(*app, options.format, "perf, pprof or collapsed")->required();
+  app->add_option_function<std::string>(
+         "--weight", store(options.weight, parse_weight),
+         "What counts: samples (default), cpu, wall, blocked or runqueue")
+      ->type_name("WEIGHT");
+  add_states(*app, options.states);
+  app->add_option_function<std::string>(
+         "--state-frames", store(options.state_frames, parse_state_frames),
+         "on, off: show what a thread waits in as the innermost frame, such as [epoll_wait] "
+         "(default: on for perf only)")
+      ->type_name("on|off");
+  app->add_flag_callback(
+      "--no-demangle", [this] { options.demangle = false; },
+      "Keep names as in the symbol table (for | swift demangle)");
+  app->add_flag_callback(
+      "--no-inlines", [this] { options.inlines = false; }, "Leave inlined functions out");
+  app->add_flag("--file-lines", options.file_lines, "perf: print file and line below each frame");
+  app->add_option("--debug-dir", options.debug_directories,
+                  "Look for separate debug files here, too (repeatable)")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+}
+
+ParseResult ConvertParser::finish() {
+  if (options.format == Format::kRaw) {
+    return UsageError{"convert: --format raw is what goes in; use one of perf, pprof, collapsed"};
+  }
+  return Command{std::move(options)};
+}
+
+}  // namespace swipr::options

@@ -1,0 +1,33 @@
+// What the subcommands' parsers share: the look of the help, values.h parsers as callbacks, options
+// that several of them take.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/options/options.h"
+#include "common/host/result.h"
+
+namespace swipr::options {
+
+// Help whose usage line is "swipr " + `usage`.
+std::shared_ptr<CLI::FormatterBase> with_usage(std::string usage);
+
+// Runs a values.h parser as the callback of an option; its message becomes the parser's error.
+template <typename Value>
+auto store(Value& target, host::Result<Value> (*parse)(std::string_view)) {
+  return [&target, parse](const std::string& text) {
+    auto value = parse(text);
+    if (!value)
+      throw CLI::ValidationError(value.error().message(), CLI::ExitCodes::ValidationError);
+    target = *std::move(value);
+  };
+}
+
+CLI::Option* add_format(CLI::App& app, Format& format, const std::string& help);
+CLI::Option* add_states(CLI::App& app, profile::StateSet& states);
+
+}  // namespace swipr::options

@@ -1,0 +1,55 @@
+// One parser per subcommand: add_to() declares its options, finish() checks them against each
+// other.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/options/options.h"
+#include "cli/options/parse.h"
+
+namespace swipr::options {
+
+struct RecordParser {
+  RecordOptions options;
+  Pid pid;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish(std::vector<std::string> command, bool has_separator);
+};
+
+struct ConvertParser {
+  ConvertOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+};
+
+struct ReportParser {
+  ReportOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+};
+
+struct ListParser {
+  ListOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+};
+
+struct AnswerParser {
+  AnswerOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+};
+
+}  // namespace swipr::options

@@ -1,0 +1,86 @@
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/options/parser_support.h"
+#include "cli/options/parsers.h"
+#include "cli/options/values.h"
+
+namespace swipr::options {
+
+namespace {
+
+constexpr std::string_view kRecordFooter = R"(
+Durations take a unit: ns, us, ms, s, min, h. Without --count and --duration a running process is
+recorded until Ctrl-C or until it ends, CMD until it ends. An existing FILE is overwritten.
+
+Examples:
+  swipr record --pid 4711 --duration 10s
+  swipr record --name nginx --rate 1000 --duration 5s --format pprof -o nginx.pb.gz
+  swipr record -- python3 script.py
+)";
+
+}  // namespace
+
+void RecordParser::add_to(CLI::App& parent) {
+  app =
+      parent.add_subcommand("record", "Record a running process, or start a program and record it");
+  app->formatter(with_usage("record --pid N | --name COMM | -- CMD [ARG…]  [OPTION…]"));
+  app->footer(std::string(kRecordFooter));
+  auto* by_pid = app->add_option_function<std::string>("--pid", store(pid, parse_pid),
+                                                       "Record the process with this id");
+  by_pid->type_name("N");
+  auto* by_name = app->add_option("--name", options.name,
+                                  "Record every process of this name (as `swipr list` shows it)");
+  by_name->type_name("COMM")->excludes(by_pid);
+  app->add_option_function<std::string>("--count", store(options.ticks, parse_count),
+                                        "Stop after this many ticks")
+      ->type_name("N");
+  app->add_option_function<std::string>("--duration", store(options.duration, parse_length),
+                                        "Stop after this time")
+      ->type_name("TIME");
+  auto* interval = app->add_option_function<std::string>(
+      "--interval", store(options.interval, parse_interval), "Time between ticks (default 10ms)");
+  interval->type_name("TIME");
+  app->add_option_function<std::string>("--rate", store(options.interval, parse_rate),
+                                        "Ticks per second, instead of --interval")
+      ->type_name("HZ")
+      ->excludes(interval);
+  app->add_option_function<std::string>(
+         "--max-overhead", store(options.max_overhead_permille, parse_overhead),
+         "Look at idle threads less often above this share of one CPU (default 2%)")
+      ->type_name("PERCENT");
+  app->add_option("-o,--output", options.output,
+                  "Write to FILE; - is standard output (default: PROGRAM-PID-TIME.swipr)")
+      ->type_name("FILE");
+  add_format(*app, options.format, "raw (default), perf, pprof or collapsed");
+  app->add_flag_callback(
+      "--no-follow", [this] { options.follow = false; }, "With -- CMD: leave children of CMD out");
+}
+
+ParseResult RecordParser::finish(std::vector<std::string> command, bool has_separator) {
+  options.command = std::move(command);
+  if (app->count("--pid") != 0) options.pid = pid;
+  if (has_separator && options.command.empty()) {
+    return UsageError{"record: no command behind '--'"};
+  }
+  const int wanted = (options.pid ? 1 : 0) + (app->count("--name") != 0 ? 1 : 0) +
+                     (options.command.empty() ? 0 : 1);
+  if (wanted != 1 || (app->count("--name") != 0 && options.name.empty())) {
+    return UsageError{
+        "record: say what to record, with exactly one of --pid N, --name COMM, -- CMD"};
+  }
+  if (options.ticks != 0 && options.duration.count() != 0) {
+    return UsageError{"record: --count and --duration exclude each other"};
+  }
+  if (!options.follow && options.command.empty()) {
+    return UsageError{"record: --no-follow goes with -- CMD"};
+  }
+  if (options.output == "-" && !options.command.empty()) {
+    return UsageError{
+        "record: -o - would mix the recording with the output of the command; use -o FILE"};
+  }
+  return Command{std::move(options)};
+}
+
+}  // namespace swipr::options

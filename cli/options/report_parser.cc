@@ -1,0 +1,40 @@
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/options/parser_support.h"
+#include "cli/options/parsers.h"
+#include "cli/options/values.h"
+
+namespace swipr::options {
+
+namespace {
+
+constexpr std::string_view kReportFooter = R"(
+Examples:
+  swipr report app.swipr
+  swipr report --weight blocked --top 50 app.swipr
+)";
+
+}  // namespace
+
+void ReportParser::add_to(CLI::App& parent) {
+  app = parent.add_subcommand("report", "Print what was hot");
+  app->formatter(with_usage("report [INPUT|-] [OPTION…]"));
+  app->footer(std::string(kReportFooter));
+  app->add_option("input", options.input, "The recording; - or nothing is standard input")
+      ->type_name("INPUT");
+  app->add_option_function<std::string>(
+         "--weight", store(options.weight, parse_weight),
+         "What counts: cpu (default), samples, wall, blocked or runqueue")
+      ->type_name("WEIGHT");
+  add_states(*app, options.states);
+  app->add_option_function<std::string>("--top", store(options.function_count, parse_top),
+                                        "Show at most so many functions and threads (default 20)")
+      ->type_name("N");
+  app->add_flag("--json", options.json, "For scripts: one JSON object");
+}
+
+ParseResult ReportParser::finish() { return Command{std::move(options)}; }
+
+}  // namespace swipr::options

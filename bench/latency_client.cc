@@ -83,6 +83,6 @@ int main(int argc, char** argv) {
   const auto quantile = [&all](double share) {
     return all[static_cast<std::size_t>(share * static_cast<double>(all.size() - 1))];
   };
-  std::cout << all.size() << ' ' << quantile(0.5) << ' ' << quantile(0.99) << ' '
-            << quantile(0.999) << '\n';
+  std::cout << all.size() << ' ' << quantile(0.5) << ' ' << quantile(0.99) << ' ' << quantile(0.999)
+            << '\n';
 }

@@ -21,8 +21,7 @@ double best_nanoseconds(int count, Operation operation) {
   for (int batch = 0; batch < 9; ++batch) {
     const auto begin = std::chrono::steady_clock::now();
     for (int index = 0; index < count; ++index) operation();
-    const std::chrono::duration<double, std::nano> taken =
-        std::chrono::steady_clock::now() - begin;
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
     best = std::min(best, taken.count() / count);
   }
   return best;

@@ -41,6 +41,7 @@ struct alignas(64) RecordedThread {
   std::int64_t written_runqueue_ns = 0;
   std::int64_t run_runqueue_ns = 0;
   std::int64_t signalled_cpu_ns = 0;  // the clock when the signal was sent
+  std::int64_t settled_cpu_ns = -1;   // the clock when `stack` was taken from outside
   std::uint32_t stack = 0;
   std::uint32_t index = 0;         // in the stream
   std::uint32_t name_version = 0;  // 0: not yet introduced in the stream

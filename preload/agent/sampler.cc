@@ -44,6 +44,12 @@ unwind::Registers registers_at(const WaitPlace& place, const KeptRegisters& kept
   return registers;
 }
 
+// Its clock is near where it was seen asleep: nearer than the longest way out of a system call.
+constexpr std::int64_t kWayOutNs = 20'000;
+bool may_be_waking(const Thread& thread, std::int64_t clock_ns) noexcept {
+  return thread.asleep_cpu_ns >= 0 && clock_ns - thread.asleep_cpu_ns < kWayOutNs;
+}
+
 // Its times go into the next entry.
 bool waits_at_exit(const Thread& thread) noexcept {
   return thread.tid.value == exit_gate::waiting_tid.load(std::memory_order_relaxed);
@@ -92,7 +98,8 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   if (known.run == Run::kAwaiting) {
     if (clock_ns - known.signalled_cpu_ns <= kAnswerBudgetNs) {
       recording.extend_run(known, clock_ns);
-      if (thread.slot == kNoSlot) ask(recording, number, place, known, now);
+      if (thread.slot == kNoSlot && !may_be_waking(thread, clock_ns))
+        ask(recording, number, place, known, now);
       return true;
     }
     give_up(recording, place, known, now);
@@ -162,8 +169,7 @@ bool Sampler::has_time_to_look() noexcept {
   return looks_++ < kFreeLooks || read_own_clock() < looking_until_;
 }
 
-// Takes the stack of a blocked thread from outside. Its clock before and after tells whether the
-// thread ran meanwhile; then what was read may be torn and it is read again.
+// Finds out where the thread is, without disturbing it.
 Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedThread& known,
                             Moment now) noexcept {
   const bool can_walk = subjects_.memory.is_open() && subjects_.modules.code_map() != nullptr;
@@ -172,30 +178,19 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   thread.signalled_place = WaitPlace{};
   WaitPlace last;
   for (int attempt = 0; attempt < kLookAttempts; ++attempt) {
-    const WaitPlace wait = read_wait_place(thread.tid);
-    const bool hidden = wait.kind == WaitKind::kUnknown && is_asleep(thread.tid);
-    if (wait.kind != WaitKind::kBlocked && !hidden) return Look::kRunning;
-    last = wait;
-    if (hidden || !can_walk) break;
-    const unwind::WalkEnd end = walk_from_outside(wait, thread.kept);
-    const auto clock = read_thread_clock(thread.tid);
-    if (!clock) return Look::kRunning;
-    if (clock->count() != known.run_cpu_ns) {
-      recording.note_cpu(known, clock->count());
-      continue;
+    last = read_wait_place(thread.tid);
+    if (last.kind == WaitKind::kBlocked && can_walk) {
+      const Look found = walk_blocked(recording, place, known, last, now);
+      if (found != Look::kMoved) return found;
+    } else if (last.kind == WaitKind::kBlocked || is_hidden(last, thread.tid)) {
+      thread.asleep_cpu_ns = known.run_cpu_ns;
+      break;
+    } else if (has_left_its_call(recording, thread, known)) {
+      return Look::kRunning;
     }
-    // Not to the root: perhaps through a library that was loaded just now.
-    if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
-        subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) {
-      subjects_.frames.forget();
-      continue;
-    }
-    if (end == unwind::WalkEnd::kUnknownRegister && may_interrupt(wait)) {
-      thread.signalled_place = wait;
-      ++recording.counters().signals_to_blocked;
-      return Look::kNeedsSignal;
-    }
-    settle(recording, place, known, wait);
+  }
+  if (last.kind == WaitKind::kRunning) {
+    settle_waking(recording, place, known);
     return Look::kSettled;
   }
   // It blocks and wakes faster than it can be looked at, or where it waits is not shown to a
@@ -209,6 +204,65 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   return Look::kSettled;
 }
 
+// Takes the stack of a blocked thread from outside. Its clock before and after tells whether the
+// thread ran meanwhile; then what was read may be torn.
+Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
+                                    RecordedThread& known, const WaitPlace& wait,
+                                    Moment now) noexcept {
+  Thread& thread = subjects_.threads[place];
+  const unwind::WalkEnd end = walk_from_outside(wait, thread.kept);
+  const auto clock = read_thread_clock(thread.tid);
+  if (!clock) return Look::kRunning;
+  thread.asleep_cpu_ns = clock->count();
+  if (clock->count() != known.run_cpu_ns) {
+    recording.note_cpu(known, clock->count());
+    return Look::kMoved;
+  }
+  // Not to the root: perhaps through a library that was loaded just now.
+  if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
+      subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) {
+    subjects_.frames.forget();
+    return Look::kMoved;
+  }
+  if (end == unwind::WalkEnd::kUnknownRegister && may_interrupt(wait)) {
+    thread.signalled_place = wait;
+    ++recording.counters().signals_to_blocked;
+    return Look::kNeedsSignal;
+  }
+  settle(recording, place, known, wait);
+  return Look::kSettled;
+}
+
+// A thread that was asleep at its last look and has hardly run since may still be inside that call,
+// on its way out, where a signal can turn its result into EINTR: poll looks for signals before it
+// sees that its time is over. Waits, bounded, until the thread has run for longer than any way out
+// takes. False: it does not get there, it waits for a CPU or has blocked again.
+bool Sampler::has_left_its_call(Recording& recording, const Thread& thread,
+                                RecordedThread& known) noexcept {
+  constexpr int kClockReads = 64;  // 30 µs
+  constexpr int kStillReads = 4;
+  int still = 0;
+  for (int read = 0; read < kClockReads && may_be_waking(thread, known.run_cpu_ns); ++read) {
+    const auto clock = read_thread_clock(thread.tid);
+    if (!clock) return true;
+    still = clock->count() == known.run_cpu_ns ? still + 1 : 0;
+    if (still == kStillReads) return false;
+    recording.note_cpu(known, clock->count());
+  }
+  return !may_be_waking(thread, known.run_cpu_ns);
+}
+
+// It has been woken and has not come out of its call: its last stack is still its stack.
+void Sampler::settle_waking(Recording& recording, std::uint32_t place,
+                            RecordedThread& known) noexcept {
+  const bool holds = known.settled_cpu_ns == subjects_.threads[place].asleep_cpu_ns &&
+                     known.stack_generation == recording.stack_generation();
+  if (!holds) known.stack = 0;
+  known.state = ThreadState::kRunnable;
+  known.run = known.stack != 0 ? Run::kSettled : Run::kNone;
+  recording.end_run(place, known, known.stack, known.state);
+}
+
 WaitPlace Sampler::read_wait_place(Tid tid) const noexcept {
   char text[256];
   const WaitPlace place =
@@ -218,8 +272,10 @@ WaitPlace Sampler::read_wait_place(Tid tid) const noexcept {
   return size <= 0 ? place : parse_wait_place({text, static_cast<std::size_t>(size)});
 }
 
-// What everybody may read, also where `syscall` is closed (after setuid, PR_SET_DUMPABLE 0).
-bool Sampler::is_asleep(Tid tid) const noexcept {
+// Asleep by what everybody may read, also where `syscall` is closed (after setuid,
+// PR_SET_DUMPABLE 0).
+bool Sampler::is_hidden(const WaitPlace& wait, Tid tid) const noexcept {
+  if (wait.kind != WaitKind::kUnknown) return false;
   char text[128];
   const std::string_view stat = read_task_file(subjects_.threads.directory(), tid, "stat", text);
   return is_asleep_by_stat(stat);
@@ -257,6 +313,7 @@ void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& 
   known.state = ThreadState::kBlocked;
   known.stack = intern(recording, frames_, wire_syscall(wait));
   known.stack_generation = recording.stack_generation();
+  known.settled_cpu_ns = known.run_cpu_ns;
   known.run = known.stack != 0 ? Run::kSettled : Run::kNone;
   recording.end_run(place, known, known.stack, known.state);
 }

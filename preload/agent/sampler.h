@@ -52,10 +52,15 @@ class Sampler {
 
  private:
   Activity judge(const Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
-  enum class Look : std::uint8_t { kSettled, kRunning, kNeedsSignal };
+  enum class Look : std::uint8_t { kSettled, kRunning, kNeedsSignal, kMoved };
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
+  Look walk_blocked(Recording& recording, std::uint32_t place, RecordedThread& known,
+                    const WaitPlace& wait, Moment now) noexcept;
+  bool has_left_its_call(Recording& recording, const Thread& thread,
+                         RecordedThread& known) noexcept;
+  void settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
   WaitPlace read_wait_place(Tid tid) const noexcept;
-  bool is_asleep(Tid tid) const noexcept;
+  bool is_hidden(const WaitPlace& wait, Tid tid) const noexcept;
   bool may_interrupt(const WaitPlace& wait) const noexcept;
   unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,

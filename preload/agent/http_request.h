@@ -84,7 +84,7 @@ class HttpRequestParser {
   std::string_view query_;
   std::string_view host_;    // no data: not given
   std::string_view origin_;  // likewise
-  char line_[256];  // chunk-size line; longer ones carry extensions nobody needs
+  char line_[256];           // chunk-size line; longer ones carry extensions nobody needs
   char head_[kMaxHeadBytes];
   char body_[kMaxBodyBytes];
 };

@@ -54,6 +54,8 @@ host::Result<void> export_recording(const profile::Recording& recording,
       return exporters::write_pprof(recording, named.names, writing, sink);
     case options::Format::kCollapsed:
       return exporters::write_collapsed(recording, named.names, writing, sink);
+    case options::Format::kHtml:
+      return exporters::write_html(recording, named.names, writing, sink);
     case options::Format::kRaw:
       break;
   }
@@ -68,6 +70,8 @@ std::string_view file_suffix(options::Format format) {
       return ".pb.gz";
     case options::Format::kCollapsed:
       return ".collapsed";
+    case options::Format::kHtml:
+      return ".html";
     case options::Format::kRaw:
       break;
   }
@@ -82,6 +86,8 @@ std::string_view format_name(options::Format format) {
       return "pprof";
     case options::Format::kCollapsed:
       return "collapsed";
+    case options::Format::kHtml:
+      return "html";
     case options::Format::kRaw:
       break;
   }

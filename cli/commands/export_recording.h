@@ -1,6 +1,7 @@
 // A recording into one of the output formats: the one way that convert, record, answer share.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@ namespace swipr::commands {
 
 struct ExportOptions {
   options::Format format = options::Format::kPerf;  // never kRaw
-  profile::Weight weight = profile::Weight::kSamples;
+  std::optional<profile::Weight> weight;            // none: what suits the format
   options::StateFrames state_frames = options::StateFrames::kByFormat;
   bool demangle = true;
   bool inlines = true;
@@ -26,7 +27,7 @@ host::Result<void> export_recording(const profile::Recording& recording,
                                     const ExportOptions& options, int fd, const std::string& name,
                                     std::vector<std::string>& notes);
 
-// Usual end of a file's name: ".perf", ".pb.gz", ".collapsed", ".swipr".
+// Usual end of a file's name: ".perf", ".pb.gz", ".collapsed", ".html", ".swipr".
 std::string_view file_suffix(options::Format format);
 // As on the command line.
 std::string_view format_name(options::Format format);

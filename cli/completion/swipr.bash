@@ -27,7 +27,7 @@ _swipr() {
     --pid) words=$(_swipr_pids) ;;
     --name) words=$(_swipr_names) ;;
     --format)
-      words='perf pprof collapsed'
+      words='html pprof perf collapsed'
       [[ $command == record ]] && words="raw $words"
       ;;
     --weight) words='samples cpu wall blocked runqueue' ;;

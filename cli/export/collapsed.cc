@@ -37,7 +37,7 @@ class CollapsedWriter {
     std::map<std::string, std::uint64_t> lines;
     for (const auto& merged :
          profile::aggregate(recording_, {.by_thread = true, .by_state = by_state})) {
-      const std::uint64_t weight = merged.weights[profile::index_of(options_.weight)];
+      const std::uint64_t weight = merged.weights[profile::index_of(options_.weight_or_samples())];
       if (weight == 0) continue;
       std::string line = frame_text(thread_name(recording_.threads[merged.thread]));
       line += stack_text(merged.stack);

@@ -2,6 +2,8 @@
 // whole file into the sink and flushes it. Errors: the sink's.
 #pragma once
 
+#include <optional>
+
 #include "cli/export/sink.h"
 #include "cli/profile/names.h"
 #include "cli/profile/recording.h"
@@ -12,27 +14,33 @@ namespace swipr::exporters {
 // Whether the state of a thread that does not run is shown as an innermost frame: the system call
 // in which it waits ("[poll]"), "[blocked]", or "[runnable]" for a thread that waits for a CPU.
 enum class StateFrames : unsigned char {
-  kByFormat,  // perf: yes; collapsed: no; pprof has labels instead
+  kByFormat,  // perf, html: yes; collapsed: no; pprof has labels instead
   kYes,
   kNo,
 };
 
 struct Options {
-  profile::Weight weight = profile::Weight::kSamples;
+  std::optional<profile::Weight> weight;  // none: what suits the format, mostly samples
+  profile::Weight weight_or_samples() const { return weight.value_or(profile::Weight::kSamples); }
   StateFrames state_frames = StateFrames::kByFormat;
   bool source_lines = false;  // perf only: a "  file:line" line behind every frame
+  bool inverted = false;      // html only: callers above the functions is what it shows first
 };
 
 // As `perf script` prints it. Samples that weigh nothing are left out.
 host::Result<void> write_perf(const profile::Recording& recording, const profile::Names& names,
                               const Options& options, Sink& sink);
 
-// Gzipped profile.proto with all weights; options.weight is the default one, and the last one.
+// Gzipped profile.proto with all weights; the weight is the default one, and the last one.
 host::Result<void> write_pprof(const profile::Recording& recording, const profile::Names& names,
                                const Options& options, Sink& sink);
 
 // "thread;root;…;leaf weight", sorted.
 host::Result<void> write_collapsed(const profile::Recording& recording, const profile::Names& names,
                                    const Options& options, Sink& sink);
+
+// One page for a browser, without a network: flame graph, timeline, functions.
+host::Result<void> write_html(const profile::Recording& recording, const profile::Names& names,
+                              const Options& options, Sink& sink);
 
 }  // namespace swipr::exporters

@@ -89,7 +89,7 @@ class PerfWriter {
   };
 
   void write_run(const profile::Sample& sample) {
-    std::uint64_t weight = weight_of(sample, options_.weight);
+    std::uint64_t weight = weight_of(sample, options_.weight_or_samples());
     const auto ticks = std::min<std::uint64_t>(sample.ticks, 1'000'000'000);
     if (ticks > 1 && sample.wall.count() > 0 && weight / ticks != 0) {
       const auto share = sample.wall / static_cast<std::int64_t>(ticks);

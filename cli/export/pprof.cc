@@ -114,7 +114,7 @@ class PprofWriter {
   void choose_sample_types(const std::vector<profile::MergedStack>& merged) {
     const SampleType* chosen = nullptr;
     for (const SampleType& type : kSampleTypes) {
-      if (type.weight == options_.weight) {
+      if (type.weight == options_.weight_or_samples()) {
         chosen = &type;
         continue;
       }

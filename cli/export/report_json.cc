@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/export/report.h"
+#include "cli/export/text.h"
 #include "cli/profile/thread_times.h"
 #include "cli/profile/top_functions.h"
 
@@ -9,11 +10,6 @@ namespace swipr::exporters {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr const char* weight_name(profile::Weight weight) {
-  constexpr const char* kNames[] = {"samples", "cpu", "wall", "blocked", "runqueue"};
-  return kNames[static_cast<std::size_t>(weight)];
-}
 
 Json process_json(const profile::Process& process) {
   return {{"pid", process.pid.value},

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "cli/export/syscall_names.h"
+#include "cli/profile/aggregate.h"
 
 namespace swipr::exporters {
 
@@ -49,6 +52,12 @@ std::string clean_text(std::string_view text) {
 std::string thread_name(const profile::Thread& thread) {
   if (thread.name.empty()) return fmt::format("thread {}", thread.tid.value);
   return clean_text(thread.name);
+}
+
+std::string_view weight_name(profile::Weight weight) {
+  constexpr std::array<std::string_view, profile::kWeightCount> kNames = {"samples", "cpu", "wall",
+                                                                          "blocked", "runqueue"};
+  return kNames[profile::index_of(weight)];
 }
 
 std::string_view state_name(profile::State state) {

@@ -5,13 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include "cli/profile/names.h"
 #include "cli/profile/recording.h"
 
 namespace swipr::exporters {
 
-// Frames that stand for something else than code.
-inline constexpr std::string_view kNoStack = "[no stack]";
-inline constexpr std::string_view kOmittedFrames = "[frames omitted]";
+using profile::kNoStack;
+using profile::kOmittedFrames;
 
 // Valid UTF-8 on one line: control characters become spaces, bytes that are not UTF-8 question
 // marks.
@@ -19,6 +19,9 @@ std::string clean_text(std::string_view text);
 
 // The thread's name, or "thread TID" if it has none.
 std::string thread_name(const profile::Thread& thread);
+
+// "samples", "cpu", "wall", "blocked", "runqueue"
+std::string_view weight_name(profile::Weight weight);
 
 // "running", "runnable", "blocked", "unknown"
 std::string_view state_name(profile::State state);

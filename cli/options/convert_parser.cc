@@ -14,6 +14,7 @@ constexpr std::string_view kConvertFooter = R"(
 Reads .swipr files and the text recordings of Swift Profile Recorder.
 
 Examples:
+  swipr convert app.swipr --format html -o app.html
   swipr convert --format perf < app.swipr > app.perf
   swipr convert app.swipr --format collapsed --weight cpu | flamegraph.pl > app.svg
   swipr convert app.swipr --format collapsed --state blocked --weight blocked --state-frames on
@@ -24,23 +25,23 @@ Examples:
 
 void ConvertParser::add_to(CLI::App& parent) {
   app = parent.add_subcommand("convert",
-                              "Turn a recording into perf script, pprof or collapsed stacks");
-  app->formatter(with_usage("convert [INPUT|-] --format perf|pprof|collapsed  [OPTION…]"));
+                              "Turn a recording into a page for the browser, pprof, perf script …");
+  app->formatter(with_usage("convert [INPUT|-] --format html|pprof|perf|collapsed  [OPTION…]"));
   app->footer(std::string(kConvertFooter));
   app->add_option("input", options.input, "The recording; - or nothing is standard input")
       ->type_name("INPUT");
   app->add_option("-o,--output", options.output, "Write to FILE; - or nothing is standard output")
       ->type_name("FILE");
-  add_format(*app, options.format, "perf, pprof or collapsed")->required();
+  add_format(*app, options.format, "html, pprof, perf or collapsed")->required();
   app->add_option_function<std::string>(
          "--weight", store(options.weight, parse_weight),
-         "What counts: samples (default), cpu, wall, blocked or runqueue")
+         "What counts: samples (default; html: cpu), cpu, wall, blocked or runqueue")
       ->type_name("WEIGHT");
   add_states(*app, options.states);
   app->add_option_function<std::string>(
          "--state-frames", store(options.state_frames, parse_state_frames),
          "on, off: show what a thread waits in as the innermost frame, such as [epoll_wait] "
-         "(default: on for perf only)")
+         "(default: on for html and perf)")
       ->type_name("on|off");
   app->add_flag_callback(
       "--no-demangle", [this] { options.demangle = false; },
@@ -56,7 +57,8 @@ void ConvertParser::add_to(CLI::App& parent) {
 
 ParseResult ConvertParser::finish() {
   if (options.format == Format::kRaw) {
-    return UsageError{"convert: --format raw is what goes in; use one of perf, pprof, collapsed"};
+    return UsageError{
+        "convert: --format raw is what goes in; use one of html, pprof, perf, collapsed"};
   }
   return Command{std::move(options)};
 }

@@ -14,7 +14,7 @@
 
 namespace swipr::options {
 
-enum class Format : std::uint8_t { kRaw, kPerf, kPprof, kCollapsed };
+enum class Format : std::uint8_t { kRaw, kPerf, kPprof, kCollapsed, kHtml };
 // Whether a state is shown as an innermost frame: "[epoll_wait]", "[runnable]".
 enum class StateFrames : std::uint8_t { kByFormat, kOn, kOff };
 using profile::Weight;
@@ -42,8 +42,8 @@ struct ConvertOptions {
   std::string input = "-";
   std::string output = "-";
   Format format = Format::kPerf;  // never kRaw
-  Weight weight = Weight::kSamples;
-  profile::StateSet states;  // empty: all
+  std::optional<Weight> weight;   // none: what suits the format
+  profile::StateSet states;       // empty: all
   StateFrames state_frames = StateFrames::kByFormat;
   bool demangle = true;
   bool inlines = true;

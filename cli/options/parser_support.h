@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,11 @@ auto store(Value& target, host::Result<Value> (*parse)(std::string_view)) {
       throw CLI::ValidationError(value.error().message(), CLI::ExitCodes::ValidationError);
     target = *std::move(value);
   };
+}
+
+template <typename Value>
+auto store(std::optional<Value>& target, host::Result<Value> (*parse)(std::string_view)) {
+  return [&target, parse](const std::string& text) { store(target.emplace(), parse)(text); };
 }
 
 CLI::Option* add_format(CLI::App& app, Format& format, const std::string& help);

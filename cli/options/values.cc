@@ -53,6 +53,7 @@ Result<Format> parse_format(std::string_view text) {
       std::pair{std::string_view("perf"), Format::kPerf},
       std::pair{std::string_view("pprof"), Format::kPprof},
       std::pair{std::string_view("collapsed"), Format::kCollapsed},
+      std::pair{std::string_view("html"), Format::kHtml},
   };
   return find_word(kFormats, "format", text);
 }

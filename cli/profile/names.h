@@ -4,9 +4,14 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace swipr::profile {
+
+// Functions that stand for something else than code.
+inline constexpr std::string_view kNoStack = "[no stack]";
+inline constexpr std::string_view kOmittedFrames = "[frames omitted]";
 
 // One source-level function at an address.
 struct NamedFrame {

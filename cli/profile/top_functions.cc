@@ -9,8 +9,6 @@
 namespace swipr::profile {
 
 namespace {
-constexpr std::string_view kNoStack = "[no stack]";
-
 class Table {
  public:
   Table(const Recording& recording, const Names& names) : recording_(recording) {

@@ -29,6 +29,14 @@ std::string exported(Writer* writer, const Options& options) {
   return file.content();
 }
 
+// What the page's scripts read, without the page around it.
+std::string exported_page_data(const Options& options) {
+  const std::string page = exported(exporters::write_html, options);
+  const std::string before = "<script id=\"profile\" type=\"application/json\">";
+  const std::size_t begin = page.find(before) + before.size();
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
 std::string exported_pprof(const Options& options) {
   return golden::pprof_text(golden::gunzip(exported(exporters::write_pprof, options)));
 }
@@ -67,6 +75,10 @@ TEST(CollapsedGolden, MatchesInSamples) {
 TEST(CollapsedGolden, MatchesInBlockedTimeWithStates) {
   expect_golden(exported(exporters::write_collapsed, {Weight::kBlocked, StateFrames::kYes}),
                 "blocked_states.collapsed");
+}
+
+TEST(HtmlGolden, MatchesInItsData) {
+  expect_golden(exported_page_data({Weight::kCpu}), "cpu.page.json");
 }
 
 }  // namespace

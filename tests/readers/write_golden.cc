@@ -13,8 +13,23 @@ namespace {
 
 using namespace swipr;
 
-bool write(decltype(exporters::write_perf)* writer, const std::string& path) {
-  const golden::Golden input = golden::make_golden();
+// Names as somebody would choose them who wants to run scripts in a viewer.
+golden::Golden make_hostile() {
+  golden::Golden input = golden::make_golden();
+  const std::string script = "</script><script>window.broken = true</script>";
+  input.recording.processes[0].command_name = "<!--<script>" + script;
+  input.recording.threads[1].name = "<img src=x onerror='window.broken = true'>";
+  input.recording.modules[1].path = "/opt/\"quoted\" & 'named'/" + script;
+  input.recording.warnings.push_back(script);
+  for (auto& frame : input.names.frames) {
+    for (auto& named : frame)
+      named.function += " \\\"'" + script + "\u2028`${broken}` \u202e日本 😀";
+  }
+  return input;
+}
+
+bool write(decltype(exporters::write_perf)* writer, const std::string& path,
+           const golden::Golden& input = golden::make_golden()) {
   const host::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   exporters::Sink sink(file.value(), path);
   const auto result = writer(input.recording, input.names, {}, sink);
@@ -29,6 +44,8 @@ int main(int count, char** arguments) {
   const std::string folder = arguments[1];
   const bool written = write(exporters::write_perf, folder + "/golden.perf") &&
                        write(exporters::write_pprof, folder + "/golden.pb.gz") &&
-                       write(exporters::write_collapsed, folder + "/golden.collapsed");
+                       write(exporters::write_collapsed, folder + "/golden.collapsed") &&
+                       write(exporters::write_html, folder + "/golden.html") &&
+                       write(exporters::write_html, folder + "/hostile.html", make_hostile());
   return written ? 0 : 1;
 }

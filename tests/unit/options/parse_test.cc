@@ -121,10 +121,11 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"record", "--pid", "1", "--rate", "nan"}, "rate 'nan'"},
         WrongUsage{{"record", "--pid", "1", "--rate", "1e-300"}, "rate '1e-300' is out of range"},
         WrongUsage{{"record", "--pid", "1", "--rate", "5", "--interval", "1s"}, "--rate"},
-        WrongUsage{{"record", "--pid", "1", "--format", "jpeg"}, "raw, perf, pprof, collapsed"},
+        WrongUsage{{"record", "--pid", "1", "--format", "jpeg"},
+                   "raw, perf, pprof, collapsed, html"},
         WrongUsage{{"record", "--pid", "1", "--no-follow"}, "-- CMD"},
         WrongUsage{{"convert"}, "--format"},
-        WrongUsage{{"convert", "--format", "raw"}, "perf, pprof, collapsed"},
+        WrongUsage{{"convert", "--format", "raw"}, "html, pprof, perf, collapsed"},
         WrongUsage{{"convert", "--format", "perf", "--weight", "gold"}, "weight 'gold'"},
         WrongUsage{{"convert", "--format", "perf", "--", "x"}, "record"},
         WrongUsage{{"report", "--top", "0"}, "top '0'"}, WrongUsage{{"list", "extra"}, "extra"}));
@@ -134,7 +135,7 @@ TEST(ParseConvert, ReadsAndWritesStandardStreamsByDefault) {
   EXPECT_EQ(options.input, "-");
   EXPECT_EQ(options.output, "-");
   EXPECT_EQ(options.format, Format::kPprof);
-  EXPECT_EQ(options.weight, Weight::kSamples);
+  EXPECT_FALSE(options.weight.has_value());
   EXPECT_TRUE(options.demangle);
 }
 

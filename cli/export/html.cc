@@ -1,0 +1,20 @@
+// One page with everything in it: markup, styles, scripts (cli/export/web) and the profile.
+#include <string_view>
+
+#include "cli/export/export.h"
+#include "cli/export/page_data.h"
+#include "cli/export/web_page.h"
+
+namespace swipr::exporters {
+
+host::Result<void> write_html(const profile::Recording& recording, const profile::Names& names,
+                              const Options& options, Sink& sink) {
+  const std::string_view page = web_page();
+  const std::size_t marker = page.find(kProfileMarker);
+  sink.write(page.substr(0, marker));
+  write_page_data(recording, names, options, sink);
+  sink.write(page.substr(marker + kProfileMarker.size()));
+  return sink.flush();
+}
+
+}  // namespace swipr::exporters

@@ -1,0 +1,40 @@
+// JSON that is too large for a document in memory: pieces of text for a Sink.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cli/export/sink.h"
+
+namespace swipr::exporters {
+
+// Quoted. Cleaned as clean_text does; "<" is escaped, so that the text may stand inside an HTML
+// script element whatever it holds.
+std::string json_string(std::string_view text);
+
+// ["name":][a,b,…] of what `value_of(element)` makes: integers, or JSON text. `name` may be empty.
+template <typename Elements, typename ValueOf>
+void write_json_array(Sink& sink, std::string_view name, const Elements& elements,
+                      ValueOf value_of) {
+  if (!name.empty()) sink.write(fmt::format("\"{}\":", name));
+  char separator = '[';
+  fmt::memory_buffer buffer;
+  for (const auto& element : elements) {
+    fmt::format_to(fmt::appender(buffer), "{}{}", separator, value_of(element));
+    separator = ',';
+    if (buffer.size() < 4096) continue;
+    sink.write({buffer.data(), buffer.size()});
+    buffer.clear();
+  }
+  if (separator == '[') buffer.push_back('[');
+  buffer.push_back(']');
+  sink.write({buffer.data(), buffer.size()});
+}
+
+// An index as JSON: kNone is null.
+std::string json_index(std::uint32_t index);
+
+}  // namespace swipr::exporters

@@ -1,0 +1,72 @@
+// Colours of frames: quiet enough to read text on, apart enough to tell modules apart.
+
+import { STATES } from './profile.js';
+
+export function is_dark() {
+  return matchMedia('(prefers-color-scheme: dark)').matches;
+}
+
+export function css_colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+function hash(text) {
+  let value = 2166136261;  // FNV-1a
+  for (let index = 0; index < text.length; ++index) value = Math.imul(value ^ text.charCodeAt(index), 16777619);
+  return value >>> 0;
+}
+
+// Warm hues for the program itself, the rest of the circle for libraries.
+function function_colour(profile, func, dark) {
+  const { name, module, code } = profile.functions;
+  if (!code[func]) return dark ? '#3b4149' : '#d8dce1';
+  const own = module[func] !== null && profile.own[module[func]] === 1;
+  const library = module[func] === null ? '' : profile.module_names[module[func]];
+  const hue = own ? 22 + hash(name[func]) % 26 : 75 + hash(library) % 240;
+  const shade = hash(name[func]) % 8;
+  return dark ? `hsl(${hue} ${own ? 52 : 30}% ${26 + shade}%)` : `hsl(${hue} ${own ? 88 : 52}% ${72 + shade}%)`;
+}
+
+// Red where the profile weighs more than its base, blue where less; strong where all is new or gone.
+function difference_colour(value, base, dark) {
+  const change = value + base === 0 ? 0 : (value - base) / (value + base);
+  const strength = Math.round(100 * Math.sqrt(Math.abs(change)));
+  const hue = change > 0 ? 4 : 214;
+  return dark ? `hsl(${hue} ${strength * 0.7}% ${24 + strength * 0.16}%)`
+              : `hsl(${hue} ${strength * 0.9}% ${92 - strength * 0.24}%)`;
+}
+
+export class Colours {
+  constructor(profile) {
+    this.profile = profile;
+    this.refresh();
+  }
+
+  // After the browser has changed between light and dark.
+  refresh() {
+    this.dark = is_dark();
+    this.functions = [];
+    this.states = STATES.map((state) => css_colour(state.key));
+    this.text = this.dark ? '#f1f3f5' : '#15181c';
+    this.state_text = this.dark ? ['#04140d', '#1c0e00', '#f1f3f5', '#f1f3f5'] : ['#ffffff', '#15181c', '#15181c', '#15181c'];
+    this.root = this.dark ? '#2a2f35' : '#e9ecef';
+    this.mark = css_colour('mark');
+    this.ground = css_colour('ground');
+  }
+
+  of_function(func) {
+    return this.functions[func] ??= function_colour(this.profile, func, this.dark);
+  }
+
+  // [ground, text] of a node.
+  of_node(tree, node, colouring) {
+    if (node === 0) return [this.root, this.text];
+    if (tree.base) return [difference_colour(tree.value[node], tree.base[node], this.dark), this.text];
+    if (colouring !== 'state') return [this.of_function(tree.func[node]), this.text];
+    let main = 0;
+    for (let state = 1; state < STATES.length; ++state) {
+      if (tree.states[state][node] > tree.states[main][node]) main = state;
+    }
+    return [this.states[main], this.state_text[main]];
+  }
+}

@@ -1,0 +1,44 @@
+// Values as text. Times are nanoseconds.
+
+const TIME_UNITS = [[60e9, 'min'], [1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
+
+export function format_time(nanoseconds) {
+  if (nanoseconds === 0) return '0';
+  const [size, unit] = TIME_UNITS.find(([units]) => Math.abs(nanoseconds) >= units) ?? TIME_UNITS.at(-1);
+  const value = nanoseconds / size;
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return `${value.toFixed(digits)} ${unit}`;
+}
+
+export function format_count(count) {
+  return Math.round(count).toLocaleString('en');
+}
+
+export function format_weight(value, weight) {
+  return weight === 'samples' ? `${format_count(value)} ${Math.round(value) === 1 ? 'sample' : 'samples'}`
+                              : format_time(value);
+}
+
+export function format_percent(part, whole) {
+  if (!whole || part === 0) return '0 %';
+  const percent = 100 * part / whole;
+  return `${percent.toFixed(Math.abs(percent) >= 99.95 ? 0 : Math.abs(percent) >= 0.095 ? 1 : 2)} %`;
+}
+
+// A part that may have become smaller or larger.
+export function format_signed(value, weight) {
+  return `${value > 0 ? '+' : value < 0 ? '−' : '±'}${format_weight(Math.abs(value), weight)}`;
+}
+
+// The file's name without its folders.
+export function base_name(path) {
+  return path.replace(/ \(deleted\)$/, '').split('/').at(-1);
+}
+
+// An element with text and attributes; the only way by which names get into the page.
+export function element(tag, text = '', attributes = {}) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}

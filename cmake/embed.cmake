@@ -1,0 +1,30 @@
+# swipr_embed(TARGET SYMBOL FILE): the bytes of FILE in TARGET, from SYMBOL_begin up to SYMBOL_end.
+# The assembler reads the file: an array in C++ would take the compiler minutes per megabyte.
+function(swipr_embed target symbol file)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.S)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT [[
+    .section .rodata
+    .global @symbol@_begin, @symbol@_end
+    .hidden @symbol@_begin, @symbol@_end
+@symbol@_begin:
+    .incbin "@file@"
+@symbol@_end:
+    .byte 0
+    .section .note.GNU-stack, "", @progbits
+]])
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${file})
+  target_sources(${target} PRIVATE ${source})
+endfunction()
+
+# swipr_web_page(OUTPUT FOLDER SCRIPTS a.js b.js…): page.html of FOLDER with style.css and the
+# scripts in it. The scripts are ES modules, in an order in which each stands after what it imports.
+function(swipr_web_page output folder)
+  cmake_parse_arguments(arg "" "" "SCRIPTS" ${ARGN})
+  list(TRANSFORM arg_SCRIPTS PREPEND ${folder}/ OUTPUT_VARIABLE scripts)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DPAGE=${folder}/page.html -DSTYLE=${folder}/style.css
+            "-DSCRIPTS=${scripts}" -DOUTPUT=${output} -P ${PROJECT_SOURCE_DIR}/cmake/web_page.cmake
+    DEPENDS ${folder}/page.html ${folder}/style.css ${scripts}
+            ${PROJECT_SOURCE_DIR}/cmake/web_page.cmake
+    VERBATIM)
+endfunction()

@@ -1,0 +1,17 @@
+# Puts PAGE, STYLE and SCRIPTS (ES modules) together in one file that needs no other: OUTPUT.
+file(READ ${PAGE} page)
+file(READ ${STYLE} style)
+set(script "")
+foreach(module ${SCRIPTS})
+  file(READ ${module} text)
+  # In one scope there is nothing to import: names are unique over all modules.
+  string(REGEX REPLACE "(^|\n)import [^\n]*( from)? '[^'\n]*';" "\\1" text "${text}")
+  string(REGEX REPLACE "(^|\n)export (class|function|const)" "\\1\\2" text "${text}")
+  if(text MATCHES "\n(import|export) ")
+    message(FATAL_ERROR "${module}: imports must be on one line, exports be of class, function or const")
+  endif()
+  string(APPEND script "${text}")
+endforeach()
+string(REPLACE "/*STYLE*/" "${style}" page "${page}")
+string(REPLACE "/*SCRIPT*/" "${script}" page "${page}")
+file(WRITE ${OUTPUT} "${page}")

@@ -1,0 +1,140 @@
+// Uses the page of --format html as a person would, in headless chromium. Screenshots are left in the folder.
+// usage: html_page.mjs FOLDER       (with the files of write_golden)
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { launch_browser } from './browser.mjs';
+
+const folder = path.resolve(process.argv[2] ?? assert.fail('usage: html_page.mjs FOLDER'));
+const browser = await launch_browser();
+
+// Opens a page that must not print errors nor ask the network for anything.
+async function open(name, { dark = false, width = 1280, height = 800 } = {}) {
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' });
+  page.problems = [];
+  page.on('pageerror', (error) => page.problems.push(String(error)));
+  page.on('console', (message) => message.type() === 'error' && page.problems.push(message.text()));
+  page.on('request', (request) => /^(file|data):/.test(request.url()) || page.problems.push(request.url()));
+  await page.goto(pathToFileURL(path.join(folder, name)).href);
+  await page.waitForSelector('html[data-ready]', { state: 'attached' });
+  return page;
+}
+
+async function close(page, screenshot) {
+  if (screenshot) await page.screenshot({ path: path.join(folder, screenshot) });
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+const rows = (page) => page.$$eval('#functions tbody tr', (all) => all.map((row) => row.innerText.split('\t')));
+const selected = (page) => page.innerText('#selected');
+const pixel = (page) => page.evaluate(() => {
+  const canvas = document.getElementById('canvas');
+  return [...canvas.getContext('2d').getImageData(8, 2, 1, 1).data];
+});
+
+async function finds_the_hot_function() {
+  const page = await open('golden.html');
+  assert.equal(await page.innerText('h1'), 'golden (100)');
+  assert.equal(await page.inputValue('#weight'), 'cpu');
+  assert.deepEqual((await rows(page))[0], ['84.4 %', '88.9 %', 'mix(unsigned int)']);
+  // The flame graph itself: 20 of 22.5 ms are in _start, the widest frame of the second row.
+  const stage = await page.locator('#stage').boundingBox();
+  await page.mouse.move(stage.x + 40, stage.y + 30);
+  assert.match(await page.innerText('#tooltip'), /^_start\ngolden\n?\s*total\s+20\.0 ms\s+88\.9 %/);
+  await page.mouse.click(stage.x + 40, stage.y + 70);
+  assert.match(await selected(page), /^\(anonymous namespace\)::burn.* golden · main\.cc:12 — total 19\.0 ms 84\.4 %/);
+  assert.ok(await page.isVisible('#reset'));
+  await close(page, 'html-zoomed.png');
+}
+
+async function is_used_by_keyboard() {
+  const page = await open('golden.html');
+  await page.keyboard.press('/');
+  await page.keyboard.type('MIX(');
+  assert.equal(await page.innerText('#found'), '88.9 % in 2 places');
+  assert.equal((await rows(page)).length, 1);
+  await page.keyboard.press('Enter');
+  assert.match(await selected(page), /^mix\(unsigned int\)/);
+  await page.keyboard.press('Escape');
+  assert.equal(await page.inputValue('#search'), '');
+  await page.focus('#stage');
+  await page.keyboard.press('Home');
+  for (const name of ['_start', 'main', '(anonymous namespace)::burn(std::vector<int> const&)']) {
+    await page.keyboard.press('ArrowDown');
+    assert.equal((await selected(page)).split(' golden')[0], name);
+  }
+  await page.keyboard.press('Enter');
+  assert.match(await page.innerText('#spoken'), /^\(anonymous namespace\)::burn.*, total 19\.0 ms 84\.4 %/);
+  await page.keyboard.press('Backspace');
+  assert.match(await selected(page), /^main/);
+  await page.keyboard.press('Escape');
+  assert.ok(!await page.isVisible('#reset'));
+  await page.keyboard.press('2');
+  assert.match(await page.innerText('#summary'), /^61 samples of samples/);
+  await page.keyboard.press('i');
+  await page.focus('#stage');
+  await page.keyboard.press('ArrowDown');
+  assert.match(await selected(page), /^\[poll\]/);
+  await page.keyboard.press('/');
+  await page.keyboard.type('/(/');
+  assert.match(await page.innerText('#found'), /Invalid regular expression/);
+  await close(page, 'html-keyboard.png');
+}
+
+async function filters() {
+  const page = await open('golden.html');
+  await page.selectOption('#weight', 'wall');
+  assert.match(await page.innerText('#summary'), /^610 ms of wall time/);
+  await page.uncheck('#states input[value=blocked]');
+  assert.match(await page.innerText('#summary'), /^50\.0 ms/);
+  await page.check('#states input[value=blocked]');
+  await page.click('.lane button:has-text("pool 3/4 #1")');
+  assert.match(await page.innerText('#summary'), /^110 ms of wall time, 1 of 3 threads/);
+  // From 20 % to 60 % of 480 ms.
+  const lane = await page.locator('.lane canvas').first().boundingBox();
+  await page.click('#filters button');
+  await page.mouse.move(lane.x + lane.width * 0.2, lane.y + 5);
+  await page.mouse.down();
+  await page.mouse.move(lane.x + lane.width * 0.6, lane.y + 5, { steps: 4 });
+  await page.mouse.up();
+  assert.match(await page.innerText('#filters'), /^9[56]\.\d ms – 28[78] ms/);
+  assert.match(await page.innerText('#summary'), /^2[34]\d ms of wall time/);
+  await page.selectOption('#colouring', 'state');
+  await close(page, 'html-range.png');
+}
+
+async function survives_hostile_names() {
+  const page = await open('hostile.html');
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  const names = (await rows(page)).map((row) => row[2]);
+  assert.ok(names[0].startsWith('mix(unsigned int) \\"\'</script><script>window.broken = true</script>'), names[0]);
+  assert.ok(names[0].endsWith('日本 😀'), names[0]);
+  assert.match(await page.innerText('.lane >> nth=1'), /<img src=x/);
+  await page.click('#warnings summary');
+  assert.equal(await page.locator('img').count(), 0);
+  await close(page, 'html-hostile.png');
+}
+
+async function follows_the_colour_scheme() {
+  const light = await open('golden.html', { width: 420, height: 900 });
+  const wide = await light.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 420, `a narrow page is ${wide} pixels wide`);
+  const light_pixel = await pixel(light);
+  await close(light, 'html-narrow.png');
+  const dark = await open('golden.html', { dark: true });
+  const dark_pixel = await pixel(dark);
+  await dark.screenshot({ path: path.join(folder, 'html-dark.png') });
+  assert.ok(light_pixel[0] > 180 && dark_pixel[0] < 80, `${light_pixel} and ${dark_pixel}`);
+  await dark.emulateMedia({ colorScheme: 'light' });
+  await dark.waitForFunction((wanted) => String(document.getElementById('canvas').getContext('2d')
+    .getImageData(8, 2, 1, 1).data) === wanted, String(light_pixel));
+  await close(dark);
+}
+
+for (const test of [finds_the_hot_function, is_used_by_keyboard, filters, survives_hostile_names,
+                    follows_the_colour_scheme]) {
+  await test();
+  console.log(`html: ${test.name.replaceAll('_', ' ')}`);
+}
+await browser.close();

@@ -115,6 +115,13 @@ void Connection::refuse(HttpError error) noexcept {
   answer(error.status, "text/plain; charset=utf-8");
 }
 
+void Connection::make_room() noexcept {
+  refuse({408, "there are 32 clients already, and this one had not sent its request"});
+  const std::string_view pieces[] = {head_.view(), body_.view()};
+  send_pieces(fd_, pieces, 0);
+  close();
+}
+
 void Connection::discard_input() noexcept {
   char buffer[8192];
   const ssize_t got = ::recv(fd_, buffer, sizeof buffer, MSG_DONTWAIT);
@@ -136,6 +143,10 @@ void Connection::answer(int status, std::string_view content_type,
   write_answer_head(status, content_type, body_.size(), extra_headers);
 }
 
+void Connection::answer_head(std::string_view content_type) noexcept {
+  write_answer_head(200, content_type, std::nullopt, {});
+}
+
 void Connection::send_file(int file, std::uint64_t size_bytes) noexcept {
   file_ = file;
   file_left_ = size_bytes;
@@ -145,13 +156,18 @@ void Connection::send_file(int file, std::uint64_t size_bytes) noexcept {
 }
 
 void Connection::write_answer_head(int status, std::string_view content_type,
-                                   std::uint64_t content_bytes,
+                                   std::optional<std::uint64_t> content_bytes,
                                    std::string_view extra_headers) noexcept {
   head_.clear();
   head_.append("HTTP/1.1 ").append_number(static_cast<std::uint64_t>(status)).append(' ');
   head_.append(status_text(status)).append("\r\nserver: swipr\r\ncontent-type: ");
-  head_.append(content_type).append("\r\ncontent-length: ").append_number(content_bytes);
-  head_.append("\r\nconnection: close\r\n").append(extra_headers).append("\r\n");
+  head_.append(content_type).append("\r\n");
+  if (content_bytes) head_.append("content-length: ").append_number(*content_bytes).append("\r\n");
+  head_.append("connection: close\r\n").append(extra_headers).append("\r\n");
+  if (wants_head_only()) {
+    body_.clear();
+    file_left_ = 0;
+  }
   frame_sent_ = 0;
   state_ = State::kAnswering;
 }

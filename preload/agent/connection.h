@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "preload/agent/fixed_text.h"
@@ -36,6 +37,10 @@ class Connection {
   static constexpr std::size_t kPollCount = 2;
   void fill_polls(pollfd* out) const noexcept;
   Moment wake_at() const noexcept;
+  // When a client that has not sent its whole request yet is given up; kNever: it has.
+  Moment request_due_at() const noexcept { return state_ == State::kReading ? deadline_ : kNever; }
+  // Of a client that has not sent its whole request yet: gives it up now. It may hear why.
+  void make_room() noexcept;
   void step(Moment now, short client_events, short helper_events) noexcept;
   // Sends what waits for company, as far as the client takes it.
   void flush(Moment now) noexcept;
@@ -57,6 +62,10 @@ class Connection {
   // `extra_headers`: whole lines with their ends.
   void answer(int status, std::string_view content_type,
               std::string_view extra_headers = {}) noexcept;
+  // The client asked for the answer's head alone, which is all that it is sent.
+  bool wants_head_only() const noexcept { return request_.method() == "HEAD"; }
+  // The head of an answer that nobody makes only to measure its length.
+  void answer_head(std::string_view content_type) noexcept;
   // Answers with the file, which becomes the connection's.
   void send_file(int file, std::uint64_t size_bytes) noexcept;
   // nullptr: started, and one of the two below must follow; otherwise the reason.
@@ -99,7 +108,8 @@ class Connection {
   void step_helper(Moment now, short events) noexcept;
   void on_helper_gone(Moment now) noexcept;
   void linger(Moment now) noexcept;
-  void write_answer_head(int status, std::string_view content_type, std::uint64_t content_bytes,
+  void write_answer_head(int status, std::string_view content_type,
+                         std::optional<std::uint64_t> content_bytes,
                          std::string_view extra_headers) noexcept;
   void close_client() noexcept;
   void close() noexcept;

@@ -177,13 +177,21 @@ bool HttpRequestParser::parse_header(std::string_view line) noexcept {
     expects_continue_ = equals_ignoring_case(value, "100-continue");
   }
   if (equals_ignoring_case(name, "host")) {
-    if (has_host_) {
-      fail(400, "there are two Host headers");
-      return false;
-    }
-    has_host_ = true;
-    host_ = value;
+    return take_once(value, host_, "there are two Host headers");
   }
+  if (equals_ignoring_case(name, "origin")) {
+    return take_once(value, origin_, "there are two Origin headers");
+  }
+  return true;
+}
+
+bool HttpRequestParser::take_once(std::string_view value, std::string_view& out,
+                                  const char* twice) noexcept {
+  if (out.data() != nullptr) {
+    fail(400, twice);
+    return false;
+  }
+  out = value;
   return true;
 }
 

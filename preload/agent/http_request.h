@@ -36,6 +36,8 @@ class HttpRequestParser {
   std::string_view path() const noexcept { return path_; }    // without the query, not decoded
   std::string_view query() const noexcept { return query_; }  // without the question mark
   std::string_view host() const noexcept { return host_; }
+  // What a web page's script belongs to ("https://example.org", "null"); empty: not asked by one.
+  std::string_view origin() const noexcept { return origin_; }
   bool is_http_1_0() const noexcept { return http_1_0_; }  // knows no chunked answers
   // Mutable: JSON strings are decoded in place.
   std::span<char> body() noexcept { return {body_, body_size_}; }
@@ -60,6 +62,7 @@ class HttpRequestParser {
   bool parse_request_line(std::string_view line) noexcept;
   bool parse_target(std::string_view target) noexcept;
   bool parse_header(std::string_view line) noexcept;
+  bool take_once(std::string_view value, std::string_view& out, const char* twice) noexcept;
   bool parse_content_length(std::string_view value) noexcept;
   bool parse_transfer_encoding(std::string_view value) noexcept;
   void begin_body() noexcept;
@@ -70,7 +73,6 @@ class HttpRequestParser {
   bool has_length_ = false;
   bool chunked_ = false;
   bool expects_continue_ = false;
-  bool has_host_ = false;
   bool http_1_0_ = false;
   std::size_t head_size_ = 0;
   std::size_t body_size_ = 0;
@@ -80,8 +82,9 @@ class HttpRequestParser {
   std::string_view method_;
   std::string_view path_;
   std::string_view query_;
-  std::string_view host_;
-  char line_[256];  // chunk-size line; longer ones carry extensions nobody needs
+  std::string_view host_;    // no data: not given
+  std::string_view origin_;  // likewise
+  char line_[256];           // chunk-size line; longer ones carry extensions nobody needs
   char head_[kMaxHeadBytes];
   char body_[kMaxBodyBytes];
 };

@@ -92,6 +92,7 @@ void answer_profile(Connection& connection) {
   if (!parse_profile_query(connection.request().query(), request.recording, error)) {
     return answer_text(connection, 400, error.view());
   }
+  if (connection.wants_head_only()) return connection.answer_head("application/octet-stream");
   answer_symbolized(connection, request, "profile");
 }
 
@@ -136,6 +137,11 @@ bool matches(const Route& route, std::string_view path) noexcept {
   return route.path == path;
 }
 
+// HEAD is answered as GET would be, without the body: RFC 9110, 9.3.2.
+bool takes(const Route& route, std::string_view method) noexcept {
+  return route.method == (method == "HEAD"sv ? "GET"sv : method);
+}
+
 void answer_wrong_method(Connection& connection, std::string_view allowed) {
   FixedText<128> header;
   header.append("allow: ").append(allowed).append("\r\n");
@@ -143,12 +149,20 @@ void answer_wrong_method(Connection& connection, std::string_view allowed) {
   connection.answer(405, kText, header.view());
 }
 
-// A web page whose host name was made to resolve to this machine could read what it asks for here.
-bool is_rebound(Connection& connection) noexcept {
+// Browsers reach TCP ports, and do what pages of any site tell them. nullptr: nothing against it.
+const char* find_web_attack(Connection& connection) noexcept {
   const Listener* listener = connection.listener();
-  if (listener == nullptr || !listener->is_tcp || context.settings->allow_remote) return false;
+  if (listener == nullptr || !listener->is_tcp) return nullptr;
   const std::string_view host = connection.request().host();
-  return !host.empty() && !is_loopback_host(host);
+  const std::string_view origin = connection.request().origin();
+  // A page whose host name was made to resolve to this machine could read what it asks for here.
+  if (!context.settings->allow_remote && !host.empty() && !is_loopback_host(host)) {
+    return "the Host header does not name this machine";
+  }
+  if (!origin.empty() && !is_same_origin(origin, host)) {
+    return "the Origin header says that a page of another site sent this";
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -156,15 +170,16 @@ bool is_rebound(Connection& connection) noexcept {
 void set_route_context(const RouteContext& new_context) noexcept { context = new_context; }
 
 void route_request(Connection& connection) {
-  if (is_rebound(connection)) {
-    return answer_text(connection, 403, "the Host header does not name this machine");
+  if (const char* reason = find_web_attack(connection); reason != nullptr) {
+    return answer_text(connection, 403, reason);
   }
   const std::string_view path = connection.request().path();
   FixedText<64> allowed;
   for (const Route& route : kRoutes) {
     if (!matches(route, path)) continue;
-    if (route.method == connection.request().method()) return route.answer(connection);
+    if (takes(route, connection.request().method())) return route.answer(connection);
     allowed.append(allowed.empty() ? ""sv : ", "sv).append(route.method);
+    if (route.method == "GET"sv) allowed.append(", HEAD");
   }
   if (allowed.empty()) return answer_not_found(connection);
   answer_wrong_method(connection, allowed.view());

@@ -128,14 +128,28 @@ void Server::meet(const Settings& settings) noexcept {
   start_gate::open();
 }
 
-bool Server::add(int fd, const Listener* listener, Connection*& out) noexcept {
+// A free one, or that of the client which has been sending its request for the longest time: who
+// opens connections and says nothing must not lock others out. nullptr: all are being answered.
+Connection** Server::find_slot() noexcept {
+  Connection** oldest = nullptr;
   for (Connection*& slot : connections_) {
-    if (slot != nullptr) continue;
-    slot = Connection::create(fd, listener, route_request, monotonic_now());
-    out = slot;
-    return slot != nullptr;
+    if (slot == nullptr) return &slot;
+    if (slot == meeting_ || slot->request_due_at() == kNever) continue;
+    if (oldest == nullptr || slot->request_due_at() < (*oldest)->request_due_at()) oldest = &slot;
   }
-  return false;
+  if (oldest == nullptr) return nullptr;
+  (*oldest)->make_room();
+  Connection::destroy(*oldest);
+  *oldest = nullptr;
+  return oldest;
+}
+
+bool Server::add(int fd, const Listener* listener, Connection*& out) noexcept {
+  Connection** const slot = find_slot();
+  if (slot == nullptr) return false;
+  *slot = Connection::create(fd, listener, route_request, monotonic_now());
+  out = *slot;
+  return out != nullptr;
 }
 
 void Server::wait() noexcept {

@@ -40,6 +40,7 @@ class Server {
   void step(Moment now) noexcept;
   void accept_from(const Listener& listener) noexcept;
   bool add(int fd, const Listener* listener, Connection*& out) noexcept;
+  Connection** find_slot() noexcept;
   void flush(Moment now) noexcept;
   void report_meeting() noexcept;
   [[noreturn]] void leave() noexcept;

@@ -133,4 +133,9 @@ bool is_loopback_host(std::string_view host_header) noexcept {
   return host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
+bool is_same_origin(std::string_view origin_header, std::string_view host_header) noexcept {
+  constexpr std::string_view kScheme = "http://";
+  return origin_header.starts_with(kScheme) && skip(origin_header, kScheme.size()) == host_header;
+}
+
 }  // namespace swipr::agent

@@ -38,4 +38,9 @@ const char* parse_server_url(std::string_view url, ServerPlace& out) noexcept;
 // that had its own name resolve to 127.0.0.1 (DNS rebinding).
 bool is_loopback_host(std::string_view host_header) noexcept;
 
+// Whether a request with this Origin header comes from a page of the very server that it is sent
+// to. A page of another site can have its visitor's browser send requests to a loopback port (CSRF;
+// RFC 6454, 7.3); it cannot choose the Origin header.
+bool is_same_origin(std::string_view origin_header, std::string_view host_header) noexcept;
+
 }  // namespace swipr::agent

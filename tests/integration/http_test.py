@@ -1,7 +1,11 @@
 """The HTTP server in the program: the documented curl lines, and what hostile clients get."""
 
+import contextlib
 import json
+import os
+import re
 import socket
+import subprocess
 import threading
 import unittest
 
@@ -72,6 +76,24 @@ class CurlTest(HttpCase):
         self.assertRegex(top, r"seventy_percent")
         self.assertRegex(top, r"Type: cpu")
 
+    def test_pages_of_other_sites_are_refused_over_tcp(self):
+        _, place = self.tcp_target()
+        body = json.dumps({"numberOfSamples": 2, "timeInterval": "1 ms", "format": "raw"})
+        for headers, status in (
+            ({}, 200),
+            ({"Origin": f"http://{place}"}, 200),
+            ({"Origin": "http://example.org"}, 403),
+            ({"Origin": "null"}, 403),
+            ({"Origin": "http://localhost:1"}, 403),
+            ({"Host": "example.org"}, 403),
+            ({"Host": "example.org", "Origin": "http://example.org"}, 403),
+        ):
+            with self.subTest(headers=headers):
+                answer = self.request(place, "POST", "/sample", body=body, headers=headers)
+                self.assertEqual(answer.status, status, answer.text)
+                if status == 403:
+                    self.assertRegex(answer.text, "^the (Host|Origin) header .*\n$")
+
     def test_unix_urls_and_patterns(self):
         place = self.folder / "here.sock"
         for variable, url in (
@@ -122,6 +144,43 @@ class RoutesTest(HttpCase):
                 answer = self.request(self.place, method, path)
                 self.assertEqual(answer.status, 405)
                 self.assertIn("Allow", {name.title() for name in answer.headers})
+                if path == "/v1/info":
+                    self.assertIn("GET, HEAD", answer.text)
+
+    def test_head_is_get_without_the_body(self):
+        for path in ("/", "/v1/info", "/debug/pprof/", "/debug/pprof/cmdline"):
+            with self.subTest(path=path):
+                wanted = self.request(self.place, "GET", path)
+                answer = self.request(self.place, "HEAD", path)
+                self.assertEqual(answer.status, 200)
+                self.assertEqual(answer.body, b"")
+                self.assertEqual(answer.headers["content-type"], wanted.headers["content-type"])
+                if path != "/v1/info":  # its counters count
+                    self.assertEqual(answer.headers, wanted.headers)
+        self.assertEqual(self.request(self.place, "HEAD", "/no/such/route").status, 404)
+        self.assertEqual(self.request(self.place, "HEAD", "/sample").status, 405)
+        self.assertEqual(self.request(self.place, "HEAD", "/debug/pprof/profile?seconds=x").status, 400)
+
+    def test_head_of_a_profile_records_nothing(self):
+        def ticks():
+            return self.request(self.place, "GET", "/v1/info").json()["counters"]["ticks"]
+
+        before = ticks()
+        answer = self.raw_exchange(b"HEAD /debug/pprof/profile?seconds=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        head, _, body = answer.partition(b"\r\n\r\n")
+        self.assertRegex(head, rb"^HTTP/1\.1 200 OK\r\n")
+        self.assertEqual(body, b"")
+        self.assertNotIn(b"content-length", head.lower())
+        self.assertEqual(ticks(), before)
+
+    def test_head_of_a_module_tells_its_size(self):
+        program = self.target_path("shares_nofp")
+        notes = subprocess.run(["readelf", "-n", program], check=True, capture_output=True, text=True).stdout
+        build_id = re.search("Build ID: ([0-9a-f]+)", notes).group(1)
+        answer = self.request(self.place, "HEAD", f"/v1/modules/{build_id}")
+        self.assertEqual(answer.status, 200)
+        self.assertEqual(int(answer.headers["content-length"]), os.path.getsize(program))
+        self.assertEqual(answer.body, b"")
 
     def test_formats(self):
         for name, fmt in (
@@ -261,6 +320,21 @@ class RoutesTest(HttpCase):
             slow.sendall(b"POST /sample HTTP/1.1\r\nHost: local")
             self.assert_alive()
         self.assert_alive()
+
+    def test_silent_clients_make_room_for_others(self):
+        with contextlib.ExitStack() as stack:
+            silent = []
+            for _ in range(40):  # more than the 32 that are served at the same time
+                client = stack.enter_context(socket.socket(socket.AF_UNIX))
+                client.settimeout(deadline.DEADLINE_SECONDS)
+                client.connect(str(self.place))
+                client.sendall(b"GET / HTTP/1.1\r\nHost: local")
+                silent.append(client)
+                self.assert_alive()
+            # The oldest went first, and was told.
+            self.assertRegex(silent[0].recv(1 << 16), rb"^HTTP/1\.1 408 ")
+            silent[-1].sendall(b"host\r\n\r\n")
+            self.assertRegex(silent[-1].recv(1 << 16), rb"^HTTP/1\.1 200 ")
 
     def test_client_that_hangs_up_ends_its_recording_only(self):
         with socket.socket(socket.AF_UNIX) as client:

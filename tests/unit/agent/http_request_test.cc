@@ -39,6 +39,13 @@ TEST(AgentHttpRequest, SplitsTargetIntoPathAndQuery) {
   EXPECT_EQ(parser->host(), "h");
 }
 
+TEST(AgentHttpRequest, TellsWhichPageAsks) {
+  const auto parser = parse("GET / HTTP/1.1\r\norigin: http://a:1 \r\nHost: b\r\n\r\n");
+  ASSERT_EQ(parser->status(), Status::kComplete);
+  EXPECT_EQ(parser->origin(), "http://a:1");
+  EXPECT_EQ(parse("GET / HTTP/1.1\r\nHost: b\r\n\r\n")->origin(), "");
+}
+
 TEST(AgentHttpRequest, TakesAnyPieces) {
   const std::string_view text =
       "POST /sample HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello and what follows";
@@ -91,6 +98,7 @@ TEST(AgentHttpRequest, RefusesMalformedHeads) {
   EXPECT_EQ(failure("GET / HTTP/1.1\r\nName : x\r\n\r\n"), 400);
   EXPECT_EQ(failure("GET / HTTP/1.1\r\nA: b\r\n folded\r\n\r\n"), 400);
   EXPECT_EQ(failure("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), 400);
+  EXPECT_EQ(failure("GET / HTTP/1.1\r\nOrigin:\r\nOrigin: http://a\r\n\r\n"), 400);
 }
 
 TEST(AgentHttpRequest, RefusesAmbiguousLengths) {

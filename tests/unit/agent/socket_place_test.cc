@@ -78,5 +78,13 @@ TEST(AgentSocketPlace, OnlyThisMachineIsALoopbackHost) {
   }
 }
 
+TEST(AgentSocketPlace, APageOfAnotherSiteHasAnotherOrigin) {
+  EXPECT_TRUE(is_same_origin("http://127.0.0.1:6060", "127.0.0.1:6060"));
+  for (const char* origin : {"", "null", "http://", "https://127.0.0.1:6060", "127.0.0.1:6060",
+                             "http://127.0.0.1:6061", "http://127.0.0.1:6060.example.org"}) {
+    EXPECT_FALSE(is_same_origin(origin, "127.0.0.1:6060")) << origin;
+  }
+}
+
 }  // namespace
 }  // namespace swipr::agent

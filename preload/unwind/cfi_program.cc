@@ -1,92 +1,57 @@
 #include "preload/unwind/cfi_program.h"
 
+#include "preload/unwind/cfi_instruction.h"
 #include "preload/unwind/encoded_pointer.h"
 #include "preload/unwind/expression.h"
 
 namespace swipr::unwind {
 namespace {
 
-// DWARF 5, section 7.24, table 7.29. The first three keep an operand in their low six bits.
-enum Instruction : std::uint8_t {
-  kAdvanceLoc = 0x40,
-  kOffset = 0x80,
-  kRestore = 0xc0,
-  kNop = 0x00,
-  kSetLoc = 0x01,
-  kAdvanceLoc1 = 0x02,
-  kAdvanceLoc2 = 0x03,
-  kAdvanceLoc4 = 0x04,
-  kOffsetExtended = 0x05,
-  kRestoreExtended = 0x06,
-  kUndefined = 0x07,
-  kSameValue = 0x08,
-  kRegister = 0x09,
-  kRememberState = 0x0a,
-  kRestoreState = 0x0b,
-  kDefCfa = 0x0c,
-  kDefCfaRegister = 0x0d,
-  kDefCfaOffset = 0x0e,
-  kDefCfaExpression = 0x0f,
-  kExpression = 0x10,
-  kOffsetExtendedSf = 0x11,
-  kDefCfaSf = 0x12,
-  kDefCfaOffsetSf = 0x13,
-  kValOffset = 0x14,
-  kValOffsetSf = 0x15,
-  kValExpression = 0x16,
-  kMipsAdvanceLoc8 = 0x1d,
-  kGnuArgsSize = 0x2e,
-  kGnuNegativeOffsetExtended = 0x2f,
-};
-constexpr std::uint8_t kOperandMask = 0x3f;
+using namespace cfi;
 
 constexpr bool fits_int32(std::int64_t value) { return value == static_cast<std::int32_t>(value); }
 
 }  // namespace
 
 CfiProgram::CfiProgram(const CfiSection& section, const Cie& cie, const CfiState& initial,
-                       const Fde& fde, RememberedStates& remembered, std::uint64_t& budget) noexcept
+                       const Fde& fde, RememberedStates& remembered) noexcept
     : section_(section),
       cie_(cie),
       initial_(initial),
-      budget_(budget),
+      instructions_(fde.instructions),
       cursor_(fde.instructions),
-      instructions_at_(section.offset_of(fde.instructions)),
       location_(fde.code.begin),
       state_(initial),
       remembered_(remembered) {}
 
 bool CfiProgram::run_initial(const CfiSection& section, const Cie& cie,
-                             RememberedStates& remembered, std::uint64_t& budget,
-                             CfiState& state) noexcept {
+                             RememberedStates& remembered, CfiState& state) noexcept {
   const CfiState empty;
   const Fde instructions{.code = {}, .instructions = cie.instructions};
-  CfiProgram program(section, cie, empty, instructions, remembered, budget);
-  if (program.run_to_next_location() != Outcome::kEnd) return false;
+  CfiProgram program(section, cie, empty, instructions, remembered);
+  std::uint64_t location = 0;
+  for (std::size_t position = 0; position < cie.instructions.size();) {
+    if (!program.execute(position, location) || location != 0) return false;
+  }
   state = program.state();
   return true;
 }
 
-CfiProgram::Outcome CfiProgram::run_to_next_location() noexcept {
-  advanced_ = false;
-  while (!cursor_.at_end()) {
-    if (budget_ == 0) return Outcome::kDamaged;
-    --budget_;
-    const std::uint8_t instruction = cursor_.u8();
-    if ((instruction & ~kOperandMask) == kAdvanceLoc) {  // half of all instructions
-      advance(instruction & kOperandMask);
-    } else {
-      execute(instruction);
-    }
-    if (damaged_ || cursor_.failed()) return Outcome::kDamaged;
-    if (advanced_) return Outcome::kAdvanced;
-  }
-  return Outcome::kEnd;
+bool CfiProgram::execute(std::size_t& position, std::uint64_t& location) noexcept {
+  cursor_ = ByteCursor(instructions_);
+  cursor_.skip(position);
+  location_ = location;
+  execute_any(cursor_.u8());
+  position = cursor_.position();
+  location = location_;
+  return !damaged_ && !cursor_.failed();
 }
 
-void CfiProgram::execute(std::uint8_t instruction) noexcept {
+void CfiProgram::execute_any(std::uint8_t instruction) noexcept {
   const std::uint64_t operand = instruction & kOperandMask;
   switch (instruction & ~kOperandMask & 0xff) {
+    case kAdvanceLoc:
+      return advance(operand);
     case kOffset:
       return set_register(operand, LocationKind::kOffset, unsigned_factored());
     case kRestore:
@@ -166,9 +131,9 @@ void CfiProgram::execute_cfa(std::uint8_t instruction) noexcept {
       return set_cfa(reg, state_.cfa_offset);
     }
     case kDefCfaOffset:
-      return set_cfa_offset(plain_offset());
+      return change_cfa_offset(plain_offset());
     case kDefCfaOffsetSf:
-      return set_cfa_offset(signed_factored());
+      return change_cfa_offset(signed_factored());
     default:
       return set_cfa_expression();
   }
@@ -198,11 +163,10 @@ void CfiProgram::advance(std::uint64_t delta) noexcept {
     return;
   }
   location_ = next;
-  advanced_ = true;
 }
 
 void CfiProgram::set_location() noexcept {
-  const PointerBases bases{.field = section_.address() + instructions_at_ + cursor_.position(),
+  const PointerBases bases{.field = section_.address() + section_.offset_of(cursor_.rest()),
                            .data = 0,
                            .absolute = section_.load_bias()};
   std::uint64_t next = 0;
@@ -211,7 +175,6 @@ void CfiProgram::set_location() noexcept {
     return;
   }
   location_ = next;
-  advanced_ = true;
 }
 
 void CfiProgram::set_register(std::uint64_t reg, LocationKind kind, std::int64_t value) noexcept {
@@ -251,7 +214,7 @@ void CfiProgram::set_cfa(std::uint64_t reg, std::int64_t offset) noexcept {
   state_.cfa_offset = static_cast<std::int32_t>(offset);
 }
 
-void CfiProgram::set_cfa_offset(std::int64_t offset) noexcept {
+void CfiProgram::change_cfa_offset(std::int64_t offset) noexcept {
   if (state_.cfa != CfiState::Cfa::kRegister) damaged_ = true;
   set_cfa(state_.cfa_register, offset);
 }

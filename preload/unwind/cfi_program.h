@@ -1,4 +1,4 @@
-// Runs the instructions of one FDE: which registers are saved where, from address to address.
+// Executes the instructions of one FDE: which registers are saved where, from address to address.
 // Context: control thread.  Allocates: never.
 // Source: DWARF 5, section 6.4.2; GNU extensions as in LSB 5.0 Core, section 10.5.
 #pragma once
@@ -42,23 +42,27 @@ struct RememberedStates {
 class CfiProgram {
  public:
   // What the CIE's instructions set up. False: they are damaged.
-  // `budget` falls by one for each instruction: what bounds hostile sections.
   static bool run_initial(const CfiSection& section, const Cie& cie, RememberedStates& remembered,
-                          std::uint64_t& budget, CfiState& state) noexcept;
+                          CfiState& state) noexcept;
 
   CfiProgram(const CfiSection& section, const Cie& cie, const CfiState& initial, const Fde& fde,
-             RememberedStates& remembered, std::uint64_t& budget) noexcept;
+             RememberedStates& remembered) noexcept;
 
-  enum class Outcome : std::uint8_t { kAdvanced, kEnd, kDamaged };
-  // Runs up to the next change of address. With kAdvanced and kEnd, state() holds from the address
-  // before the call up to location() (kEnd: up to the end of the FDE).
-  Outcome run_to_next_location() noexcept;
+  // Executes the instruction at `position` of the FDE's; `location` is the code address that it
+  // takes effect at and moves with it. False: damaged.
+  bool execute(std::size_t& position, std::uint64_t& location) noexcept;
+
+  // What the two instructions that most code is made of do, for who decodes them himself.
+  void set_cfa_offset(std::int32_t offset) noexcept { state_.cfa_offset = offset; }
+  void save_at_offset(unsigned reg, std::int32_t offset) noexcept {
+    state_.registers[reg] = {true, LocationKind::kOffset, 0, offset};
+  }
 
   const CfiState& state() const noexcept { return state_; }
-  std::uint64_t location() const noexcept { return location_; }
+  const Cie& cie() const noexcept { return cie_; }
 
  private:
-  void execute(std::uint8_t instruction) noexcept;
+  void execute_any(std::uint8_t instruction) noexcept;
   void execute_saves(std::uint8_t instruction) noexcept;
   void execute_cfa(std::uint8_t instruction) noexcept;
   void execute_location(std::uint8_t instruction) noexcept;
@@ -69,7 +73,7 @@ class CfiProgram {
   void restore_register(std::uint64_t reg) noexcept;
   void set_register_expression(LocationKind kind) noexcept;
   void set_cfa(std::uint64_t reg, std::int64_t offset) noexcept;
-  void set_cfa_offset(std::int64_t offset) noexcept;
+  void change_cfa_offset(std::int64_t offset) noexcept;
   void set_cfa_expression() noexcept;
   bool read_expression(std::int32_t& position, std::uint16_t& bytes) noexcept;
   std::int64_t unsigned_factored() noexcept;
@@ -82,12 +86,10 @@ class CfiProgram {
   const CfiSection& section_;
   const Cie& cie_;
   const CfiState& initial_;
-  std::uint64_t& budget_;
+  std::span<const std::byte> instructions_;
   ByteCursor cursor_;
-  std::size_t instructions_at_;
   std::uint64_t location_;
   CfiState state_;
-  bool advanced_ = false;
   bool damaged_ = false;
   RememberedStates& remembered_;
   unsigned remembered_count_ = 0;

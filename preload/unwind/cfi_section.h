@@ -9,6 +9,8 @@
 #include <span>
 
 #include "common/core/range.h"
+#include "preload/unwind/byte_cursor.h"
+#include "preload/unwind/encoded_pointer.h"
 
 namespace swipr::unwind {
 
@@ -61,9 +63,53 @@ class CfiSection {
   std::uint64_t load_bias() const noexcept { return load_bias_; }
 
  private:
+  static constexpr std::uint32_t kExtendedLength = 0xffffffff;  // 64-bit DWARF: the length follows
+
   std::span<const std::byte> bytes_;
   std::uint64_t address_;
   std::uint64_t load_bias_;
 };
+
+// Inlined: a large library has a hundred thousand entries, each read twice.
+
+inline std::uint64_t CfiSection::entry_bytes(std::span<const std::byte> bytes,
+                                             std::size_t offset) noexcept {
+  if (offset > bytes.size()) return 0;
+  ByteCursor cursor(bytes.subspan(offset));
+  const auto length = cursor.fixed<std::uint32_t>();
+  if (length != kExtendedLength) return length == 0 ? 0 : std::uint64_t{length} + 4;
+  const auto extended = cursor.fixed<std::uint64_t>();
+  return extended == 0 || extended > UINT64_MAX - 12 ? 0 : extended + 12;
+}
+
+inline std::optional<CfiEntry> CfiSection::parse_entry(std::size_t offset) const noexcept {
+  const std::uint64_t size = entry_bytes(bytes_, offset);
+  if (size == 0 || size > bytes_.size() - offset) return std::nullopt;
+  ByteCursor cursor(bytes_.subspan(offset, static_cast<std::size_t>(size)));
+  const bool extended = cursor.fixed<std::uint32_t>() == kExtendedLength;
+  if (extended) cursor.skip(8);
+  const std::size_t id_at = offset + cursor.position();
+  const std::uint64_t id = cursor.fixed<std::uint32_t>();  // four bytes also after a long length
+  if (cursor.failed()) return std::nullopt;
+  CfiEntry entry{
+      .offset = offset, .body = id_at + 4, .end = offset + static_cast<std::size_t>(size)};
+  entry.is_cie = id == 0;
+  if (id > id_at) return std::nullopt;  // the distance back from this very field
+  entry.cie = id_at - static_cast<std::size_t>(id);
+  return entry;
+}
+
+inline std::optional<Fde> CfiSection::parse_fde(const CfiEntry& entry,
+                                                const Cie& cie) const noexcept {
+  ByteCursor cursor(bytes_.subspan(entry.body, entry.end - entry.body));
+  const PointerBases bases{.field = address_ + entry.body, .data = 0, .absolute = load_bias_};
+  std::uint64_t start = 0;
+  std::uint64_t size = 0;
+  if (!decode_pointer(cursor, cie.pointer_encoding, bases, start)) return std::nullopt;
+  if (!decode_number(cursor, cie.pointer_encoding, size)) return std::nullopt;
+  if (cie.has_augmentation) cursor.skip(cursor.uleb());
+  if (cursor.failed() || size > UINT64_MAX - start) return std::nullopt;
+  return Fde{.code = {start, start + size}, .instructions = cursor.rest()};
+}
 
 }  // namespace swipr::unwind

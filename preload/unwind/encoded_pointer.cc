@@ -3,10 +3,6 @@
 namespace swipr::unwind {
 namespace {
 
-constexpr std::uint8_t kFormatMask = 0x0f;
-constexpr std::uint8_t kBaseMask = 0x70;
-constexpr std::uint8_t kIndirect = 0x80;
-
 template <typename T>
 std::uint64_t sign_extended(ByteCursor& cursor) noexcept {
   return static_cast<std::uint64_t>(std::int64_t{cursor.fixed<T>()});
@@ -14,8 +10,8 @@ std::uint64_t sign_extended(ByteCursor& cursor) noexcept {
 
 }  // namespace
 
-bool decode_number(ByteCursor& cursor, std::uint8_t encoding, std::uint64_t& out) noexcept {
-  switch (encoding & kFormatMask) {
+bool decode_unusual_number(ByteCursor& cursor, std::uint8_t encoding, std::uint64_t& out) noexcept {
+  switch (encoding & 0x0f) {
     case 0x00:  // absptr
     case 0x04:  // udata8
     case 0x0c:  // sdata8
@@ -43,26 +39,6 @@ bool decode_number(ByteCursor& cursor, std::uint8_t encoding, std::uint64_t& out
       return false;
   }
   return !cursor.failed();
-}
-
-bool decode_pointer(ByteCursor& cursor, std::uint8_t encoding, const PointerBases& bases,
-                    std::uint64_t& out) noexcept {
-  if ((encoding & kIndirect) != 0 || encoding == kPointerOmitted) return false;
-  std::uint64_t number = 0;
-  if (!decode_number(cursor, encoding, number)) return false;
-  switch (encoding & kBaseMask) {
-    case 0x00:
-      out = number - bases.absolute;
-      return true;
-    case 0x10:
-      out = number + bases.field;
-      return true;  // pcrel
-    case 0x30:
-      out = number + bases.data;
-      return true;  // datarel
-    default:
-      return false;
-  }
 }
 
 }  // namespace swipr::unwind

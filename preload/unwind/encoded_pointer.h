@@ -26,4 +26,34 @@ bool decode_number(ByteCursor& cursor, std::uint8_t encoding, std::uint64_t& out
 bool decode_pointer(ByteCursor& cursor, std::uint8_t encoding, const PointerBases& bases,
                     std::uint64_t& out) noexcept;
 
+// Any format; decode_number is the way to it.
+bool decode_unusual_number(ByteCursor& cursor, std::uint8_t encoding, std::uint64_t& out) noexcept;
+
+inline bool decode_number(ByteCursor& cursor, std::uint8_t encoding, std::uint64_t& out) noexcept {
+  constexpr std::uint8_t kSigned4 = 0x0b;  // what linkers use
+  if ((encoding & 0x0f) != kSigned4) return decode_unusual_number(cursor, encoding, out);
+  out = static_cast<std::uint64_t>(std::int64_t{cursor.fixed<std::int32_t>()});
+  return !cursor.failed();
+}
+
+inline bool decode_pointer(ByteCursor& cursor, std::uint8_t encoding, const PointerBases& bases,
+                           std::uint64_t& out) noexcept {
+  if ((encoding & 0x80) != 0 || encoding == kPointerOmitted) return false;
+  std::uint64_t number = 0;
+  if (!decode_number(cursor, encoding, number)) return false;
+  switch (encoding & 0x70) {
+    case 0x00:
+      out = number - bases.absolute;
+      return true;
+    case 0x10:
+      out = number + bases.field;
+      return true;  // pcrel
+    case 0x30:
+      out = number + bases.data;
+      return true;  // datarel
+    default:
+      return false;
+  }
+}
+
 }  // namespace swipr::unwind

@@ -16,9 +16,20 @@ class RowWriter {
 
   // False: no memory. Addresses are image addresses, at most 4 GiB above the base.
   // Where FDEs overlap the one that starts later wins, as in the search of libgcc.
-  bool begin_fde(std::uint64_t start) noexcept;
-  bool add(std::uint64_t address, std::uint16_t rule) noexcept;
-  bool end_fde(std::uint64_t end) noexcept;  // what follows has no CFI until an FDE begins
+  // `max_rows`: what may be added until end_fde.
+  bool begin_fde(std::uint64_t start, std::size_t max_rows) noexcept;
+  void add(std::uint64_t address, std::uint16_t rule) noexcept {
+    const auto relative = static_cast<std::uint32_t>(address - base_);
+    if (!addresses_.empty() && addresses_.back() == relative) drop_from(relative);
+    if (!rules_.empty() && rules_.back() == rule) return;
+    addresses_.push_back_reserved(relative);
+    rules_.push_back_reserved(rule);
+  }
+  void end_fde(std::uint64_t end) noexcept;  // what follows has no CFI until an FDE begins
+
+  // What addresses() and rules() lie in; they are the caller's from now on.
+  Mapping release_addresses() noexcept { return addresses_.release(); }
+  Mapping release_rules() noexcept { return rules_.release(); }
 
   std::uint64_t base() const noexcept { return base_; }
   std::uint64_t covered_bytes() const noexcept { return covered_bytes_; }

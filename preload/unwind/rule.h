@@ -65,7 +65,22 @@ constexpr RuleWords plain_rule_words(std::uint8_t cfa_register, std::int32_t cfa
           std::uint64_t{static_cast<std::uint16_t>(saved_frame)} |
               std::uint64_t{static_cast<std::uint16_t>(saved_base)} << 16};
 }
+// Of the first word, and of the second.
+constexpr std::uint64_t with_cfa_offset(std::uint64_t word, std::int32_t offset) noexcept {
+  return (word & 0xffff'ffff) | std::uint64_t{static_cast<std::uint32_t>(offset)} << 32;
+}
+constexpr std::uint64_t with_saved_frame(std::uint64_t word, std::int16_t offset) noexcept {
+  return (word & ~std::uint64_t{0xffff}) | static_cast<std::uint16_t>(offset);
+}
+constexpr std::uint64_t with_saved_base(std::uint64_t word, std::int16_t offset) noexcept {
+  return (word & ~std::uint64_t{0xffff'0000}) | std::uint64_t{static_cast<std::uint16_t>(offset)}
+                                                    << 16;
+}
 static_assert(std::bit_cast<Rule>(plain_rule_words(7, -8, -16, Rule::kKept)) ==
               Rule{.cfa_register = 7, .cfa_offset = -8, .saved_frame = -16});
+static_assert(with_cfa_offset(plain_rule_words(7, 8, 0, 0)[0], 32) ==
+              plain_rule_words(7, 32, 0, 0)[0]);
+static_assert(with_saved_base(with_saved_frame(plain_rule_words(7, 8, -8, -8)[1], -16), -24) ==
+              plain_rule_words(7, 8, -16, -24)[1]);
 
 }  // namespace swipr::unwind

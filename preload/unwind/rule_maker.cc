@@ -15,26 +15,6 @@ bool fits_plain(const RegisterState& state, std::int16_t& offset) noexcept {
   return offset == state.value && offset != Rule::kKept;
 }
 
-std::optional<RuleWords> make_plain(const CfiState& state) noexcept {
-  if (state.cfa != CfiState::Cfa::kRegister) return std::nullopt;
-  if (state.cfa_register != kStackRegister && state.cfa_register != kFrameRegister &&
-      state.cfa_register != kBaseRegister) {
-    return std::nullopt;
-  }
-  const RegisterState& return_address = state.registers[kPcRegister];
-  if (return_address.kind != LocationKind::kOffset || return_address.value != kReturnAddressAt ||
-      state.registers[kStackRegister].saved) {
-    return std::nullopt;
-  }
-  std::int16_t frame = 0;
-  std::int16_t base = 0;
-  if (!fits_plain(state.registers[kFrameRegister], frame) ||
-      !fits_plain(state.registers[kBaseRegister], base)) {
-    return std::nullopt;
-  }
-  return plain_rule_words(state.cfa_register, state.cfa_offset, frame, base);
-}
-
 class ExtendedRule {
  public:
   ExtendedRule(const CfiSection& section, RuleSet& rules) noexcept
@@ -94,17 +74,32 @@ class ExtendedRule {
 
 }  // namespace
 
-std::uint32_t make_rule(const CfiState& state, const CfiSection& section, bool signal_frame,
-                        RuleSet& rules) noexcept {
+std::optional<RuleWords> make_plain_rule(const CfiState& state) noexcept {
+  if (state.cfa != CfiState::Cfa::kRegister) return std::nullopt;
+  if (state.cfa_register != kStackRegister && state.cfa_register != kFrameRegister &&
+      state.cfa_register != kBaseRegister) {
+    return std::nullopt;
+  }
+  const RegisterState& return_address = state.registers[kPcRegister];
+  if (return_address.kind != LocationKind::kOffset || return_address.value != kReturnAddressAt ||
+      state.registers[kStackRegister].saved) {
+    return std::nullopt;
+  }
+  std::int16_t frame = 0;
+  std::int16_t base = 0;
+  if (!fits_plain(state.registers[kFrameRegister], frame) ||
+      !fits_plain(state.registers[kBaseRegister], base)) {
+    return std::nullopt;
+  }
+  return plain_rule_words(state.cfa_register, state.cfa_offset, frame, base);
+}
+
+std::uint32_t make_other_rule(const CfiState& state, const CfiSection& section, bool signal_frame,
+                              RuleSet& rules) noexcept {
   const RegisterState& return_address = state.registers[kPcRegister];
   if (!return_address.saved || state.cfa == CfiState::Cfa::kUnset) return RuleSet::kNone;
   if (return_address.kind == LocationKind::kUndefined) {
     return rules.intern(Rule{.flags = kRuleRoot}, {});
-  }
-  if (!signal_frame) {
-    if (const std::optional<RuleWords> plain = make_plain(state)) {
-      return rules.intern_plain(*plain);
-    }
   }
   return ExtendedRule(section, rules).make(state, signal_frame);
 }

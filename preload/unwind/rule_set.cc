@@ -19,7 +19,7 @@ bool RuleSet::prepare() noexcept {
 
 std::uint64_t RuleSet::hash(const Rule& rule, std::span<const Location> locations) const noexcept {
   const auto words = std::bit_cast<RuleWords>(rule);
-  std::uint64_t result = mix(mix(0, words[0]), words[1]);
+  std::uint64_t result = plain_hash(words[0], words[1]);
   for (const Location& location : locations) {
     result = mix(result, std::bit_cast<std::uint64_t>(location));
   }
@@ -55,7 +55,7 @@ bool RuleSet::grow() noexcept {
 std::uint32_t RuleSet::intern(Rule rule, std::span<const Location> locations) noexcept {
   rule.first_location = 0;
   rule.location_count = static_cast<std::uint8_t>(locations.size());
-  if (rules_.size() * 2 > slots_.size() && !grow()) return kNoMemory;
+  if (rules_.size() * 4 > slots_.size() && !grow()) return kNoMemory;
   const std::size_t mask = slots_.size() - 1;
   std::size_t slot = hash(rule, locations) & mask;
   for (; slots_[slot] != 0; slot = (slot + 1) & mask) {

@@ -26,14 +26,12 @@ class RuleSet {
   std::uint32_t intern(Rule rule, std::span<const Location> locations) noexcept;
 
   // The same for a plain rule.
-  std::uint32_t intern_plain(RuleWords words) noexcept {
-    std::size_t slot = mix(mix(0, words[0]), words[1]) & (slots_.size() - 1);
-    const std::uint16_t index = slots_[slot];
-    if (index != 0) {
-      const auto known = std::bit_cast<RuleWords>(rules_[index]);
-      if (known[0] == words[0] && known[1] == words[1]) return index;
-    }
-    return intern(std::bit_cast<Rule>(words), {});
+  std::uint32_t intern_plain(std::uint64_t cfa_word, std::uint64_t saved_word) noexcept {
+    const std::uint16_t index = slots_[plain_hash(cfa_word, saved_word) & (slots_.size() - 1)];
+    const auto words = std::bit_cast<RuleWords>(rules_[index]);  // rule 0 is not plain
+    if (words[0] == cfa_word && words[1] == saved_word) [[likely]]
+      return index;
+    return intern(std::bit_cast<Rule>(RuleWords{cfa_word, saved_word}), {});
   }
 
   // Position in the pool of a copy of these bytes. nullopt: no memory.
@@ -54,6 +52,9 @@ class RuleSet {
     constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
     hash = (hash ^ word) * kFactor;
     return hash ^ hash >> 32;
+  }
+  static std::uint64_t plain_hash(std::uint64_t cfa_word, std::uint64_t saved_word) noexcept {
+    return mix(cfa_word, saved_word);
   }
   bool is_equal(const Rule& known, const Rule& rule,
                 std::span<const Location> locations) const noexcept;

@@ -1,4 +1,4 @@
-// Lays rows and rules out in one read-only mapping of exactly the size they need.
+// Makes a table of rows and rules, read-only and of hardly more than the size that it needs.
 // Context: control thread.  Allocates: mmap.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace swipr::unwind {
 
-// nullptr: no memory.
-const UnwindTable* pack_table(const RowWriter& rows, const RuleSet& rules) noexcept;
+// Takes the rows' memory over. nullptr: no memory.
+const UnwindTable* pack_table(RowWriter& rows, const RuleSet& rules) noexcept;
 
 }  // namespace swipr::unwind

@@ -1,13 +1,15 @@
-// The unwind table of one ELF image in one mapping: rows sorted by address, each naming a rule.
+// The unwind table of one ELF image: rows sorted by address, each naming a rule.
 // Context: anywhere, signal handlers included (built by table_builder.h).
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "common/core/signal_safe.h"
+#include "preload/unwind/growable_array.h"
 #include "preload/unwind/rule.h"
 
 namespace swipr::unwind {
@@ -62,7 +64,9 @@ class UnwindTable {
   const Rule* rules = nullptr;
   const Location* locations = nullptr;
   const std::byte* pool = nullptr;  // bytes of expressions
-  std::size_t mapped_bytes = 0;     // of the mapping that starts at this object
+  // Everything lies in these three: rows stay where they were written, the rest follows this
+  // object.
+  std::array<Mapping, 3> mappings{};
 };
 
 }  // namespace swipr::unwind

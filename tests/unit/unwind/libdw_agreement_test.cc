@@ -290,7 +290,7 @@ TEST_P(LibdwAgreement, SameCallerAtRandomAddresses) {
   EXPECT_GT(with_cfi, kSamples / 10);  // most of libx265 is assembly without CFI
   std::printf("%s: %d addresses, %d with CFI, %d differ; %u rows, %u rules, %zu KiB\n", GetParam(),
               kSamples, with_cfi, differing, built.table->row_count, built.table->rule_count,
-              built.table->mapped_bytes >> 10);
+              table_memory_bytes(built.table) >> 10);
   destroy_table(built.table);
 }
 

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -182,6 +183,21 @@ std::string explain_silence(const RecordOptions& options) {
       options.command.front());
 }
 
+// Who daemonizes wants the daemon recorded, not the start of it.
+std::string describe_followers(std::span<const session::Follower> followers) {
+  constexpr std::size_t kMaxNamed = 5;
+  std::string names;
+  for (const session::Follower& follower : followers.first(std::min(followers.size(), kMaxNamed))) {
+    names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", follower.pid.value, follower.name);
+  }
+  if (followers.size() > kMaxNamed) names += ", …";
+  return fmt::format(
+      "the command has ended; what it left running is no longer recorded: {}; swipr record --pid "
+      "{}, "
+      "or --duration with the command, records it",
+      names, followers.front().pid.value);
+}
+
 // A failed recording must not look like a good one, nor hide how the command ended.
 Failure failure_of(std::string message, int command_code) {
   return Failure{std::move(message), command_code == 0 ? kFailed : command_code};
@@ -193,6 +209,7 @@ Outcome finish_command(const RecordOptions& options, RecordOutput& output,
   const std::uint64_t bytes = output.raw().bytes();
   if (result.file_error) return file_failure(output, result, bytes);
   print_notes(result.errors);
+  if (!result.followers.empty()) print_note(describe_followers(result.followers));
   if (result.totals.processes == 0) return failure_of(explain_silence(options), code);
   if (auto finished = finish_output(options, output, result); !finished) {
     return failure_of(finished.error().message(), code);

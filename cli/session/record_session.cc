@@ -19,8 +19,10 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr milliseconds kProgressInterval(200);
-// An agent that was asked to end and is neither done nor dead by then is not waited for.
-constexpr std::chrono::seconds kEndPatience(5);
+// An agent that was asked for something and neither answers nor dies meanwhile is not waited for:
+// its process may be stopped. It answers within a tick's time otherwise.
+constexpr std::chrono::seconds kPatience(5);
+constexpr milliseconds kFollowerInterval(100);
 // Images that run at the same time. Later ones wait in the constructor for their turn, and run on
 // unrecorded when it does not come.
 constexpr std::size_t kMaxOpenStreams = 800;  // below a soft limit of 1,024 descriptors
@@ -30,6 +32,31 @@ std::uint64_t expected_ticks(const StreamSummary& stream) {
   namespace counter = wire::counter;
   if (stream.ticks_asked != 0) return stream.ticks_asked;
   return stream.total(counter::kTicks, stream.ticks) + stream.total(counter::kTicksMissed, 0);
+}
+
+std::optional<nanoseconds> planned_length(const StreamRequest& request) {
+  auto planned = nanoseconds::max();
+  if (request.duration.count() != 0) planned = request.duration;
+  std::int64_t ticks_ns = 0;
+  if (request.ticks != 0 &&
+      !__builtin_mul_overflow(request.ticks, request.interval.count(), &ticks_ns)) {
+    planned = std::min(planned, nanoseconds(ticks_ns));
+  }
+  // A year that nobody waits for; sums with time points stay in range.
+  return planned < std::chrono::hours(24 * 366) ? std::optional(planned) : std::nullopt;
+}
+
+host::Error silence(const RecordStream& stream) {
+  const auto peer = read_peer(stream.fd());
+  const auto status =
+      peer ? host::read_process_status(peer->pid) : host::Result<host::ProcessStatus>(peer.error());
+  if (status && (status->state == 'T' || status->state == 't')) {
+    return host::Error(fmt::format(
+        "it is stopped (by SIGSTOP, Ctrl-Z or a debugger) and cannot answer; kill -CONT {} lets it "
+        "go on",
+        peer->pid.value));
+  }
+  return host::Error(fmt::format("no answer for {} seconds", kPatience.count()));
 }
 
 }  // namespace
@@ -53,7 +80,8 @@ RecordSession::RecordSession(RecordingFile& file, SignalWatch& signals, StreamRe
       signals_(signals),
       request_(request),
       start_(Clock::now()),
-      next_progress_(start_) {}
+      next_progress_(start_),
+      planned_(planned_length(request_)) {}
 
 RecordSession::~RecordSession() = default;
 
@@ -83,16 +111,45 @@ SessionResult RecordSession::run() {
     check_file();
     sweep_closed();
     report_progress();
-    if (end_deadline_ && (Clock::now() >= *end_deadline_ || result_.abandoned)) {
-      for (auto& stream : open_) stream->break_off();
-      sweep_closed();
-    }
+    give_up_silent_streams();
   }
   result_.totals = closed_;
   return std::move(result_);
 }
 
-bool RecordSession::is_finished() const { return open_.empty() && !child_; }
+bool RecordSession::is_finished() const {
+  return open_.empty() && !child_ && !is_waiting_for_followers();
+}
+
+// Between two images of theirs there is no stream.
+bool RecordSession::is_waiting_for_followers() const {
+  return child_outlived_ && !end_deadline_ && Clock::now() < start_ + *planned_ &&
+         !find_followers(rendezvous_->path()).empty();
+}
+
+void RecordSession::give_up_silent_streams() {
+  const auto now = Clock::now();
+  if (end_deadline_ && (now >= *end_deadline_ || result_.abandoned)) return break_off_streams();
+  // A command may be stopped for as long as it likes: the session lasts until it ends.
+  if (rendezvous_ != nullptr || now < start_ + kPatience) return;
+  // Agents end by themselves; one that does not is asked.
+  if (planned_ && now >= start_ + *planned_ + kPatience) request_end();
+  for (auto& stream : open_) {
+    if (stream->is_unanswered()) stream->give_up(silence(*stream));
+  }
+  sweep_closed();
+}
+
+void RecordSession::break_off_streams() {
+  for (auto& stream : open_) {
+    if (result_.abandoned || result_.file_error) {
+      stream->break_off();
+    } else {
+      stream->give_up(silence(*stream));
+    }
+  }
+  sweep_closed();
+}
 
 void RecordSession::wait_for_events() {
   std::vector<pollfd> events;
@@ -114,9 +171,17 @@ void RecordSession::wait_for_events() {
 }
 
 milliseconds RecordSession::poll_timeout() const {
-  auto wake = Clock::time_point::max();
-  if (progress_) wake = std::min(wake, next_progress_);
-  if (end_deadline_ && !open_.empty()) wake = std::min(wake, *end_deadline_);
+  auto wake = progress_ ? next_progress_ : Clock::time_point::max();
+  if (open_.empty()) {
+    if (child_outlived_) wake = std::min(wake, Clock::now() + kFollowerInterval);
+  } else if (end_deadline_) {
+    wake = std::min(wake, *end_deadline_);
+  } else if (rendezvous_ == nullptr) {
+    const auto is_unanswered = [](const auto& stream) { return stream->is_unanswered(); };
+    const bool waits = std::any_of(open_.begin(), open_.end(), is_unanswered);
+    if (waits) wake = std::min(wake, start_ + kPatience);
+    if (planned_) wake = std::min(wake, start_ + *planned_ + kPatience);
+  }
   if (wake == Clock::time_point::max()) return milliseconds(-1);
   return std::max(std::chrono::ceil<milliseconds>(wake - Clock::now()), milliseconds(0));
 }
@@ -146,7 +211,12 @@ void RecordSession::reap_child() {
   if (::waitpid(child_->value, &status, WNOHANG) != child_->value) return;
   result_.child_status = status;
   child_.reset();
+  if (follow_ && planned_ && !end_deadline_) {
+    child_outlived_ = true;
+    return;
+  }
   // Background processes of the command run on; their recording ends here.
+  if (follow_) result_.followers = find_followers(rendezvous_->path());
   rendezvous_->stop_listening();
   request_end();
 }
@@ -185,7 +255,7 @@ std::optional<StreamRequest> RecordSession::remaining_request() const {
 
 void RecordSession::request_end() {
   if (end_deadline_) return;
-  end_deadline_ = Clock::now() + kEndPatience;
+  end_deadline_ = Clock::now() + kPatience;
   for (auto& stream : open_) stream->request_end();
 }
 
@@ -223,12 +293,9 @@ void RecordSession::report_progress() {
   for (const auto& stream : open_) {
     if (stream->has_data()) progress.totals.add(stream->summary());
   }
-  const double planned =
-      request_.duration.count() != 0
-          ? static_cast<double>(request_.duration.count())
-          : static_cast<double>(request_.interval.count()) * static_cast<double>(request_.ticks);
-  if (planned > 0) {
-    progress.done = std::min(1.0, static_cast<double>(progress.elapsed.count()) / planned);
+  if (planned_) {
+    progress.done = std::min(1.0, static_cast<double>(progress.elapsed.count()) /
+                                      static_cast<double>(planned_->count()));
   }
   progress_(progress);
 }

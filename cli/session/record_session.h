@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/session/followers.h"
 #include "cli/session/launch.h"
 #include "cli/session/record_stream.h"
 #include "cli/session/recording_file.h"
@@ -46,6 +47,7 @@ struct SessionResult {
   bool interrupted = false;         // by SIGINT or SIGTERM
   bool abandoned = false;           // a second one came before everything was read
   std::optional<int> child_status;  // as waitpid has it
+  std::vector<Follower> followers;  // run on, unrecorded, after the child's end
 };
 
 class RecordSession {
@@ -57,7 +59,8 @@ class RecordSession {
   // A process that runs already.
   void add(host::UniqueFd connection, std::string label);
   // A started one: every image that connects to `rendezvous` is recorded (`follow`), or only those
-  // of the process itself. The session then lasts until `child` ends, and reaps it.
+  // of the process itself. The session then lasts until `child` ends, and reaps it; with a count or
+  // duration it goes on as long as that lasts and followed processes live.
   void set_child(Pid child, Rendezvous& rendezvous, bool follow);
   // Called about five times a second. Its cost is the recording's.
   void set_progress(std::function<void(const SessionProgress&)> callback);
@@ -66,6 +69,7 @@ class RecordSession {
 
  private:
   using Clock = std::chrono::steady_clock;
+  using nanoseconds = std::chrono::nanoseconds;
 
   bool is_finished() const;
   void wait_for_events();
@@ -75,6 +79,9 @@ class RecordSession {
   void accept_image();
   std::optional<StreamRequest> remaining_request() const;
   void request_end();
+  bool is_waiting_for_followers() const;
+  void give_up_silent_streams();
+  void break_off_streams();
   void check_file();
   void sweep_closed();
   void report_progress();
@@ -94,7 +101,9 @@ class RecordSession {
   std::function<void(const SessionProgress&)> progress_;
   Clock::time_point start_;
   Clock::time_point next_progress_;
+  std::optional<nanoseconds> planned_;  // what count and duration come to; empty: no limit
   std::optional<Clock::time_point> end_deadline_;  // set by request_end
+  bool child_outlived_ = false;                    // the recording goes on without it
 };
 
 }  // namespace swipr::session

@@ -41,6 +41,10 @@ class RecordStream {
   void on_readable();
   // Asks the agent to end; what it still sends is read until it closes.
   void request_end();
+  // The agent has not said anything yet, not even that it refuses.
+  bool is_unanswered() const { return is_open() && !response_.has_header(); }
+  // Closes at once, for this reason, as break_off does.
+  void give_up(const host::Error& reason) { fail(reason); }
   // Closes at once. The source gets an end record that says so, unless it has one.
   void break_off();
 

@@ -1,5 +1,6 @@
 """`swipr record -- CMD`: the command behaves as without swipr, and all its processes are recorded."""
 
+import os
 import signal
 import unittest
 
@@ -102,6 +103,36 @@ class CommandTest(CommandCase):
         self.assertEqual(running.read_line(), "caught")
         self.assertEqual(running.wait().code, 5)
         self.assertTrue(raw.read(path.read_bytes()))
+
+    def leave_running(self, milliseconds, *options):
+        """A recorded shell that ends at once and leaves a burner behind: (swipr finished, its pid, the recording)."""
+        path = self.folder / "left.swipr"
+        script = f"{self.target_path('burn_nofp')} {milliseconds} >/dev/null 2>&1 & echo $!; exit 3"
+        running = self.start_swipr("record", "--interval", "2ms", "-o", path, *options, "--", "sh", "-c", script)
+        burner = int(running.read_line())
+        finished = running.end()
+        self.assertEqual(finished.code, 3, repr(finished))
+        return finished, burner, path
+
+    def test_what_the_command_leaves_running_is_named(self):
+        finished, burner, path = self.leave_running(100_000)
+        os.kill(burner, signal.SIGKILL)  # fails when it does not run any more
+        self.assertRegex(finished.err, rf"no longer recorded: {burner} \(.*swipr record --pid {burner}\b")
+        self.assertTrue(all(source.ended for source in raw.read(path.read_bytes()).values()))
+
+    def test_a_duration_holds_for_what_the_command_leaves_running(self):
+        finished, burner, path = self.leave_running(100_000, "--duration", "800ms")
+        os.kill(burner, signal.SIGKILL)
+        self.assertNotIn("no longer recorded", finished.err)
+        stacks = self.convert(path, "collapsed", "--weight", "cpu")
+        burnt = sum(stack.weight for stack in stacks if "burn_hot" in stack.frames)
+        self.assertGreater(burnt, 100e6)
+
+    def test_a_recording_ends_with_the_last_process_of_the_command(self):
+        _, _, path = self.leave_running(200, "--duration", "10min")
+        stacks = self.convert(path, "collapsed", "--weight", "cpu")
+        burnt = sum(stack.weight for stack in stacks if "main" in stack.frames and "burn_hot" in stack.frames)
+        self.assertGreater(burnt, 180e6)
 
     def test_formats_on_the_fly(self):
         burn = self.target_path("burn_nofp")

@@ -1,5 +1,6 @@
 """How recordings end: by count, by Ctrl-C, by the target's death. What was recorded is always kept."""
 
+import pathlib
 import re
 import signal
 import unittest
@@ -106,6 +107,38 @@ class EndingsTest(EndingsCase):
         self.assertEqual(finished.code, 130, repr(finished))
         self.assertIn(str(path), finished.err)
         self.assertTrue(profiles.has_function(self.convert(path), "percent"))
+
+    def stop(self, target):
+        target.signal(signal.SIGSTOP)
+        status = pathlib.Path(f"/proc/{target.pid}/status")
+        deadline.wait_until(lambda: "State:\tT" in status.read_text(), "a stopped process")
+
+    def test_a_stopped_process_holds_nobody_up(self):
+        early, late, interrupted = (self.start_target("shares_nofp") for _ in range(3))
+        self.stop(early)
+        paths = {name: self.folder / f"{name}.swipr" for name in ("early", "late", "interrupted")}
+
+        def start(name, target, *options):
+            return self.start_swipr("record", "--pid", target.pid, "--interval", "2ms", "-o", paths[name], *options)
+
+        never = start("early", early)
+        limited = start("late", late, "--duration", "2s")
+        endless = start("interrupted", interrupted)
+        for name, target in (("late", late), ("interrupted", interrupted)):
+            deadline.wait_until(lambda path=paths[name]: path.exists() and raw.has_tick(path.read_bytes()), "a tick")
+            self.stop(target)
+        endless.signal(signal.SIGINT)
+        self.assert_one_line_error(never.end(), rf"{early.pid}.*is stopped.*kill -cont {early.pid}\b", codes=(1,))
+        self.assertFalse(paths["early"].exists())
+        for name, program, target in (("late", limited, late), ("interrupted", endless, interrupted)):
+            finished = program.end()
+            self.assertEqual(finished.code, 1, repr(finished))
+            self.assertRegex(finished.err, rf"{target.pid} .*is stopped.*kill -CONT {target.pid}\b")
+            (source,) = raw.read(paths[name].read_bytes()).values()
+            self.assertTrue(source.ended)
+        for target in (early, late, interrupted):
+            target.signal(signal.SIGCONT)
+            self.assertEqual(target.end().code, 0)
 
     def wait_for_ticks(self, pid):
         """Until a recording of the process has done some ticks, as the process itself counts them."""

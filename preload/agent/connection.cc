@@ -227,8 +227,8 @@ void Connection::flush(Moment now) noexcept {
   pump(now);
 }
 
-void Connection::end_for_exit(Moment now) noexcept {
-  end_recording(wire::EndReason::kProcessExit, "");
+void Connection::end_for_good(Moment now, wire::EndReason reason, const char* text) noexcept {
+  end_recording(reason, text);
   pump(now);
 }
 

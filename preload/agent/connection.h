@@ -44,8 +44,8 @@ class Connection {
   void step(Moment now, short client_events, short helper_events) noexcept;
   // Sends what waits for company, as far as the client takes it.
   void flush(Moment now) noexcept;
-  // The process exits: ends the recording and sends what there is.
-  void end_for_exit(Moment now) noexcept;
+  // The agent leaves: ends the recording and sends what there is.
+  void end_for_good(Moment now, wire::EndReason reason, const char* text) noexcept;
 
   bool is_closed() const noexcept { return state_ == State::kClosed; }
   bool is_recording() const noexcept { return recording_ != nullptr; }

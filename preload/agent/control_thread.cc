@@ -4,14 +4,18 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstring>
 #include <new>
 
 #include "common/core/errno_saver.h"
 #include "preload/agent/exit_gate.h"
 #include "preload/agent/log.h"
 #include "preload/agent/own_descriptors.h"
+#include "preload/agent/proc_directory.h"
 #include "preload/agent/recorder.h"
 #include "preload/agent/server.h"
 #include "preload/agent/start_gate.h"
@@ -21,12 +25,14 @@ namespace swipr::agent {
 namespace {
 
 constexpr std::size_t kStackBytes = 65536;
+constexpr std::size_t kMaxSocketPathBytes = 108;  // sizeof sun_path
 
 // Constructed at start; not a global with a destructor, which the control thread would outlive.
 alignas(Server) std::byte server_memory[sizeof(Server)];
 Server* server = nullptr;
 Settings settings;
 std::size_t stack_bytes = kStackBytes;
+std::atomic<bool> ended_for_good{false};
 
 int add_thread_local_bytes(dl_phdr_info* info, std::size_t, void* total) {
   for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
@@ -46,16 +52,32 @@ std::size_t wanted_stack_bytes() noexcept {
   return kStackBytes + (thread_local_bytes + kPage - 1) / kPage * kPage;
 }
 
+// After entering a user namespace the process's uid may be another number: who looks for its socket
+// has to find it where it was.
+void keep_socket_directory() noexcept {
+  static char directory[kMaxSocketPathBytes];
+  const std::string_view path = server->socket_path();
+  const std::size_t size = path.rfind('/');
+  if (size == std::string_view::npos || size >= sizeof(directory)) return;
+  std::memmove(directory, path.data(), size);  // it may be the same text already
+  directory[size] = '\0';
+  settings.socket_directory = {directory, size};
+}
+
 void* run_control_thread(void* forked) {
   ::prctl(PR_SET_NAME, "swipr");
   if (!take_own_descriptors(settings)) {
+    exit_gate::set_absent();
     start_gate::open();
     return nullptr;
   }
+  exit_gate::open();
   recorder().open_before_privileges_go();
   ::prctl(PR_SET_TIMERSLACK, 1UL);
-  exit_gate::set_control_thread(::gettid());
   server->run(settings, ::getpid(), forked != nullptr);
+  keep_socket_directory();
+  exit_gate::report_parked();
+  return nullptr;
 }
 
 void start_thread(bool forked) noexcept {
@@ -79,17 +101,30 @@ void start_thread(bool forked) noexcept {
       ::pthread_create(&thread, &attributes, run_control_thread, forked ? server : nullptr);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
-  if (error == 0 && waits) start_gate::wait();
+  if (error != 0) return exit_gate::set_absent();
+  if (waits) start_gate::wait();
+}
+
+void start_again(bool forked) noexcept {
+  recorder().reset_after_fork();
+  exit_gate::reset_after_fork();
+  server->reset_after_fork();
+  forget_proc_directory();
+  start_thread(forked);
 }
 
 // The child has this thread alone. Its memory is a copy of a moment in which the control thread may
 // have been at work, so nothing of its state is believed.
 void on_fork_child() {
   const ErrnoSaver errno_saver;
-  recorder().reset_after_fork();
-  exit_gate::reset_after_fork();
-  server->reset_after_fork();
-  start_thread(true);
+  if (ended_for_good.load()) return;
+  start_again(true);
+}
+
+// /proc/self/task has 2 + n links (kernel, fs/proc/base.c, proc_task_getattr).
+bool program_has_one_thread() noexcept {
+  struct stat status {};
+  return ::stat("/proc/self/task", &status) == 0 && status.st_nlink == 4;
 }
 
 }  // namespace
@@ -104,14 +139,31 @@ void start_control_thread(const Settings& wanted) noexcept {
   start_thread(false);
 }
 
+bool park_control_thread() noexcept {
+  const ErrnoSaver errno_saver;
+  return program_has_one_thread() && exit_gate::ask_to_park();
+}
+
+void resume_control_thread() noexcept {
+  const ErrnoSaver errno_saver;
+  ended_for_good.store(false);
+  start_again(false);
+}
+
+bool end_control_thread() noexcept {
+  const ErrnoSaver errno_saver;
+  if (ended_for_good.exchange(true)) return false;
+  return exit_gate::ask_to_park();
+}
+
 void finish_before_exit() noexcept {
   const ErrnoSaver errno_saver;
-  exit_gate::pass();
+  if (!ended_for_good.load()) exit_gate::pass();
 }
 
 void flush_before_exec() noexcept {
   const ErrnoSaver errno_saver;
-  exit_gate::ask_for_flush();
+  if (!ended_for_good.load()) exit_gate::ask_for_flush();
 }
 
 }  // namespace swipr::agent

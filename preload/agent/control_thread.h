@@ -18,4 +18,17 @@ void finish_before_exit() noexcept;
 // Context: any thread, signal handlers included.  Blocks: at most 100 ms, only while recording.
 void flush_before_exec() noexcept;
 
+// Around a system call that the kernel refuses to a process with more than one thread. park: true:
+// the control thread has ended, with its recordings, and the program has this thread alone; resume
+// starts it again. False: there is none, or the program has other threads of its own.
+// Blocks: until recordings are drained, at most 2 s.
+bool park_control_thread() noexcept;
+void resume_control_thread() noexcept;
+
+// Before the program confines itself: whatever this library did from then on might end the program.
+// For this process and its children; their exec'd images begin anew. True: it has ended now, and
+// resume starts it again if nothing came of the confinement.
+// Blocks: as park.
+bool end_control_thread() noexcept;
+
 }  // namespace swipr::agent

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <new>
 
+#include "preload/agent/proc_directory.h"
 #include "preload/agent/thread_clock.h"
 #include "preload/handler/signal_handler.h"
 
@@ -36,9 +37,9 @@ void read_identity(ProcessIdentity& identity) noexcept {
   std::string_view name =
       read_file_at(-1, "/proc/self/comm", std::span(identity.command_name).first(15));
   if (!name.empty() && name.back() == '\n') identity.command_name[name.size() - 1] = '\0';
-  const ssize_t size =
-      ::readlink("/proc/self/exe", identity.executable, sizeof(identity.executable) - 1);
-  identity.executable[size > 0 ? size : 0] = '\0';
+  const std::string_view path = read_link_below_proc(
+      "/proc/self/exe", std::span(identity.executable).first(sizeof(identity.executable) - 1));
+  identity.executable[path.size()] = '\0';
 }
 
 }  // namespace
@@ -54,7 +55,7 @@ void Engine::open_before_privileges_go() noexcept {
   keeps_memory_ = subjects_.memory.open();
   char path[64];
   const int size = std::snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", ::getpid());
-  if (size > 0) subjects_.main_thread_wait = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (size > 0) subjects_.main_thread_wait = open_below_proc(path, O_RDONLY);
 }
 
 bool Engine::open(const char** error) noexcept {

@@ -1,7 +1,8 @@
 #include "preload/agent/exit_gate.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,21 +20,27 @@ using namespace std::chrono_literals;
 
 constexpr Moment kMaxWait = 200ms;
 constexpr Moment kMaxFlushWait = 100ms;
-constexpr Moment kMaxPlacesWait = 50ms;     // takes 0.1 ms unless the file system hangs
-constexpr Moment kLookAgain = 50ms;         // where no signal is left to wake with
+constexpr Moment kMaxPlacesWait = 50ms;  // takes 0.1 ms unless the file system hangs
+constexpr Moment kLookAgain = 50ms;      // where no signal is left to wake with
+constexpr Moment kMaxParkWait = 2s;
 constexpr std::size_t kMaxPathBytes = 108;  // sizeof sun_path: longer ones cannot be bound
 constexpr int kMaxFiles = 2;
 
-// Ignored by default, so that even a misdirected one harms nobody; the real-time ones are for
-// programs that have these pending.
-constexpr int kWakeSignals[] = {SIGURG, SIGWINCH, 64, 63, 62};
+// libc's SIGCANCEL. libc keeps it out of every set that a program can make and sends it to single
+// threads only, by pthread_cancel and for their timers: never to this one. So it is never pending
+// for anybody else, and a descriptor that waits for it wakes for nobody else.
+constexpr int kWakeSignal = 32;
+constexpr std::uint64_t kWakeMask = std::uint64_t{1} << (kWakeSignal - 1);
 
 std::atomic<std::uint32_t> exit_asked{0};
 std::atomic<std::uint32_t> finished{0};
 std::atomic<std::uint32_t> recording_now{0};
-enum Flush : std::uint32_t { kNoFlush, kAsking, kAsked };
+enum Flush : std::uint32_t { kNoFlush, kAsked };
 std::atomic<std::uint32_t> flush{kNoFlush};
-std::atomic<int> wake_signal{0};
+enum Presence : std::uint32_t { kNone, kStarting, kAwake, kDeaf };
+std::atomic<std::uint32_t> presence{kNone};
+enum Park : std::uint32_t { kNoPark, kParkAsked, kParking };
+std::atomic<std::uint32_t> park{kNoPark};
 enum Places : std::uint32_t { kNoPlaces, kOpening, kOpened, kCancelled };
 std::atomic<std::uint32_t> places{kNoPlaces};
 std::atomic<pid_t> owner_pid{0};
@@ -41,38 +48,63 @@ std::atomic<pid_t> control_thread{0};
 char socket_files[kMaxFiles][kMaxPathBytes];
 std::atomic<int> socket_file_count{0};
 
-// Control thread only.
-int signal_fd = -1;
-std::size_t candidate = 0;
+int signal_fd = -1;  // control thread only
 
-// Points the signalfd at the present candidate.
-void arm() noexcept {
-  sigset_t set;
-  ::sigemptyset(&set);
-  ::sigaddset(&set, kWakeSignals[candidate]);
-  signal_fd = ::signalfd(signal_fd, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  wake_signal.store(signal_fd >= 0 ? kWakeSignals[candidate] : 0);
+std::atomic<std::uint32_t> wakers{0};
+
+// The signal would end the program if it met another thread that got the number of one that is
+// gone: the control thread takes its number away, then waits for those who may have read it.
+void wake() noexcept {
+  wakers.fetch_add(1);
+  const pid_t tid = control_thread.load();
+  if (tid != 0) ::syscall(SYS_tgkill, owner_pid.load(), tid, kWakeSignal);
+  wakers.fetch_sub(1);
 }
 
-void disarm() noexcept {
-  wake_signal.store(0);
-  if (signal_fd >= 0) ::close(signal_fd);
-  signal_fd = -1;
+bool is_thread(pid_t tid) noexcept { return ::syscall(SYS_tgkill, owner_pid.load(), tid, 0) == 0; }
+
+// False: one of them is not to be found from here. Nobody creates them again.
+bool unlink_socket_files() noexcept {
+  bool found = true;
+  const int count = socket_file_count.load();
+  for (int i = 0; i < count; ++i) {
+    if (::unlink(socket_files[i]) != 0) found = false;
+  }
+  return found;
 }
 
-void remove_socket_files() noexcept {
+bool remove_socket_files() noexcept {
   std::uint32_t expected = kNoPlaces;
-  if (places.compare_exchange_strong(expected, kCancelled)) return;
+  if (places.compare_exchange_strong(expected, kCancelled)) return true;
   wait_for_change(places, kOpening, kMaxPlacesWait);
-  const int count = socket_file_count.exchange(0);
-  for (int i = 0; i < count; ++i) ::unlink(socket_files[i]);
+  return unlink_socket_files();
 }
 
 }  // namespace
 
-void set_owner(pid_t pid) noexcept { owner_pid.store(pid); }
+void set_owner(pid_t pid) noexcept {
+  owner_pid.store(pid);
+  presence.store(kStarting);
+}
 
-void set_control_thread(pid_t tid) noexcept { control_thread.store(tid); }
+void set_absent() noexcept {
+  presence.store(kDeaf);
+  futex_wake_all(presence);
+}
+
+// By raw calls: libc's wrappers leave this signal out of every set.
+void open() noexcept {
+  constexpr std::uint64_t kMask = kWakeMask;
+  if (::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kMask, nullptr, sizeof kMask) != 0) {
+    return set_absent();
+  }
+  signal_fd =
+      static_cast<int>(::syscall(SYS_signalfd4, -1, &kMask, sizeof kMask, O_CLOEXEC | O_NONBLOCK));
+  if (signal_fd < 0) return set_absent();
+  control_thread.store(::gettid());
+  presence.store(kAwake);
+  futex_wake_all(presence);
+}
 
 bool begin_places() noexcept {
   std::uint32_t expected = kNoPlaces;
@@ -99,19 +131,14 @@ bool enter_recording() noexcept {
   return exit_asked.load() == 0;
 }
 
-void update(bool recording) noexcept {
-  recording_now.store(recording ? 1 : 0);
-  if (!recording) return disarm();
-  if (signal_fd < 0 && candidate < std::size(kWakeSignals)) arm();
-}
+void update(bool recording) noexcept { recording_now.store(recording ? 1 : 0); }
 
 int poll_fd() noexcept { return signal_fd; }
 
 void on_readable() noexcept {
-  if (is_exit_asked() || flush.load() != kNoFlush) return;
-  // Pending for the whole program, which blocks it everywhere: not ours.
-  if (++candidate < std::size(kWakeSignals)) return arm();
-  disarm();
+  std::byte info[128];  // struct signalfd_siginfo
+  while (::read(signal_fd, info, sizeof info) < 0 && errno == EINTR) {
+  }
 }
 
 bool is_exit_asked() noexcept { return exit_asked.load() != 0; }
@@ -119,9 +146,6 @@ bool is_exit_asked() noexcept { return exit_asked.load() != 0; }
 bool is_flush_asked() noexcept { return flush.load() == kAsked; }
 
 void report_flushed() noexcept {
-  signalfd_siginfo ours;
-  while (signal_fd >= 0 && ::read(signal_fd, &ours, sizeof ours) < 0 && errno == EINTR) {
-  }
   flush.store(kNoFlush);
   futex_wake_all(flush);
 }
@@ -132,6 +156,7 @@ Moment look_again_at(Moment now) noexcept {
 }
 
 void report_finished() noexcept {
+  unlink_socket_files();
   finished.store(1);
   futex_wake_all(finished);
 }
@@ -140,11 +165,11 @@ void pass() noexcept {
   const pid_t pid = ::getpid();
   if (owner_pid.load() != pid) return;
   exit_asked.store(1);
-  remove_socket_files();
-  if (recording_now.load() == 0) return;
+  // After chroot the files are where the control thread still is.
+  const bool removed = remove_socket_files();
+  if (recording_now.load() == 0 && (removed || control_thread.load() == 0)) return;
   waiting_tid.store(::gettid());
-  const int signal = wake_signal.load();
-  if (signal != 0) ::syscall(SYS_tgkill, pid, control_thread.load(), signal);
+  wake();
   wait_for_change(finished, 0, kMaxWait);
 }
 
@@ -153,15 +178,41 @@ void ask_for_flush() noexcept {
   if (owner_pid.load() != pid || recording_now.load() == 0 || is_exit_asked()) return;
   waiting_tid.store(::gettid());
   std::uint32_t state = kNoFlush;
-  if (flush.compare_exchange_strong(state, kAsking)) {
-    const int signal = wake_signal.load();
-    if (signal != 0) ::syscall(SYS_tgkill, pid, control_thread.load(), signal);
-    flush.store(kAsked);
-  }
+  if (flush.compare_exchange_strong(state, kAsked)) wake();
   wait_for_change(flush, kAsked, kMaxFlushWait);
   state = kAsked;
   flush.compare_exchange_strong(state, kNoFlush);  // too late now
   waiting_tid.store(0);
+}
+
+bool ask_to_park() noexcept {
+  if (owner_pid.load() != ::getpid() || is_exit_asked()) return false;
+  wait_for_change(presence, kStarting, kMaxParkWait);
+  const pid_t tid = control_thread.load();
+  if (tid == 0) return false;
+  std::uint32_t state = kNoPark;
+  if (!park.compare_exchange_strong(state, kParkAsked)) return false;
+  wake();
+  const Moment deadline = monotonic_now() + kMaxParkWait;
+  wait_for_change(park, kParkAsked, kMaxParkWait);
+  state = kParkAsked;
+  if (park.compare_exchange_strong(state, kNoPark)) return false;  // it has no time
+  // The kernel has to have forgotten it: only then is the caller alone.
+  while (is_thread(tid) && monotonic_now() < deadline) ::sched_yield();
+  return !is_thread(tid);
+}
+
+bool begin_parking() noexcept {
+  std::uint32_t state = kParkAsked;
+  if (!park.compare_exchange_strong(state, kParking)) return false;
+  control_thread.store(0);
+  while (wakers.load() != 0) ::sched_yield();
+  return true;
+}
+
+void report_parked() noexcept {
+  unlink_socket_files();
+  futex_wake_all(park);
 }
 
 void reset_after_fork() noexcept {
@@ -172,11 +223,12 @@ void reset_after_fork() noexcept {
   exit_asked.store(0);
   finished.store(0);
   recording_now.store(0);
-  wake_signal.store(0);
+  presence.store(kNone);
+  park.store(kNoPark);
+  wakers.store(0);
   socket_file_count.store(0);
   places.store(kNoPlaces);
   signal_fd = -1;
-  candidate = 0;
 }
 
 }  // namespace swipr::agent::exit_gate

@@ -1,13 +1,8 @@
-// How a thread that ends the process has the control thread finish its recordings first, and one
-// that is about to exec has it send what there is.
+// How the program's threads ask the control thread for something: to finish its recordings (exit),
+// to send what there is (exec), to go away for a moment (unshare and setns).
 //
 // The control thread's descriptor table is its own, so no other thread can write to anything that
-// it polls. While recordings run it polls a signalfd for a signal that it blocks; the exiting
-// thread sends it that signal. The signalfd is not read to find out who sent it: a signal that
-// the program itself has pending for all its threads would be taken away from it. If that is what
-// made it readable, another signal is used. Behind a flush it is read once: the kernel hands out a
-// thread's own signals first, and that one has been sent by then. Without recordings there is no
-// signalfd (it would wake at each of the program's signals) and nothing to wait for.
+// it polls. It polls a signalfd for one of libc's own signals, which the asking thread sends to it.
 #pragma once
 
 #include <sys/types.h>
@@ -28,7 +23,11 @@ inline std::atomic<std::int32_t> waiting_tid{0};
 void set_owner(pid_t pid) noexcept;
 
 // Control thread:
-void set_control_thread(pid_t tid) noexcept;
+// It does not come to be.
+void set_absent() noexcept;
+// From here on it can be woken. Where the kernel refuses that, exits are noticed late
+// (look_again_at) and nobody parks it.
+void open() noexcept;
 // Around the creation of socket files: an exit meanwhile waits, so that none is left behind.
 // False: the process is exiting, create nothing.
 bool begin_places() noexcept;
@@ -37,18 +36,23 @@ void end_places() noexcept;
 void add_socket_file(std::string_view path) noexcept;
 // Called before a recording starts; false: the process is exiting, start nothing.
 bool enter_recording() noexcept;
-void update(bool recording) noexcept;  // opens and closes the signalfd
-int poll_fd() noexcept;                // −1: none
+void update(bool recording) noexcept;
+int poll_fd() noexcept;  // −1: none
 void on_readable() noexcept;
 bool is_exit_asked() noexcept;
 bool is_flush_asked() noexcept;
 void report_flushed() noexcept;
 // When to look at is_exit_asked() although nothing woke; kNever with a signalfd or no recording.
 Moment look_again_at(Moment now) noexcept;
-void report_finished() noexcept;
+void report_finished() noexcept;  // also removes the socket files, if they are still there
+// True: it has been asked to end, and must do so; nobody wakes it any more.
+bool begin_parking() noexcept;
+// The last thing that it does; removes the socket files.
+void report_parked() noexcept;
 
 // The thread that ends the process. Does nothing in any process but the owner (vfork children).
-// Context: any thread, signal handlers included.  Blocks: at most 200 ms, while recordings end.
+// Context: any thread, signal handlers included.  Blocks: at most 200 ms, while recordings end or
+// where the program has left the root directory of the socket files.
 void pass() noexcept;
 
 // Before exec: returns when what is recorded so far is sent. Several threads at once: the first one
@@ -56,7 +60,11 @@ void pass() noexcept;
 // Context: any thread, signal handlers included.  Blocks: at most 100 ms, while recordings run.
 void ask_for_flush() noexcept;
 
-// In the child of a fork.
+// Ends the control thread; true: it is gone, and nothing of it is left, its socket files neither.
+// Context: any thread.  Blocks: until recordings are drained, at most 2 s.
+bool ask_to_park() noexcept;
+
+// In the child of a fork, or when the control thread is parked.
 void reset_after_fork() noexcept;
 
 }  // namespace swipr::agent::exit_gate

@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/agent/proc_directory.h"
 #include "preload/agent/proc_text.h"
 
 namespace swipr::agent {
@@ -115,9 +116,7 @@ void write_info_json(const Listener& default_listener, const RecorderCounters& c
   read_file_text("/proc/self/comm", command);
   if (command.view().ends_with('\n')) command.resize(command.size() - 1);
   PathText executable;
-  const std::span<char> space = executable.free_space();
-  const ssize_t length = ::readlink("/proc/self/exe", space.data(), space.size());
-  if (length > 0) executable.grow(static_cast<std::size_t>(length));
+  executable.grow(read_link_below_proc("/proc/self/exe", executable.free_space()).size());
 
   out.append("{\"version\":\"" SWIPR_VERSION "\",\"protocol\":1");
   append_member("pid", static_cast<std::uint64_t>(::getpid()), out);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "preload/agent/proc_directory.h"
 #include "preload/agent/thread_clock.h"
 #include "preload/handler/slots.h"
 #include "preload/unwind/rule_cache.h"
@@ -56,7 +57,7 @@ bool ModuleMap::refresh_for_unknown_code(ProcMemory& memory,
 }
 
 bool ModuleMap::read_text() noexcept {
-  const int file = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  const int file = open_below_proc("/proc/self/maps", O_RDONLY);
   if (file < 0) return false;
   maps_text_.clear();
   bool ok = true;

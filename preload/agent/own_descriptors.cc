@@ -11,6 +11,8 @@
 #include <cstring>
 
 #include "preload/agent/log.h"
+#include "preload/agent/proc_directory.h"
+#include "preload/agent/raw_syscall_x86_64.h"
 
 namespace swipr::agent {
 
@@ -44,7 +46,8 @@ bool close_some_listed(int directory) noexcept {
 }
 
 bool unshare_and_close() noexcept {
-  if (::unshare(CLONE_FILES) != 0) return false;
+  // Not through libc's name for it, which is wrapped to make room for the program's own calls.
+  if (raw_syscall(SYS_unshare, CLONE_FILES) != 0) return false;
   const int directory = ::open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return true;  // no /proc: they stay open, in this thread only
   while (close_some_listed(directory)) {
@@ -56,6 +59,10 @@ bool unshare_and_close() noexcept {
 }  // namespace
 
 bool take_own_descriptors(const Settings& settings) noexcept {
+  // A root directory of its own: after the program's chroot sockets and /proc are where they were.
+  // And the program may enter a mount namespace, which it may not while somebody shares its root.
+  // Refused in most containers.
+  raw_syscall(SYS_unshare, CLONE_FS);
   const bool own = ::syscall(SYS_close_range, 3u, ~0u, kCloseRangeUnshare) == 0;
   if (!own && !unshare_and_close()) return false;
   open_log(settings);
@@ -67,6 +74,7 @@ bool take_own_descriptors(const Settings& settings) noexcept {
     if (placeholder != fd) ::dup3(placeholder, fd, O_CLOEXEC);
   }
   if (placeholder > 2) ::close(placeholder);
+  open_proc_directory();
   return true;
 }
 

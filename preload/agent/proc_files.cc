@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "preload/agent/proc_directory.h"
+
 namespace swipr::agent {
 
 namespace {
@@ -93,7 +95,8 @@ bool restarts_unnoticed(std::int64_t system_call,
 }  // namespace
 
 std::string_view read_file_at(int directory, const char* path, std::span<char> buffer) noexcept {
-  const int file = ::openat(directory, path, O_RDONLY | O_CLOEXEC);
+  const int file = directory < 0 ? open_below_proc(path, O_RDONLY)
+                                 : ::openat(directory, path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
   std::size_t size = 0;
   while (size < buffer.size()) {

@@ -13,7 +13,8 @@
 
 namespace swipr::agent {
 
-// `directory` as for openat. The text lies in `buffer`; what does not fit is cut.
+// `directory` as for openat, or −1 with an absolute path. The text lies in `buffer`; what does not
+// fit is cut.
 std::string_view read_file_at(int directory, const char* path, std::span<char> buffer) noexcept;
 // The file `name` of a thread: `task_directory` is /proc/self/task.
 std::string_view read_task_file(int task_directory, Tid tid, std::string_view name,

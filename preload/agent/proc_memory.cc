@@ -7,10 +7,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "preload/agent/proc_directory.h"
+
 namespace swipr::agent {
 
 bool ProcMemory::open() noexcept {
-  if (file_ < 0) file_ = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  if (file_ < 0) file_ = open_below_proc("/proc/self/mem", O_RDONLY);
   return file_ >= 0;
 }
 

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "preload/agent/proc_directory.h"
+
 namespace swipr::agent {
 
 namespace {
@@ -23,7 +25,7 @@ std::uint64_t clock_ns(clockid_t clock) noexcept {
 }  // namespace
 
 bool read_file_text(const char* path, TextWriter& out) noexcept {
-  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  const int fd = open_below_proc(path, O_RDONLY);
   if (fd < 0) return false;
   ssize_t got = 0;
   do {
@@ -59,7 +61,7 @@ ProcessStatus read_process_status() noexcept {
   return status;
 }
 
-LineReader::LineReader(const char* path) noexcept : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {
+LineReader::LineReader(const char* path) noexcept : fd_(open_below_proc(path, O_RDONLY)) {
   at_end_ = fd_ < 0;
 }
 

@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 constexpr Moment kForkDelay = 10ms;
 constexpr Moment kExitDrain = 150ms;  // the exiting thread waits 200 ms altogether
 constexpr Moment kExitDrainStep = 5ms;
+constexpr const char* kParkedText = "the program asks the kernel for a world without this thread";
 constexpr Moment kAcceptRetry = 1s;  // where no descriptor is left for a client
 
 // The answer to a client too many. Best effort: the client may not even read it.
@@ -92,6 +93,7 @@ void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
   while (!exit_gate::is_exit_asked()) {
     wait();
     step(monotonic_now());
+    if (exit_gate::begin_parking()) return park();
   }
   leave();
 }
@@ -243,25 +245,43 @@ void Server::accept_from(const Listener& listener) noexcept {
   if (!add(fd, &listener, added)) turn_away(fd);
 }
 
-void Server::leave() noexcept {
-  ::close(default_listener_.fd);
-  if (url_listener_.fd >= 0) ::close(url_listener_.fd);
-  file_recording_.finish(wire::EndReason::kProcessExit, "");
+void Server::end_recordings(wire::EndReason reason, const char* text) noexcept {
+  file_recording_.finish(reason, text);
   const Moment deadline = monotonic_now() + kExitDrain;
   bool unsent = true;
   while (unsent && monotonic_now() < deadline) {
     unsent = false;
     for (Connection* connection : connections_) {
       if (connection == nullptr) continue;
-      connection->end_for_exit(monotonic_now());
+      connection->end_for_good(monotonic_now(), reason, text);
       unsent = unsent || connection->has_unsent();
     }
     if (unsent) sleep_until(monotonic_now() + kExitDrainStep);
   }
+}
+
+void Server::close_listeners() noexcept {
+  if (default_listener_.fd >= 0) ::close(default_listener_.fd);
+  if (url_listener_.fd >= 0) ::close(url_listener_.fd);
+}
+
+void Server::leave() noexcept {
+  close_listeners();
+  end_recordings(wire::EndReason::kProcessExit, "");
   exit_gate::report_finished();
   start_gate::open();
   // The process is about to end, and this thread with it.
   for (;;) sleep_until(kNever);
+}
+
+// What is open ends with this thread and its descriptor table.
+void Server::park() noexcept {
+  end_recordings(wire::EndReason::kStopped, kParkedText);
+  for (Connection* connection : connections_) {
+    if (connection != nullptr) Connection::destroy(connection);
+  }
+  std::fill_n(connections_, kMaxConnections, nullptr);
+  exit_gate::update(false);
 }
 
 void Server::reset_after_fork() noexcept {

@@ -20,11 +20,12 @@ inline constexpr std::size_t kMaxConnections = 32;
 
 class Server {
  public:
-  // Opens the rendezvous and the listening places, then serves until the process ends.
-  // `forked`: in the child of a fork, which most often execs at once.
-  [[noreturn]] void run(const Settings& settings, pid_t pid, bool forked) noexcept;
-  // In the child of a fork, before its control thread starts.
+  // Opens the rendezvous and the listening places, then serves until the process ends. Returns when
+  // the thread is to be parked. `forked`: in the child of a fork, which most often execs at once.
+  void run(const Settings& settings, pid_t pid, bool forked) noexcept;
+  // Before the control thread of a child of fork starts, or the next one after a parked one.
   void reset_after_fork() noexcept;
+  std::string_view socket_path() const noexcept { return default_listener_.path.view(); }
 
  private:
   // Entries of the poll: listeners, then the exit gate, then kPollCount for each connection.
@@ -43,7 +44,10 @@ class Server {
   Connection** find_slot() noexcept;
   void flush(Moment now) noexcept;
   void report_meeting() noexcept;
+  void end_recordings(wire::EndReason reason, const char* text) noexcept;
+  void close_listeners() noexcept;
   [[noreturn]] void leave() noexcept;
+  void park() noexcept;
 
   FileRecording file_recording_;
   Listener default_listener_;

@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+#include "preload/agent/proc_directory.h"
+
 namespace swipr::agent {
 
 namespace {
@@ -27,7 +29,7 @@ std::uint32_t hash(Tid tid) noexcept {
 
 bool ThreadList::open(Tid control_thread) noexcept {
   control_thread_ = control_thread;
-  directory_ = ::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  directory_ = open_below_proc("/proc/self/task", O_RDONLY | O_DIRECTORY);
   if (directory_ < 0) return false;
   if (!index_.resize(1024) || !refresh([](std::uint32_t) noexcept {})) {
     close();

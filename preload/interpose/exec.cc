@@ -1,41 +1,17 @@
 // exec replaces the program, and this library with it: what is recorded up to then is sent first.
 // The recordings go on, so that nothing has to be resumed when exec fails; when it succeeds their
 // streams break off behind complete blocks. Children of vfork pass straight through.
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cerrno>
 #include <cstddef>
 
 #include "preload/agent/control_thread.h"
+#include "preload/interpose/next.h"
 
 namespace {
 
-// The function that the program would have called without this library: libc's, or another
-// wrapper's. Found at load, because exec has to work in a signal handler and dlsym does not.
-template <typename Function>
-class Next {
- public:
-  constexpr explicit Next(const char* name) noexcept : name_(name) {}
-  void find() noexcept { function_.store(reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_))); }
-
-  // Called by a constructor that runs before this library's: not found yet.
-  template <typename... Arguments>
-  int operator()(Arguments... arguments) noexcept {
-    if (function_.load() == nullptr) find();
-    Function* const function = function_.load();
-    if (function != nullptr) return function(arguments...);
-    errno = ENOSYS;
-    return -1;
-  }
-
- private:
-  const char* name_;
-  std::atomic<Function*> function_{nullptr};
-};
-
+using swipr::interpose::Next;
 using Vector = char* const*;
 constinit Next<int(const char*, Vector, Vector)> next_execve("execve");
 constinit Next<int(const char*, Vector)> next_execv("execv");
@@ -80,8 +56,6 @@ void copy_list(const char* first, va_list rest, char** out) noexcept {
   va_end(rest);                                                                                  \
   va_start(rest, first);                                                                         \
   copy_list(first, rest, array)
-
-#define SWIPR_EXPORTED extern "C" [[gnu::visibility("default")]]
 
 SWIPR_EXPORTED int execve(const char* path, Vector arguments, Vector environment) noexcept {
   swipr::agent::flush_before_exec();

@@ -139,7 +139,7 @@ class AsleepTest(AsleepCase):
                 self.socket_of(target.pid),
                 "POST",
                 "/sample",
-                body=json.dumps({"numberOfSamples": 10, "timeInterval": "2 ms"}),
+                body=json.dumps({"numberOfSamples": 60, "timeInterval": "2 ms"}),
             )
             self.assertEqual(answer.status, 200, answer.text)
             self.assertIn("waiter_hot", answer.text, f"answer {number}")

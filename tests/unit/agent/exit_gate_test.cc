@@ -39,7 +39,7 @@ TEST_F(AgentExitGate, WakesTheControlThreadAndWaitsForIt) {
   std::atomic<bool> finished{false};
   std::thread control([&] {
     block_all_signals();
-    exit_gate::set_control_thread(::gettid());
+    exit_gate::open();
     EXPECT_TRUE(exit_gate::enter_recording());
     exit_gate::update(true);
     armed.store(true);
@@ -60,7 +60,7 @@ TEST_F(AgentExitGate, WaitsForAFlushAndGoesOn) {
   std::atomic<bool> armed{false};
   std::thread control([&] {
     block_all_signals();
-    exit_gate::set_control_thread(::gettid());
+    exit_gate::open();
     EXPECT_TRUE(exit_gate::enter_recording());
     exit_gate::update(true);
     armed.store(true);
@@ -101,28 +101,38 @@ TEST_F(AgentExitGate, IsNothingToOtherProcesses) {
   EXPECT_FALSE(exit_gate::is_exit_asked());
 }
 
-TEST_F(AgentExitGate, HasNoDescriptorWithoutARecording) {
-  EXPECT_EQ(exit_gate::poll_fd(), -1);
-  exit_gate::update(true);
-  EXPECT_GE(exit_gate::poll_fd(), 0);
-  EXPECT_EQ(exit_gate::look_again_at(Moment{0}), kNever);
-  exit_gate::update(false);
-  EXPECT_EQ(exit_gate::poll_fd(), -1);
-}
-
-TEST_F(AgentExitGate, LeavesSignalsToTheProgram) {
+TEST_F(AgentExitGate, WakesForNobodyElse) {
   // In a thread: the mask goes with it.
   std::thread([] {
     block_all_signals();
-    exit_gate::update(true);
-    ::raise(SIGURG);  // pending here, as one of the program's would be for all its threads
-    EXPECT_TRUE(readable(0));
-    exit_gate::on_readable();
-    EXPECT_FALSE(readable(0)) << "another signal is used now";
-    sigset_t pending;
-    sigpending(&pending);
-    EXPECT_EQ(sigismember(&pending, SIGURG), 1);
+    exit_gate::open();
+    ASSERT_GE(exit_gate::poll_fd(), 0);
+    for (int number : {SIGURG, SIGWINCH, SIGTERM, SIGRTMIN, SIGRTMAX}) ::raise(number);
+    EXPECT_FALSE(readable(0));
+    EXPECT_EQ(exit_gate::look_again_at(Moment{0}), kNever);
   }).join();
+}
+
+TEST_F(AgentExitGate, ParksOneThatIsStillStarting) {
+  exit_gate::set_owner(::getpid());
+  std::thread control([] {
+    block_all_signals();
+    exit_gate::open();
+    EXPECT_TRUE(readable(-1));
+    exit_gate::on_readable();
+    EXPECT_TRUE(exit_gate::begin_parking());
+    EXPECT_FALSE(exit_gate::begin_parking());
+    exit_gate::report_parked();
+  });
+  control.detach();
+  EXPECT_TRUE(exit_gate::ask_to_park());
+  EXPECT_FALSE(exit_gate::ask_to_park()) << "nobody is there any more";
+}
+
+TEST_F(AgentExitGate, ParksNobodyWhereNoneCameToBe) {
+  exit_gate::set_owner(::getpid());
+  exit_gate::set_absent();
+  EXPECT_FALSE(exit_gate::ask_to_park());
 }
 
 TEST_F(AgentExitGate, RemovesSocketFiles) {
@@ -134,6 +144,27 @@ TEST_F(AgentExitGate, RemovesSocketFiles) {
   exit_gate::end_places();
   exit_gate::pass();
   EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+TEST_F(AgentExitGate, TheControlThreadRemovesSocketFilesThatTheExitDoesNotFind) {
+  exit_gate::set_owner(::getpid());
+  std::atomic<bool> armed{false};
+  std::thread control([&] {
+    block_all_signals();
+    ASSERT_TRUE(exit_gate::begin_places());
+    exit_gate::add_socket_file("/no/such/folder/x.sock");
+    exit_gate::end_places();
+    exit_gate::open();
+    armed.store(true);
+    armed.notify_one();
+    EXPECT_TRUE(readable(-1));
+    exit_gate::on_readable();
+    EXPECT_TRUE(exit_gate::is_exit_asked());
+    exit_gate::report_finished();
+  });
+  armed.wait(false);
+  exit_gate::pass();
+  control.join();
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+// seccomp: a program that confines itself to the calls it knows of would be ended by one of ours.
+// All of swipr leaves before: the control thread, which such a filter may be meant for as well, the
+// signals, and what is done at exit. libc has no wrapper for seccomp(2): it comes through syscall.
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/core/errno_saver.h"
+#include "preload/agent/control_thread.h"
+#include "preload/interpose/next.h"
+#include "preload/interpose/syscall_x86_64.h"
+
+namespace {
+
+using swipr::interpose::Next;
+
+constinit Next<int(int, long, long, long, long)> next_prctl("prctl");
+
+[[gnu::constructor]] void find_all() noexcept {
+  next_prctl.find();
+  swipr_next_syscall = reinterpret_cast<SyscallFunction*>(::dlsym(RTLD_NEXT, "syscall"));
+  if (swipr_next_syscall == nullptr) swipr_next_syscall = &swipr_bare_syscall;
+}
+
+// Without a filter it is a question whether the kernel knows filters.
+bool confines_by_prctl(long option, long mode, long filter) noexcept {
+  return option == PR_SET_SECCOMP && (mode == SECCOMP_MODE_STRICT || filter != 0);
+}
+
+bool confines_by_seccomp(long operation, long filter) noexcept {
+  return operation == SECCOMP_SET_MODE_STRICT ||
+         (operation == SECCOMP_SET_MODE_FILTER && filter != 0);
+}
+
+template <typename Call>
+long confine(Call call) noexcept {
+  const bool ended = swipr::agent::end_control_thread();
+  const long result = call();
+  // Threads that could not be confined as well are a number above 0.
+  if (result == 0 || !ended) return result;
+  const swipr::ErrnoSaver errno_saver;
+  swipr::agent::resume_control_thread();
+  return result;
+}
+
+}  // namespace
+
+SWIPR_EXPORTED int prctl(int option, ...) noexcept {
+  va_list rest;
+  va_start(rest, option);
+  const long a = va_arg(rest, long);
+  const long b = va_arg(rest, long);
+  const long c = va_arg(rest, long);
+  const long d = va_arg(rest, long);
+  va_end(rest);
+  if (!confines_by_prctl(option, a, b)) return next_prctl(option, a, b, c, d);
+  return static_cast<int>(confine([=] { return next_prctl(option, a, b, c, d); }));
+}
+
+long swipr_watched_syscall(long number, long a, long b, long c, long d, long e, long f) noexcept {
+  const auto call = [=] { return swipr_next_syscall(number, a, b, c, d, e, f); };
+  switch (number) {
+    case SYS_execve:
+    case SYS_execveat:
+      swipr::agent::flush_before_exec();
+      return call();
+    case SYS_unshare:
+      return ::unshare(static_cast<int>(a));
+    case SYS_setns:
+      return ::setns(static_cast<int>(a), static_cast<int>(b));
+    case SYS_prctl:
+      return confines_by_prctl(a, b, c) ? confine(call) : call();
+    case SYS_seccomp:
+      return confines_by_seccomp(a, c) ? confine(call) : call();
+    default:
+      return call();
+  }
+}

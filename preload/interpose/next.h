@@ -1,0 +1,37 @@
+// What every wrapped function needs: the function that it wraps, and to be seen by the program.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cerrno>
+
+#define SWIPR_EXPORTED extern "C" [[gnu::visibility("default")]]
+
+namespace swipr::interpose {
+
+// The function that the program would have called without this library: libc's, or another
+// wrapper's. To be found at load, because most have to work in a signal handler and dlsym does not.
+// Context: any.  Errors: -1 and ENOSYS where there is no such function.
+template <typename Function>
+class Next {
+ public:
+  constexpr explicit Next(const char* name) noexcept : name_(name) {}
+  void find() noexcept { function_.store(reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_))); }
+
+  // Called by a constructor that runs before this library's: not found yet.
+  template <typename... Arguments>
+  int operator()(Arguments... arguments) noexcept {
+    if (function_.load() == nullptr) find();
+    Function* const function = function_.load();
+    if (function != nullptr) return function(arguments...);
+    errno = ENOSYS;
+    return -1;
+  }
+
+ private:
+  const char* name_;
+  std::atomic<Function*> function_{nullptr};
+};
+
+}  // namespace swipr::interpose

@@ -1,0 +1,102 @@
+"""Programs that enter namespaces, change their root or confine themselves do so as without swipr."""
+
+import os
+import unittest
+
+from support import deadline, profiles
+from support.guest import GuestCase
+
+TARGET = "guest_worlds_nofp"
+
+
+class NamespaceTest(GuestCase):
+    def test_user_namespace(self):
+        said = self.check_same(TARGET, "unshare_user")
+        self.assertEqual(said[0], "unshare: 0 ")
+
+    def test_user_namespace_by_call_number(self):
+        self.assertEqual(self.check_same(TARGET, "unshare_user_by_number"), ["unshare: 0 "])
+
+    def test_user_and_pid_namespace(self):
+        said = self.check_same(TARGET, "unshare_user_and_pid")
+        self.assertIn("child is 1", said)
+
+    def test_unsharing_what_threads_share(self):
+        said = self.check_same(TARGET, "unshare_threads")
+        self.assertEqual(said, [f"CLONE_{what}: 0 " for what in ("THREAD", "SIGHAND", "VM")])
+
+    def test_program_with_threads_of_its_own(self):
+        said = self.check_same(TARGET, "unshare_with_threads")
+        self.assertEqual(said, ["unshare: -1 Invalid argument", "unshare: 0 "])
+
+    def test_entering_namespaces(self):
+        said = self.check_same(TARGET, "enter")
+        self.assertEqual(said[:2], ["made: y", "user: 0 "])
+
+    @unittest.skipUnless(os.geteuid() == 0, "entering a mount namespace needs CAP_SYS_ADMIN")
+    def test_entering_a_mount_namespace(self):
+        self.assertEqual(self.check_same(TARGET, "enter_mount_namespace_only"), ["setns: 0 "])
+
+    def check_recordable_afterwards(self, *way):
+        target = self.start_target(TARGET, *way, ready=False)
+        if "leave_root" in way:
+            target.wait_ready()
+            self.wait_for_socket(target.pid)
+            target.send("leave\n")
+        while not target.read_line().startswith(("unshare: 0", "moved")):
+            pass
+        self.wait_for_socket(target.pid)
+        path = self.record(target.pid, "--rate", 1000, "--count", 100)
+        self.assertTrue(profiles.has_function(self.convert(path), "moved_hot"))
+        self.assertEqual(target.end().code, 0)
+        # Without a root directory of its own nobody finds the socket any more.
+        if "refuse_unshare" not in way:
+            self.assertEqual(list(self.sockets.iterdir()), [])
+
+    def test_recordable_in_a_user_namespace(self):
+        self.check_recordable_afterwards("unshare_user_by_number")
+
+    @unittest.skipUnless(os.geteuid() == 0, "chroot needs CAP_SYS_CHROOT")
+    def test_recordable_in_a_folder_without_proc(self):
+        self.check_recordable_afterwards("leave_root")
+
+    @unittest.skipUnless(os.geteuid() == 0, "chroot needs CAP_SYS_CHROOT")
+    def test_recordable_without_proc_in_a_container(self):
+        self.check_recordable_afterwards("refuse_unshare", "leave_root")
+
+    def test_recording_goes_on_in_a_user_namespace(self):
+        _, path = self.run_recorded(TARGET, "unshare_user")
+        self.assertTrue(profiles.has_function(self.convert(path), "main"))
+
+
+
+class SeccompTest(GuestCase):
+    def check_confined(self, way):
+        self.assertEqual(self.check_same(TARGET, way), ["confined"])
+        plain = self.run_plain(TARGET, way)
+        self.assertEqual(plain.code, 7)
+        _, path = self.run_recorded(TARGET, way)
+        self.assertTrue(profiles.has_function(self.convert(path), "main"), "recorded up to the filter")
+
+    def test_filter_by_prctl(self):
+        self.check_confined("confined_by_prctl")
+
+    def test_filter_by_seccomp(self):
+        self.check_confined("confined_by_seccomp")
+
+    def test_filter_for_all_threads(self):
+        self.check_confined("confined_threads")
+
+    def test_asking_for_filters_ends_nothing(self):
+        self.check_same(TARGET, "probe_filters")
+        target = self.start_target(TARGET, "probe_filters", ready=False)
+        while target.read_line() != "moved":
+            pass
+        deadline.wait_until(self.socket_of(target.pid).exists, "its socket")
+        path = self.record(target.pid, "--rate", 1000, "--count", 50)
+        self.assertTrue(profiles.has_function(self.convert(path), "moved_hot"))
+        self.assertEqual(target.end().code, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,223 @@
+// guest_worlds [refuse_unshare] WAY: a program that moves itself into another world, or confines
+// itself, and says what came of it. The same lines with and without swipr.
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "tests/targets/target.h"
+
+namespace {
+
+constexpr int kNewUser = CLONE_NEWUSER;
+constexpr std::int64_t kWorkNs = 60'000'000;
+
+void work() {
+  const std::int64_t until = target::thread_cpu_ns() + kWorkNs;
+  std::uint64_t seed = 1;
+  while (target::thread_cpu_ns() < until) seed = target::churn(seed, target::kChunk);
+}
+
+void tell(const char* what, long result) {
+  std::printf("%s: %ld %s\n", what, result, result == 0 ? "" : std::strerror(errno));
+  std::fflush(stdout);
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+void unshare_user() {
+  tell("unshare", unshare(kNewUser));
+  work();
+  tell("fork", wait_for(fork() == 0 ? (_exit(0), 0) : -1));
+}
+
+void unshare_user_by_number() { tell("unshare", syscall(SYS_unshare, kNewUser)); }
+
+void unshare_user_and_pid() {
+  tell("unshare", unshare(kNewUser | CLONE_NEWPID));
+  const pid_t child = fork();
+  if (child == 0) {
+    work();
+    std::printf("child is %d\n", getpid());
+    std::fflush(stdout);
+    _exit(3);
+  }
+  tell("child", WEXITSTATUS(wait_for(child)));
+}
+
+void unshare_threads() {
+  tell("CLONE_THREAD", unshare(CLONE_THREAD));
+  tell("CLONE_SIGHAND", unshare(CLONE_SIGHAND));
+  tell("CLONE_VM", unshare(CLONE_VM));
+}
+
+// Refused with swipr because it is refused without.
+void unshare_with_threads() {
+  std::atomic<bool> end{false};
+  std::thread other([&] { end.wait(false); });
+  tell("unshare", unshare(kNewUser));
+  end = true;
+  end.notify_all();
+  other.join();
+  tell("unshare", unshare(kNewUser));
+  work();
+}
+
+// Into the namespaces of a child that made its own.
+void enter() {
+  int to_child[2];
+  int to_parent[2];
+  if (pipe(to_child) != 0 || pipe(to_parent) != 0) return;
+  const pid_t child = fork();
+  if (child == 0) {
+    char byte = unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 ? 'y' : 'n';
+    if (write(to_parent[1], &byte, 1) != 1 || read(to_child[0], &byte, 1) != 1) _exit(1);
+    _exit(0);
+  }
+  char made = 0;
+  if (read(to_parent[0], &made, 1) != 1) return;
+  std::printf("made: %c\n", made);
+  for (const char* kind : {"user", "mnt"}) {
+    const std::string path = "/proc/" + std::to_string(child) + "/ns/" + kind;
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    tell(kind, setns(fd, 0));
+    work();
+  }
+  if (write(to_child[1], "x", 1) == 1) tell("child", wait_for(child));
+}
+
+void enter_mount_namespace_only() {
+  const int fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+  tell("setns", setns(fd, CLONE_NEWNS));
+  work();
+}
+
+void leave_root() {
+  target::say("ready");
+  char line[8];
+  target::read_line(line, sizeof(line));
+  tell("mkdir", mkdir("empty", 0755));
+  tell("chroot", chroot("empty"));
+  tell("chdir", chdir("/"));
+  target::say("moved");
+}
+
+// Everything but the handful of calls that it makes itself ends the program.
+constexpr unsigned kAllowed[] = {SYS_write, SYS_exit_group, SYS_exit, SYS_rt_sigreturn,
+                                 SYS_clock_gettime};
+
+bool confine(bool every_thread, bool by_prctl) {
+  sock_filter code[4 + 2 * std::size(kAllowed)];
+  std::size_t at = 0;
+  code[at++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
+  for (unsigned number : kAllowed) {
+    code[at++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+    code[at++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  }
+  code[at++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+  sock_fprog program{static_cast<unsigned short>(at), code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
+  if (by_prctl) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+  const unsigned flags = every_thread ? SECCOMP_FILTER_FLAG_TSYNC : 0;
+  return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0;
+}
+
+void confined(bool every_thread, bool by_prctl) {
+  work();
+  const char* answer = confine(every_thread, by_prctl) ? "confined\n" : "not confined\n";
+  work();  // reads the thread's clock, nothing else
+  if (write(STDOUT_FILENO, answer, std::strlen(answer)) < 0) _exit(1);
+  _exit(7);
+}
+
+// As default containers do: unshare is refused.
+bool refuse_unshare() {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  sock_fprog program{std::size(code), code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+// Only asked for: nothing happens.
+void probe_filters() {
+  tell("prctl", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr, 0, 0));
+  tell("seccomp", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, nullptr));
+  sock_fprog empty{0, nullptr};
+  tell("empty", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &empty, 0, 0));
+  target::say("moved");
+}
+
+// Threads of their own do not keep a filter from being for all of them.
+void confined_threads() {
+  std::atomic<bool> end{false};
+  for (int i = 0; i < 3; ++i) {
+    std::thread([&] {
+      while (!end.load()) work();
+    }).detach();
+  }
+  confined(true, false);
+}
+
+struct Way {
+  std::string_view name;
+  void (*run)();
+};
+
+constexpr Way kWays[] = {
+    {"unshare_user", unshare_user},
+    {"unshare_user_by_number", unshare_user_by_number},
+    {"unshare_user_and_pid", unshare_user_and_pid},
+    {"unshare_threads", unshare_threads},
+    {"unshare_with_threads", unshare_with_threads},
+    {"enter", enter},
+    {"enter_mount_namespace_only", enter_mount_namespace_only},
+    {"leave_root", leave_root},
+    {"probe_filters", probe_filters},
+    {"confined_by_prctl", [] { confined(false, true); }},
+    {"confined_by_seccomp", [] { confined(false, false); }},
+    {"confined_threads", confined_threads},
+};
+
+}  // namespace
+
+TARGET_FRAME std::uint64_t moved_hot(std::uint64_t seed) {
+  return target::churn(seed, target::kChunk) + 1;
+}
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "refuse_unshare") {
+    return refuse_unshare() ? execv("/proc/self/exe", argv + 1) : 1;
+  }
+  if (argc != 2) return 2;
+  for (const Way& way : kWays) {
+    if (way.name != argv[1]) continue;
+    way.run();
+    // Until its standard input ends it works where it is now.
+    std::uint64_t seed = 1;
+    fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
+    for (char byte = 0; read(STDIN_FILENO, &byte, 1) != 0;) seed = moved_hot(seed);
+    return seed == 0 ? 1 : 0;
+  }
+  return 2;
+}

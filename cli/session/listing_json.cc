@@ -12,9 +12,7 @@ std::string format_listing_json(const Listing& listing) {
         {"command", process.command},
         {"threads", process.threads},
         {"age_seconds", std::chrono::duration<double>(process.age).count()},
-        {"socket", process.socket},
-        {"recordings", process.recordings},
-        {"version", process.version}};
+        {"socket", process.socket}};
     // Names are bytes: what is no UTF-8 is replaced, not thrown about.
     text += text.size() == 1 ? "\n " : ",\n ";
     text += object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

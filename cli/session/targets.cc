@@ -14,6 +14,7 @@
 
 #include "cli/session/agent_info.h"
 #include "cli/session/connection.h"
+#include "cli/session/listening_sockets.h"
 #include "cli/session/places.h"
 #include "common/host/proc.h"
 
@@ -47,6 +48,11 @@ std::string joined(const std::vector<std::string>& arguments, std::size_t limit)
 Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string& denied) {
   const std::string process = fmt::format("process {} ({})", pid.value, status.name);
   if (status.state == 'Z') return Error(fmt::format("{} has ended already (zombie)", process));
+  if (status.state == 'T' || status.state == 't') {
+    return Error(
+        fmt::format("{} is stopped (by SIGSTOP, Ctrl-Z or a debugger): kill -CONT {} lets it go on",
+                    process, pid.value));
+  }
   const auto maps = host::read_file(host::proc_path(pid, "maps"), std::size_t{64} << 20);
   const bool foreign = status.uid != ::geteuid() && ::geteuid() != 0;
   if (!denied.empty() || (foreign && !maps)) {
@@ -130,8 +136,6 @@ bool is_stale(const Place& place, int error) {
 ListedProcess describe(const Place& place, const Peer& peer, const AgentInfo& info) {
   ListedProcess process;
   process.socket = place.path();
-  process.recordings = info.recordings;
-  process.version = info.version;
   process.pid = peer.pid.value != 0 ? peer.pid : Pid{static_cast<std::int32_t>(info.pid)};
   process.command = info.command;
   process.threads = info.threads;
@@ -145,7 +149,23 @@ ListedProcess describe(const Place& place, const Peer& peer, const AgentInfo& in
   return process;
 }
 
-void list_socket(const Place& place, Listing& listing) {
+ListedProcess describe(const Place& place, const Listened& listener) {
+  ListedProcess process;
+  process.socket = place.path();
+  process.pid = listener.pid;
+  process.command = listener.status.name;
+  process.threads = listener.status.threads;
+  process.age = host::read_process_age(listener.pid).value_or(nanoseconds(0));
+  return process;
+}
+
+// `owner`: of a socket that has another name than its process's id.
+void list_socket(const Place& place, std::optional<Pid> owner, ListeningSockets& sockets,
+                 Listing& listing) {
+  if (const auto listener = sockets.find_listener(place, owner)) {
+    listing.processes.push_back(describe(place, *listener));
+    return;
+  }
   const ConnectOutcome outcome = connect_in(place.directory, place.name);
   if (!outcome.fd) {
     if (is_stale(place, outcome.error)) {
@@ -177,7 +197,7 @@ void remove_leftover(const Place& place, Listing& listing) {
   if (::unlink(place.path().c_str()) == 0) listing.removed.push_back(place.path());
 }
 
-void list_directory(const std::string& directory, Listing& listing) {
+void list_directory(const std::string& directory, ListeningSockets& sockets, Listing& listing) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), ::closedir);
   if (!entries) return;
   std::vector<std::string> names;
@@ -188,20 +208,25 @@ void list_directory(const std::string& directory, Listing& listing) {
     if (name.starts_with(".swipr-")) hidden_names.emplace_back(name);
   }
   for (const std::string& name : hidden_names) remove_leftover(Place{directory, name}, listing);
-  for (const std::string& name : names) list_socket(Place{directory, name}, listing);
+  for (const std::string& name : names) {
+    list_socket(Place{directory, name}, std::nullopt, sockets, listing);
+  }
 }
 
 }  // namespace
 
 Listing list_targets() {
   Listing listing;
-  for (const std::string& directory : find_socket_directories()) list_directory(directory, listing);
+  ListeningSockets sockets;
+  for (const std::string& directory : find_socket_directories()) {
+    list_directory(directory, sockets, listing);
+  }
   // Processes whose socket has another name, as SWIPR_SERVER_URL can give it.
   for (Pid pid : host::list_processes()) {
     const auto status = host::read_process_status(pid);
     if (!status) continue;
     for (const Place& place : find_places(pid, *status)) {
-      if (!parse_socket_name(place.name)) list_socket(place, listing);
+      if (!parse_socket_name(place.name)) list_socket(place, pid, sockets, listing);
     }
   }
   std::sort(listing.processes.begin(), listing.processes.end(),

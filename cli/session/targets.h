@@ -33,8 +33,6 @@ struct ListedProcess {
   std::uint32_t threads = 0;
   std::chrono::nanoseconds age{0};
   std::string socket;
-  std::uint64_t recordings = 0;  // running now
-  std::string version;           // of the agent
 };
 
 struct Listing {
@@ -43,6 +41,8 @@ struct Listing {
   std::vector<std::string> notes;        // sockets that are there but do not answer, and why
 };
 
+// Asks /proc, which wakes no process. Only whom that does not tell about is asked himself:
+// processes in other namespaces that are closed to us.
 Listing list_targets();
 
 }  // namespace swipr::session

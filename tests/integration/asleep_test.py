@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import unittest
 
 from support import deadline
@@ -85,6 +86,35 @@ class AsleepTest(AsleepCase):
             return voluntary_switches(task) == before
 
         deadline.wait_until(settled, "a control thread at rest")
+
+    def test_list_wakes_nobody(self):
+        target = self.start_target("blocked_nofp")
+        elsewhere = self.start_target("blocked_nofp", env={"SWIPR_SERVER_URL": f"unix://{self.folder}/x.sock"})
+        deadline.wait_until((self.folder / "x.sock").exists, "a socket of another name")
+        self.wait_for_socket(elsewhere.pid)
+        tasks = [task for pid in (target.pid, elsewhere.pid) for task in threads_named(pid, "swipr")]
+
+        def sleep():
+            return all((task / "stat").read_text().rpartition(")")[2].split()[0] == "S" for task in tasks)
+
+        deadline.wait_until(sleep, "both control threads to sleep")
+        before = [voluntary_switches(task) for task in tasks]
+        target.signal(signal.SIGSTOP)  # who does not answer is listed, too
+        try:
+            entries = json.loads(self.swipr("list", "--json").out)
+        finally:
+            target.signal(signal.SIGCONT)
+        listed = {entry["socket"]: entry for entry in entries}
+        for path, pid in (
+            (self.socket_of(target.pid), target.pid),
+            (self.socket_of(elsewhere.pid), elsewhere.pid),
+            (self.folder / "x.sock", elsewhere.pid),
+        ):
+            entry = listed[str(path)]
+            self.assertEqual(entry["pid"], pid)
+            self.assertEqual(entry["command"], "blocked_nofp")
+            self.assertEqual(entry["threads"], len(os.listdir(f"/proc/{pid}/task")))
+        self.assertEqual([voluntary_switches(task) for task in tasks[1:]], before[1:])
 
     def test_exactly_one_thread_is_added_and_it_blocks_all_signals(self):
         plain = self.start_target("blocked_nofp", preloaded=False)

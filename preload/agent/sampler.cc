@@ -371,7 +371,8 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const Thread& thread = subjects_.threads[place];
   RecordedThread* known = recording.find_thread(place, thread);
   if (known == nullptr || known->run != Run::kAwaiting) return;
-  if (slot.interrupted_call) ++recording.counters().calls_interrupted;
+  if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted)
+    ++recording.counters().calls_interrupted;
   const WaitPlace& wait = thread.signalled_place;
   const bool blocked = wait.kind == WaitKind::kBlocked;
   const std::uint32_t stack = intern(recording, slot.frames, blocked ? wire_syscall(wait) : 0);

@@ -5,11 +5,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "common/core/errno_saver.h"
-#include "preload/unwind/page_probe_reader.h"
+#include "preload/handler/interrupted_code.h"
 
 namespace swipr::handler {
 
@@ -50,28 +49,22 @@ void take_registers(const ucontext_t& context, unwind::Registers& out) noexcept 
   out.known = (1u << unwind::Registers::kCount) - 1;
 }
 
-// Is the interrupted code about to see EINTR from a system call? Calls that the kernel restarts do
-// not look like that. Whose signal it was cannot be told for certain.
-[[gnu::noinline]] bool interrupts_call(const unwind::Registers& registers) noexcept {
-  constexpr unsigned kRax = 0;
-  constexpr std::uint64_t kSyscallInstruction = 0x050f;  // 0F 05, right before the pc
-  if (static_cast<std::int64_t>(registers.values[kRax]) != -EINTR) return false;
-  std::uint64_t code = 0;
-  unwind::PageProbeReader reader;
-  return reader.read_word(registers.values[unwind::kPc] - sizeof(code), code) &&
-         code >> 48 == kSyscallInstruction;
+// Not inlined: their locals must not be on the stack while a walk runs (small alternate stacks).
+[[gnu::noinline]] MendedCall mend(ucontext_t& context, int number) noexcept {
+  return mend_call(context, number);
 }
 
-// Not inlined: their locals must not be on the stack while a walk runs (small alternate stacks).
-[[gnu::noinline]] void take_sample(const siginfo_t& info, const void* context) noexcept {
+[[gnu::noinline]] void take_sample(int number, const siginfo_t& info,
+                                   ucontext_t& context) noexcept {
   const Cookie cookie = unpack_cookie(reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr));
   Slot* slot = try_claim(cookie);
+  if (slot != nullptr) take_registers(context, slot->registers);
+  const MendedCall mended = mend(context, number);  // also when nobody waits for the answer
   if (slot == nullptr) {
     shared.strays.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  take_registers(*static_cast<const ucontext_t*>(context), slot->registers);
-  slot->interrupted_call = interrupts_call(slot->registers);
+  slot->call = mended;
   fill_slot(*slot, cookie);
 }
 
@@ -88,26 +81,34 @@ void take_default_action(int number) noexcept {
 [[gnu::noinline]] void chain(int number, siginfo_t* info, void* context) noexcept {
   const struct sigaction* action = previous_action.load(std::memory_order_acquire);
   if (action == nullptr) return;
+  auto& interrupted = *static_cast<ucontext_t*>(context);
   if (!has_function(*action)) {
-    if (action->sa_handler == SIG_DFL && !is_ignored_by_default(number))
+    if (action->sa_handler == SIG_DFL && !is_ignored_by_default(number)) {
       take_default_action(number);
+    } else {
+      mend_call(interrupted, number);  // without swipr's handler it would not have been delivered
+    }
     return;
   }
-  sigset_t mask = action->sa_mask;
+  // swipr's handler has everything masked; the program's gets what it asked for.
+  sigset_t mask = interrupted.uc_sigmask;
   sigset_t before;
-  ::sigprocmask(SIG_BLOCK, &mask, &before);
+  if ((action->sa_flags & SA_NODEFER) == 0) ::sigaddset(&mask, number);
+  ::sigprocmask(SIG_SETMASK, &mask, &before);
+  ::sigprocmask(SIG_BLOCK, &action->sa_mask, nullptr);
   if ((action->sa_flags & SA_SIGINFO) != 0) {
     action->sa_sigaction(number, info, context);
   } else {
     action->sa_handler(number);
   }
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  leave_to_program(interrupted);
 }
 
 void on_signal(int number, siginfo_t* info, void* context) noexcept {
   const ErrnoSaver errno_saver;
   if (info->si_code == kOwnSignalCode) {
-    take_sample(*info, context);
+    take_sample(number, *info, *static_cast<ucontext_t*>(context));
   } else {
     chain(number, info, context);
   }
@@ -122,7 +123,9 @@ bool take_signal(int number, const struct sigaction& current) noexcept {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
   if (has_function(current) && (current.sa_flags & SA_RESTART) == 0) action.sa_flags &= ~SA_RESTART;
   installed_restarts = (action.sa_flags & SA_RESTART) != 0;
-  ::sigemptyset(&action.sa_mask);
+  // A signal that comes meanwhile is delivered when the handler has returned, on top of what it has
+  // made of the interrupted call. Nested handlers on small alternate stacks vanish, too.
+  ::sigfillset(&action.sa_mask);
   return ::sigaction(number, &action, nullptr) == 0;
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "common/core/signal_safe.h"
+#include "preload/handler/mend_call.h"
 #include "preload/unwind/code_map.h"
 #include "preload/unwind/walk.h"
 
@@ -29,7 +30,7 @@ struct Slot {
   std::atomic<std::uint64_t> state;
   // Valid once DONE:
   unwind::WalkEnd end;
-  bool interrupted_call;  // a system call returns EINTR, most likely because of this very signal
+  MendedCall call;  // the system call that the signal came into
   // Of the interrupted code. Here and not in the handler, whose stack may be small.
   unwind::Registers registers;
   unwind::FrameBuffer frames;

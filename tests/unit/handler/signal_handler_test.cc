@@ -71,26 +71,6 @@ TEST_F(SignalHandlerTest, ACancelledSignalIsCountedAsStray) {
   EXPECT_EQ(shared.strays, before + 1);
 }
 
-TEST_F(SignalHandlerTest, TellsThatASystemCallWasInterrupted) {
-  ASSERT_TRUE(install_handler(SIGURG));
-  EXPECT_TRUE(restarts_calls());
-  send(1);
-  EXPECT_FALSE(slots_[0].interrupted_call);
-  // Blocked and pending, it arrives as soon as the wait begins.
-  sigset_t mask;
-  sigset_t before;
-  sigemptyset(&mask);
-  sigaddset(&mask, SIGURG);
-  ::pthread_sigmask(SIG_BLOCK, &mask, &before);
-  arm_slot(slots_[0], 2);
-  ASSERT_TRUE(send_signal(self(), self_thread(), {.sequence = 2, .slot = 0}));
-  EXPECT_EQ(::sigsuspend(&before), -1);
-  EXPECT_EQ(errno, EINTR);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ASSERT_EQ(slot_status(slots_[0], 2), SlotStatus::kDone);
-  EXPECT_TRUE(slots_[0].interrupted_call);
-}
-
 TEST_F(SignalHandlerTest, ProgramsThatWantTheirInterruptionKeepIt) {
   struct sigaction own {};
   own.sa_handler = SIG_IGN;

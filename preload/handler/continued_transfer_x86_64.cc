@@ -1,0 +1,67 @@
+#include "preload/handler/continued_transfer_x86_64.h"
+
+// Stack, down from the interrupted code's: red zone of 128 bytes (System V AMD64 ABI, 3.2.2), where
+// to go on, flags, the call's number, bytes transferred so far. The call frame information makes it
+// a frame above the code that made the call, for debuggers, exceptions (thread cancellation) and
+// swipr's own walks.
+__asm__(R"(
+  .pushsection .text
+  .balign 16
+  .hidden swipr_continued_transfer
+  .hidden swipr_continued_transfer_returned
+  .globl swipr_continued_transfer
+  .globl swipr_continued_transfer_returned
+  .type swipr_continued_transfer, @function
+swipr_continued_transfer:
+  .cfi_startproc
+  .cfi_def_cfa_offset 0
+  .cfi_register 16, 2
+  lea -128(%rsp), %rsp
+  .cfi_adjust_cfa_offset 128
+  push %rcx
+  .cfi_adjust_cfa_offset 8
+  .cfi_offset 16, -136
+  pushfq
+  .cfi_adjust_cfa_offset 8
+  push %r11
+  .cfi_adjust_cfa_offset 8
+  push %rax
+  .cfi_adjust_cfa_offset 8
+1:
+  mov 8(%rsp), %rax
+  syscall
+swipr_continued_transfer_returned:
+  cmp $-4095, %rax
+  jae 2f
+  add %rax, (%rsp)
+  add %rax, %rsi
+  sub %rax, %rdx
+  jz 3f
+  test %rax, %rax
+  jz 3f
+  jrcxz 1b
+  jmp 3f
+2:
+  cmp $-4, %rax
+  jne 3f
+  jrcxz 1b
+3:
+  pop %rax
+  .cfi_adjust_cfa_offset -8
+  sub %rax, %rsi
+  add %rax, %rdx
+  pop %rcx
+  .cfi_adjust_cfa_offset -8
+  mov (%rsp), %r11
+  popfq
+  .cfi_adjust_cfa_offset -8
+  pop %rcx
+  .cfi_adjust_cfa_offset -8
+  .cfi_register 16, 2
+  lea 128(%rsp), %rsp
+  .cfi_adjust_cfa_offset -128
+  jmp *%rcx
+  .cfi_endproc
+  .size swipr_continued_transfer, . - swipr_continued_transfer
+  .popsection
+)");

@@ -1,0 +1,156 @@
+#include <algorithm>
+#include <cerrno>
+
+#include "preload/handler/continued_transfer_x86_64.h"
+#include "preload/handler/interrupted_code.h"
+#include "preload/unwind/page_probe_reader.h"
+
+namespace swipr::handler {
+
+namespace {
+
+constexpr std::size_t kSyscallBytes = 2;  // 0F 05
+constexpr int kArgumentRegisters[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
+
+// Instructions that compilers put between the one that sets eax and `syscall`. kAny: any byte.
+constexpr std::uint16_t kAny = 0x100;
+struct Filler {
+  std::size_t size;
+  std::array<std::uint16_t, 5> bytes;
+};
+constexpr Filler kFillers[] = {
+    {4, {0x8b, 0x7c, 0x24, kAny}},        // mov n(%rsp),%edi
+    {4, {0x8b, 0x74, 0x24, kAny}},        // mov n(%rsp),%esi
+    {4, {0x8b, 0x54, 0x24, kAny}},        // mov n(%rsp),%edx
+    {5, {0x48, 0x8b, 0x7c, 0x24, kAny}},  // mov n(%rsp),%rdi
+    {5, {0x48, 0x8b, 0x74, 0x24, kAny}},  // mov n(%rsp),%rsi
+    {5, {0x48, 0x8b, 0x54, 0x24, kAny}},  // mov n(%rsp),%rdx
+    {2, {0x31, 0xff}},                    // xor %edi,%edi
+    {2, {0x31, 0xf6}},                    // xor %esi,%esi
+    {2, {0x31, 0xd2}},                    // xor %edx,%edx
+    {3, {0x45, 0x31, 0xd2}},              // xor %r10d,%r10d
+    {4, {0x40, 0x80, 0xf6, kAny}},        // xor $n,%sil
+};
+
+using Code = std::span<const std::uint8_t>;
+
+bool ends_in(Code code, const Filler& filler) noexcept {
+  if (code.size() < filler.size) return false;
+  const Code tail = code.last(filler.size);
+  for (std::size_t at = 0; at < filler.size; ++at) {
+    if (filler.bytes[at] != kAny && filler.bytes[at] != tail[at]) return false;
+  }
+  return true;
+}
+
+// B8 is "set eax" only where it begins an instruction. Behind these it belongs to "set r8d" (41
+// B8), or is part of an address: n(%rax), or -72 off a base register.
+bool can_precede(std::uint8_t byte) noexcept {
+  constexpr std::uint8_t kOpcodes[] = {0x41, 0x45, 0x49, 0x4d, 0x24, 0x03, 0x0b, 0x23, 0x2b,
+                                       0x33, 0x3b, 0x63, 0x85, 0x87, 0x88, 0x89, 0x8a, 0x8b,
+                                       0x8d, 0xb6, 0xb7, 0xbe, 0xbf, 0xc7, 0x81, 0x69, 0xf7};
+  return std::find(std::begin(kOpcodes), std::end(kOpcodes), byte) == std::end(kOpcodes);
+}
+
+// mov $n,%eax and xor %eax,%eax at the end of `code`; -1: neither.
+std::int32_t number_set_at_end(Code code) noexcept {
+  constexpr std::size_t kMovBytes = 5;
+  if (code.size() < kMovBytes + 1) return -1;
+  const Code mov = code.last(kMovBytes);
+  const std::uint8_t before = code[code.size() - kMovBytes - 1];
+  if (mov[0] == 0xb8 && mov[3] == 0 && mov[4] == 0 && can_precede(before))
+    return mov[1] | mov[2] << 8;
+  const bool has_prefix = (mov[2] & 0xf0) == 0x40;  // xor %r8d,%r8d and its like
+  return mov[3] == 0x31 && mov[4] == 0xc0 && !has_prefix ? 0 : -1;
+}
+
+std::uint64_t reg(const ucontext_t& context, int number) noexcept {
+  return static_cast<std::uint64_t>(context.uc_mcontext.gregs[number]);
+}
+void set_reg(ucontext_t& context, int number, std::uint64_t value) noexcept {
+  context.uc_mcontext.gregs[number] = static_cast<greg_t>(value);
+}
+
+bool has_just_returned(const ucontext_t& context) noexcept {
+  return reg(context, REG_RCX) == reg(context, REG_RIP);
+}
+
+bool read_code(std::uint64_t end, std::array<std::uint8_t, kCodeBytes>& code) noexcept {
+  unwind::PageProbeReader reader;
+  for (std::size_t at = 0; at < kCodeBytes; at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    if (!reader.read_word(end - kCodeBytes + at, word)) return false;
+    std::copy_n(reinterpret_cast<const std::uint8_t*>(&word), sizeof(word), &code[at]);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::int32_t decode_call_number(std::span<const std::uint8_t, kCodeBytes> code) noexcept {
+  if (code[kCodeBytes - 2] != 0x0f || code[kCodeBytes - 1] != 0x05) return -1;
+  const Code before = code.first(kCodeBytes - kSyscallBytes);
+  std::int32_t number = number_set_at_end(before);
+  for (const Filler& last : kFillers) {
+    if (number >= 0) return number;
+    if (!ends_in(before, last)) continue;
+    const Code rest = before.first(before.size() - last.size);
+    number = number_set_at_end(rest);
+    for (const Filler& first : kFillers) {
+      if (number >= 0) return number;
+      if (ends_in(rest, first)) number = number_set_at_end(rest.first(rest.size() - first.size));
+    }
+  }
+  return number;
+}
+
+bool read_call(const ucontext_t& context, SystemCall& call) noexcept {
+  call.result = static_cast<std::int64_t>(reg(context, REG_RAX));
+  if (!has_just_returned(context) || (call.result != -EINTR && call.result <= 0)) return false;
+  std::array<std::uint8_t, kCodeBytes> code;
+  if (!read_code(reg(context, REG_RIP), code)) return false;
+  if (code[kCodeBytes - 2] != 0x0f || code[kCodeBytes - 1] != 0x05) return false;
+  call.number = decode_call_number(code);
+  for (std::size_t at = 0; at < call.arguments.size(); ++at) {
+    call.arguments[at] = reg(context, kArgumentRegisters[at]);
+  }
+  return true;
+}
+
+void repeat_call(ucontext_t& context, const SystemCall& call) noexcept {
+  set_reg(context, REG_RAX, static_cast<std::uint64_t>(call.number));
+  set_reg(context, REG_RIP, reg(context, REG_RIP) - kSyscallBytes);
+  set_reg(context, REG_RCX, kRepeatMark);
+}
+
+void continue_transfer(ucontext_t& context, const SystemCall& call) noexcept {
+  const auto done = static_cast<std::uint64_t>(call.result);
+  set_reg(context, REG_RSI, call.arguments[1] + done);
+  set_reg(context, REG_RDX, call.arguments[2] - done);
+  set_reg(context, REG_R11, static_cast<std::uint64_t>(call.number));
+  set_reg(context, REG_RIP, reinterpret_cast<std::uint64_t>(&swipr_continued_transfer));
+}
+
+bool is_continued_transfer(const ucontext_t& context) noexcept {
+  return reg(context, REG_RIP) ==
+         reinterpret_cast<std::uint64_t>(&swipr_continued_transfer_returned);
+}
+
+void let_transfer_go_on(ucontext_t& context) noexcept { set_reg(context, REG_RCX, 0); }
+
+void leave_to_program(ucontext_t& context) noexcept {
+  if (reg(context, REG_RCX) == kRepeatMark) {
+    set_reg(context, REG_RAX, static_cast<std::uint64_t>(-EINTR));
+    set_reg(context, REG_RIP, reg(context, REG_RIP) + kSyscallBytes);
+  } else if (reg(context, REG_RIP) == reinterpret_cast<std::uint64_t>(&swipr_continued_transfer)) {
+    const std::uint64_t done = reg(context, REG_RAX);
+    set_reg(context, REG_RSI, reg(context, REG_RSI) - done);
+    set_reg(context, REG_RDX, reg(context, REG_RDX) + done);
+    set_reg(context, REG_RIP, reg(context, REG_RCX));
+  } else if (!has_just_returned(context)) {
+    return;
+  }
+  set_reg(context, REG_RCX, kForeignMark);
+}
+
+}  // namespace swipr::handler

@@ -1,0 +1,73 @@
+#include "preload/handler/mend_call.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "preload/handler/interrupted_code.h"
+
+namespace swipr::handler {
+
+constinit std::atomic<void*> program_handler_entry{nullptr};
+
+namespace {
+
+// What rt_sigaction fills in (arch/x86/include/uapi/asm/signal.h).
+struct KernelAction {
+  void* handler;
+  unsigned long flags;
+  void* restorer;
+  std::uint64_t mask;
+};
+
+bool is_raised_by_faults(int number) noexcept {
+  return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
+         number == SIGTRAP;
+}
+
+// libc's own two (cancellation, setuid) end no wait that a program could expect to end.
+bool is_of_libc(int number) noexcept { return number == 32 || number == 33; }
+
+bool runs_unmarked(int number) noexcept {
+  KernelAction action{};
+  if (::syscall(SYS_rt_sigaction, number, nullptr, &action, sizeof(action.mask)) != 0) return false;
+  // SIG_DFL and SIG_IGN are 0 and 1 (asm-generic/signal-defs.h).
+  return reinterpret_cast<std::uintptr_t>(action.handler) > 1 &&
+         action.handler != program_handler_entry.load(std::memory_order_relaxed);
+}
+
+bool program_can_be_asked(int own_signal) noexcept {
+  constexpr int kSignals = 64;
+  for (int number = 1; number <= kSignals; ++number) {
+    if (number == own_signal || is_raised_by_faults(number) || is_of_libc(number)) continue;
+    if (runs_unmarked(number)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+MendedCall mend_call(ucontext_t& context, int own_signal) noexcept {
+  using Outcome = MendedCall::Outcome;
+  SystemCall call;
+  if (!read_call(context, call)) return {};
+  const MendedCall left{call.result == -EINTR ? Outcome::kInterrupted : Outcome::kNone, -1};
+  if (is_continued_transfer(context)) {
+    if (program_can_be_asked(own_signal)) let_transfer_go_on(context);
+    return {};
+  }
+  const Remedy remedy = find_remedy(call);
+  if (remedy == Remedy::kNone) return left;
+  if (remedy == Remedy::kContinue && !fills_its_count(call)) return left;
+  if (!program_can_be_asked(own_signal)) return left;
+  if (remedy == Remedy::kRepeat) {
+    repeat_call(context, call);
+  } else {
+    continue_transfer(context, call);
+  }
+  return {Outcome::kMended, call.number};
+}
+
+}  // namespace swipr::handler

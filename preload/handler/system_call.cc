@@ -1,0 +1,107 @@
+#include "preload/handler/system_call.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace swipr::handler {
+
+namespace {
+
+bool is_repeatable(const SystemCall& call) noexcept {
+  switch (call.number) {
+    case SYS_poll:
+    case SYS_ppoll:
+    case SYS_select:
+    case SYS_pselect6:
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_rt_sigtimedwait:
+    case SYS_rt_sigsuspend:
+    case SYS_pause:
+    case SYS_semop:
+    case SYS_semtimedop:
+    case SYS_msgsnd:
+    case SYS_msgrcv:
+    case SYS_mq_timedsend:
+    case SYS_mq_timedreceive:
+    case SYS_io_getevents:
+    case SYS_io_pgetevents:
+    // Sockets with SO_RCVTIMEO or SO_SNDTIMEO; without them the kernel restarts these by itself.
+    case SYS_read:
+    case SYS_readv:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_recvmmsg:
+    case SYS_write:
+    case SYS_writev:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_connect:
+      return true;
+    case SYS_futex: {
+      const std::uint64_t operation = call.arguments[1] & static_cast<unsigned>(FUTEX_CMD_MASK);
+      return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+    }
+    default:
+      return false;
+  }
+}
+
+bool is_transfer(const SystemCall& call) noexcept {
+  constexpr std::uint64_t kHarmlessFlags = MSG_NOSIGNAL | MSG_MORE;
+  switch (call.number) {
+    case SYS_read:
+    case SYS_write:
+      return true;
+    case SYS_sendto:
+      return (call.arguments[3] & ~kHarmlessFlags) == 0;
+    case SYS_recvfrom:
+      return call.arguments[3] == MSG_WAITALL;
+    default:
+      return false;
+  }
+}
+
+bool is_stream(std::uint64_t descriptor) noexcept {
+  int type = 0;
+  socklen_t size = sizeof(type);
+  return ::syscall(SYS_getsockopt, descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+         type == SOCK_STREAM;
+}
+
+}  // namespace
+
+Remedy find_remedy(const SystemCall& call) noexcept {
+  if (call.result == -EINTR) return is_repeatable(call) ? Remedy::kRepeat : Remedy::kNone;
+  const bool is_short =
+      call.result > 0 && static_cast<std::uint64_t>(call.result) < call.arguments[2];
+  return is_short && is_transfer(call) ? Remedy::kContinue : Remedy::kNone;
+}
+
+bool fills_its_count(const SystemCall& call) noexcept {
+  constexpr unsigned kMemoryDevices = 1;  // /dev/zero, /dev/urandom: large reads end at a signal
+  const std::uint64_t descriptor = call.arguments[0];
+  struct stat status {};
+  const long flags = ::syscall(SYS_fcntl, descriptor, F_GETFL);
+  if (flags < 0 || (flags & O_NONBLOCK) != 0) return false;
+  if (::syscall(SYS_fstat, descriptor, &status) != 0) return false;
+  if (call.number == SYS_read) {
+    return S_ISCHR(status.st_mode) && major(status.st_rdev) == kMemoryDevices;
+  }
+  if (S_ISFIFO(status.st_mode)) return call.number == SYS_write;
+  return S_ISSOCK(status.st_mode) && is_stream(descriptor);
+}
+
+}  // namespace swipr::handler

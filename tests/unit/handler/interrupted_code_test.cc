@@ -1,0 +1,132 @@
+#include "preload/handler/interrupted_code.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <initializer_list>
+
+namespace swipr::handler {
+namespace {
+
+std::int32_t decode(std::initializer_list<int> bytes) {
+  std::array<std::uint8_t, kCodeBytes> code;
+  code.fill(0x90);
+  code[kCodeBytes - 2] = 0x0f;
+  code[kCodeBytes - 1] = 0x05;
+  std::transform(bytes.begin(), bytes.end(), code.end() - 2 - static_cast<long>(bytes.size()),
+                 [](int byte) { return static_cast<std::uint8_t>(byte); });
+  return decode_call_number(code);
+}
+
+TEST(CallNumber, IsReadDirectlyBeforeTheInstruction) {
+  EXPECT_EQ(decode({0xb8, 0x07, 0, 0, 0}), SYS_poll);
+  EXPECT_EQ(decode({0xb8, 0x0e, 0x01, 0, 0}), SYS_pselect6);
+  EXPECT_EQ(decode({0x31, 0xc0}), SYS_read);
+}
+
+TEST(CallNumber, IsReadAcrossLoadsOfArguments) {
+  EXPECT_EQ(decode({0xb8, 0x0e, 0x01, 0, 0, 0x8b, 0x7c, 0x24, 0x1c}), SYS_pselect6);
+  EXPECT_EQ(decode({0xb8, 0x2d, 0, 0, 0, 0x48, 0x8b, 0x54, 0x24, 0x10, 0x48, 0x8b, 0x74, 0x24, 8}),
+            SYS_recvfrom);
+  EXPECT_EQ(decode({0xb8, 0xca, 0, 0, 0, 0x40, 0x80, 0xf6, 0x81}), SYS_futex);
+}
+
+TEST(CallNumber, IsUnknownWhereSomethingElseMaySetIt) {
+  EXPECT_EQ(decode({0x44, 0x89, 0xc8}), -1);                 // mov %r9d,%eax
+  EXPECT_EQ(decode({0x41, 0xb8, 0x07, 0, 0, 0}), -1);        // mov $7,%r8d
+  EXPECT_EQ(decode({0x8b, 0xb8, 0x10, 0x01, 0, 0}), -1);     // mov 0x110(%rax),%edi
+  EXPECT_EQ(decode({0xc7, 0x45, 0xb8, 0x07, 0, 0, 0}), -1);  // movl $7,-0x48(%rbp)
+  EXPECT_EQ(decode({0x45, 0x31, 0xc0}), -1);                 // xor %r8d,%r8d
+  EXPECT_EQ(decode({0xb8, 0x07, 0, 0, 0, 0x4c, 0x89, 0xca}), -1);
+}
+
+TEST(CallNumber, NeedsTheInstruction) {
+  std::array<std::uint8_t, kCodeBytes> code{};
+  EXPECT_EQ(decode_call_number(code), -1);
+}
+
+class InterruptedCodeTest : public testing::Test {
+ protected:
+  std::uint64_t reg(int number) const {
+    return static_cast<std::uint64_t>(context_.uc_mcontext.gregs[number]);
+  }
+  void set(int number, std::uint64_t value) {
+    context_.uc_mcontext.gregs[number] = static_cast<greg_t>(value);
+  }
+  // Just returned from poll at address `pc`.
+  void come_out(std::int64_t result) {
+    set(REG_RAX, static_cast<std::uint64_t>(result));
+    set(REG_RIP, code_end());
+    set(REG_RCX, code_end());
+  }
+  std::uint64_t code_end() const { return reinterpret_cast<std::uint64_t>(std::end(kCode)); }
+
+  static constexpr std::uint8_t kCode[kCodeBytes] = {
+      0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+      0x90, 0x90, 0x90, 0x90, 0x90, 0xb8, 0x07, 0x00, 0x00, 0x00, 0x0f, 0x05};
+  ucontext_t context_{};
+  SystemCall call_;
+};
+
+TEST_F(InterruptedCodeTest, IsACallThatHasJustReturned) {
+  come_out(-EINTR);
+  set(REG_R10, 4);
+  ASSERT_TRUE(read_call(context_, call_));
+  EXPECT_EQ(call_.number, SYS_poll);
+  EXPECT_EQ(call_.result, -EINTR);
+  EXPECT_EQ(call_.arguments[3], 4u);
+}
+
+TEST_F(InterruptedCodeTest, IsNoCallWhenAHandlerOfTheProgramHasRun) {
+  come_out(-EINTR);
+  leave_to_program(context_);
+  EXPECT_FALSE(read_call(context_, call_));
+  EXPECT_EQ(reg(REG_RIP), code_end());
+  EXPECT_EQ(static_cast<std::int64_t>(reg(REG_RAX)), -EINTR);
+}
+
+TEST_F(InterruptedCodeTest, ARepeatedCallIsMadeAgain) {
+  come_out(-EINTR);
+  ASSERT_TRUE(read_call(context_, call_));
+  repeat_call(context_, call_);
+  EXPECT_EQ(reg(REG_RAX), static_cast<std::uint64_t>(SYS_poll));
+  EXPECT_EQ(reg(REG_RIP), code_end() - 2);
+}
+
+TEST_F(InterruptedCodeTest, ARepeatedCallReturnsToTheProgramWhenItsHandlerComesFirst) {
+  come_out(-EINTR);
+  ASSERT_TRUE(read_call(context_, call_));
+  repeat_call(context_, call_);
+  leave_to_program(context_);
+  EXPECT_EQ(static_cast<std::int64_t>(reg(REG_RAX)), -EINTR);
+  EXPECT_EQ(reg(REG_RIP), code_end());
+}
+
+TEST_F(InterruptedCodeTest, AContinuedTransferStaysShortWhenAHandlerOfTheProgramComesFirst) {
+  come_out(10);
+  set(REG_RSI, 1000);
+  set(REG_RDX, 100);
+  ASSERT_TRUE(read_call(context_, call_));
+  continue_transfer(context_, call_);
+  EXPECT_EQ(reg(REG_RSI), 1010u);
+  EXPECT_EQ(reg(REG_RDX), 90u);
+  leave_to_program(context_);
+  EXPECT_EQ(reg(REG_RAX), 10u);
+  EXPECT_EQ(reg(REG_RSI), 1000u);
+  EXPECT_EQ(reg(REG_RDX), 100u);
+  EXPECT_EQ(reg(REG_RIP), code_end());
+}
+
+TEST_F(InterruptedCodeTest, OrdinaryCodeIsLeftAlone) {
+  set(REG_RAX, static_cast<std::uint64_t>(-EINTR));
+  set(REG_RIP, code_end());
+  set(REG_RCX, 77);
+  leave_to_program(context_);
+  EXPECT_EQ(reg(REG_RCX), 77u);
+  EXPECT_FALSE(read_call(context_, call_));
+}
+
+}  // namespace
+}  // namespace swipr::handler

@@ -1,0 +1,58 @@
+#include "preload/handler/system_call.h"
+
+#include <gtest/gtest.h>
+#include <linux/futex.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+namespace swipr::handler {
+namespace {
+
+Remedy remedy(std::int32_t number, std::int64_t result,
+              std::array<std::uint64_t, 6> arguments = {}) {
+  return find_remedy({.number = number, .arguments = arguments, .result = result});
+}
+
+TEST(SystemCall, InterruptedWaitsAreRepeated) {
+  for (std::int32_t number : {SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_epoll_wait,
+                              SYS_nanosleep, SYS_clock_nanosleep, SYS_semtimedop, SYS_msgrcv,
+                              SYS_rt_sigtimedwait, SYS_recvfrom, SYS_pause}) {
+    EXPECT_EQ(remedy(number, -EINTR), Remedy::kRepeat) << number;
+  }
+}
+
+TEST(SystemCall, OnlyFutexOperationsThatWaitAreRepeated) {
+  EXPECT_EQ(remedy(SYS_futex, -EINTR, {0, FUTEX_WAIT | FUTEX_PRIVATE_FLAG}), Remedy::kRepeat);
+  EXPECT_EQ(remedy(SYS_futex, -EINTR, {0, FUTEX_WAIT_BITSET}), Remedy::kRepeat);
+  EXPECT_EQ(remedy(SYS_futex, -EINTR, {0, FUTEX_WAKE}), Remedy::kNone);
+}
+
+TEST(SystemCall, CallsThatMayHaveActedAreNotRepeated) {
+  for (std::int32_t number : {SYS_close, SYS_dup2, SYS_open, SYS_kill, -1}) {
+    EXPECT_EQ(remedy(number, -EINTR), Remedy::kNone) << number;
+  }
+}
+
+TEST(SystemCall, OtherErrorsStay) {
+  EXPECT_EQ(remedy(SYS_poll, 0), Remedy::kNone);
+  EXPECT_EQ(remedy(SYS_recvfrom, -EAGAIN), Remedy::kNone);
+}
+
+TEST(SystemCall, ShortTransfersAreContinued) {
+  EXPECT_EQ(remedy(SYS_write, 10, {1, 0, 100}), Remedy::kContinue);
+  EXPECT_EQ(remedy(SYS_sendto, 10, {1, 0, 100, MSG_NOSIGNAL}), Remedy::kContinue);
+  EXPECT_EQ(remedy(SYS_recvfrom, 10, {1, 0, 100, MSG_WAITALL}), Remedy::kContinue);
+}
+
+TEST(SystemCall, WholeTransfersAndThoseThatMayBeShortStay) {
+  EXPECT_EQ(remedy(SYS_write, 100, {1, 0, 100}), Remedy::kNone);
+  EXPECT_EQ(remedy(SYS_sendto, 10, {1, 0, 100, MSG_DONTWAIT}), Remedy::kNone);
+  EXPECT_EQ(remedy(SYS_recvfrom, 10, {1, 0, 100, 0}), Remedy::kNone);
+  EXPECT_EQ(remedy(SYS_recvfrom, 10, {1, 0, 100, MSG_WAITALL | MSG_PEEK}), Remedy::kNone);
+  EXPECT_EQ(remedy(SYS_getdents64, 10, {1, 0, 100}), Remedy::kNone);
+}
+
+}  // namespace
+}  // namespace swipr::handler

@@ -1,0 +1,162 @@
+#include "preload/handler/program_handlers.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "preload/handler/signal_handler.h"
+
+namespace swipr::handler {
+namespace {
+
+int seen_number = 0;
+int seen_code = 0;
+void on_plain(int number) { seen_number = number; }
+void on_info(int number, siginfo_t* info, void*) {
+  seen_number = number;
+  seen_code = info->si_code;
+}
+
+// What a wrapped sigaction does.
+void install(int number, const struct sigaction& wanted, struct sigaction* old) {
+  const struct sigaction action = to_kernel_action(number, wanted);
+  ASSERT_EQ(::sigaction(number, &action, old), 0);
+}
+
+class ProgramHandlersTest : public testing::Test {
+ protected:
+  ProgramHandlersTest() { ::sigaction(SIGUSR1, nullptr, &before_); }
+  ~ProgramHandlersTest() override { ::sigaction(SIGUSR1, &before_, nullptr); }
+  struct sigaction before_ {};
+};
+
+TEST_F(ProgramHandlersTest, CallsTheProgramsFunctionAsItWasInstalled) {
+  struct sigaction wanted {};
+  wanted.sa_handler = on_plain;
+  install(SIGUSR1, wanted, nullptr);
+  ::raise(SIGUSR1);
+  EXPECT_EQ(seen_number, SIGUSR1);
+  wanted.sa_sigaction = on_info;
+  wanted.sa_flags = SA_SIGINFO;
+  install(SIGUSR1, wanted, nullptr);
+  ::raise(SIGUSR1);
+  EXPECT_EQ(seen_code, SI_TKILL);
+}
+
+TEST_F(ProgramHandlersTest, ShowsWhatTheProgramAskedFor) {
+  struct sigaction wanted {};
+  wanted.sa_handler = on_plain;
+  wanted.sa_flags = SA_RESTART | SA_ONSTACK;
+  sigaddset(&wanted.sa_mask, SIGUSR2);
+  install(SIGUSR1, wanted, nullptr);
+  struct sigaction current {};
+  ::sigaction(SIGUSR1, nullptr, &current);
+  EXPECT_NE(current.sa_handler, on_plain);
+  const struct sigaction shown = to_program_action(SIGUSR1, current);
+  EXPECT_EQ(shown.sa_handler, on_plain);
+  EXPECT_EQ(shown.sa_flags & ~0x04000000, SA_RESTART | SA_ONSTACK);  // SA_RESTORER is libc's
+  EXPECT_EQ(sigismember(&shown.sa_mask, SIGUSR2), 1);
+}
+
+TEST_F(ProgramHandlersTest, DefaultAndIgnoredStayWhatTheyAre) {
+  for (const sighandler_t kept : {SIG_DFL, SIG_IGN}) {
+    struct sigaction wanted {};
+    wanted.sa_handler = kept;
+    EXPECT_EQ(to_kernel_action(SIGUSR1, wanted).sa_handler, kept);
+    EXPECT_EQ(to_program_action(SIGUSR1, wanted).sa_handler, kept);
+  }
+}
+
+std::atomic<int> handled{0};
+
+// A thread waits in poll, over and over; signals of the program meet it there while swipr's come as
+// fast as they can. Each of the program's ends a wait, none of swipr's does.
+class ForeignSignalsTest : public testing::TestWithParam<int> {
+ protected:
+  static constexpr int kSignalCount = 3000;
+
+  void SetUp() override {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "ThreadSanitizer runs handlers later, with a copy of the context";
+#endif
+    shared.slots = slots_.get();
+    ASSERT_TRUE(install_handler(SIGURG));
+  }
+  ~ForeignSignalsTest() override {
+    restore_handler(false);
+    forget_after_fork();
+  }
+
+  void wait_for_all() {
+    tid_ = static_cast<std::int32_t>(::syscall(SYS_gettid));
+    while (ended_ < kSignalCount) {
+      if (::poll(nullptr, 0, -1) != -1 || errno != EINTR || handled != ended_ + 1) ++wrong_;
+      ++ended_;
+    }
+  }
+  void pester() {
+    for (std::uint64_t sequence = 1; ended_ < kSignalCount; ++sequence) {
+      arm_slot(slots_[0], sequence);
+      if (!send_signal(Pid{::getpid()}, Tid{tid_}, {.sequence = sequence, .slot = 0})) continue;
+      while (ended_ < kSignalCount && slot_status(slots_[0], sequence) != SlotStatus::kDone)
+        std::this_thread::yield();
+    }
+  }
+  // Once the thread sleeps it is inside poll until that returns.
+  bool is_asleep() const {
+    std::ifstream file("/proc/self/task/" + std::to_string(tid_) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    return text.find(") S ") != std::string::npos;
+  }
+  // False: the signal was handled and the wait went on all the same.
+  bool end_wait(int number) {
+    const int before = ended_;
+    while (!is_asleep()) std::this_thread::yield();
+    ::syscall(SYS_tgkill, ::getpid(), tid_.load(), number);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (ended_ == before && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
+    return ended_ != before;
+  }
+
+  std::unique_ptr<Slot[]> slots_ = std::make_unique<Slot[]>(kSlotCount);
+  std::atomic<std::int32_t> tid_{0};
+  std::atomic<int> ended_{0};
+  std::atomic<int> wrong_{0};
+};
+
+TEST_P(ForeignSignalsTest, EachEndsTheWaitThatItMeets) {
+  handled = 0;
+  struct sigaction wanted {};
+  wanted.sa_handler = [](int) { ++handled; };
+  wanted.sa_flags = SA_RESTART;
+  sigaddset(&wanted.sa_mask, SIGURG);  // swipr's own waits until the handler has returned
+  struct sigaction before {};
+  install(GetParam(), wanted, &before);
+  std::thread waiter([this] { wait_for_all(); });
+  while (tid_ == 0) std::this_thread::yield();
+  std::thread pesterer([this] { pester(); });
+  int lost = 0;
+  while (ended_ < kSignalCount) lost += end_wait(GetParam()) ? 0 : 1;
+  pesterer.join();
+  waiter.join();
+  ::sigaction(GetParam(), &before, nullptr);
+  EXPECT_EQ(lost, 0);
+  EXPECT_EQ(wrong_, 0);
+}
+
+// The kernel delivers lower numbers first: one before swipr's, one after it.
+INSTANTIATE_TEST_SUITE_P(LowerAndHigher, ForeignSignalsTest, testing::Values(SIGUSR1, 34));
+
+}  // namespace
+}  // namespace swipr::handler

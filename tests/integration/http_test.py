@@ -193,10 +193,15 @@ class RoutesTest(HttpCase):
         ):
             with self.subTest(format=name):
                 body = json.dumps({"numberOfSamples": 20, "timeInterval": "2 ms", "format": name})
-                answer = self.request(self.place, "POST", "/sample", body=body)
-                self.assertEqual(answer.status, 200, answer.text[:200])
-                stacks = profiles.parse(answer.body, fmt)
-                self.assertTrue(profiles.has_function(stacks, "^seventy_percent$"))
+                answers = []
+
+                def is_named(body=body, fmt=fmt, answers=answers):  # unless the target did not get a CPU
+                    answers.append(self.request(self.place, "POST", "/sample", body=body))
+                    self.assertEqual(answers[-1].status, 200, answers[-1].text[:200])
+                    return profiles.has_function(profiles.parse(answers[-1].body, fmt), "^seventy_percent$")
+
+                deadline.wait_until(is_named, "samples of the busiest function")
+                answer = answers[-1]
                 disposition = {k.lower(): v for k, v in answer.headers.items()}.get("content-disposition", "")
                 self.assertIn(f"samples-{self.running.pid}-", disposition)
 

@@ -48,7 +48,7 @@ _swipr() {
       ;;
     *)
       case $command in
-        '') words='record convert report list --help --version' ;;
+        '') words='record convert report list doctor --help --version' ;;
         record)
           words='--pid --name --count --duration --interval --rate --max-overhead --output --format --no-follow --help --'
           ;;
@@ -57,6 +57,7 @@ _swipr() {
           ;;
         report) words='--weight --state --top --json --help' ;;
         list) words='--json --help' ;;
+        doctor) words='--pid --help' ;;
       esac
       if [[ ($command == convert || $command == report) && $cur != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")

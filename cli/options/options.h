@@ -63,12 +63,16 @@ struct ListOptions {
   bool json = false;
 };
 
+struct DoctorOptions {
+  std::optional<Pid> pid;  // nullopt: the machine
+};
+
 struct AnswerOptions {
   Format format = Format::kPerf;
   std::string disposition;  // file name for the client; empty: none
 };
 
-using Command =
-    std::variant<RecordOptions, ConvertOptions, ReportOptions, ListOptions, AnswerOptions>;
+using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, ListOptions,
+                             DoctorOptions, AnswerOptions>;
 
 }  // namespace swipr::options

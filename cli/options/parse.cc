@@ -31,9 +31,11 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) {
     const auto unknown = app.remaining();
-    if (unknown.empty()) return UsageError{"say what to do: record, convert, report or list"};
-    return UsageError{fmt::format(
-        "unknown command or option '{}': use record, convert, report or list", unknown.front())};
+    if (unknown.empty())
+      return UsageError{"say what to do: record, convert, report, list or doctor"};
+    return UsageError{
+        fmt::format("unknown command or option '{}': use record, convert, report, list or doctor",
+                    unknown.front())};
   }
   std::string message = error.what();
   const auto extras = chosen.front()->remaining();
@@ -50,7 +52,7 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
 ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> command,
                   bool has_separator) {
   CLI::App app("swipr: a sampling profiler for programs on Linux", "swipr");
-  app.formatter(with_usage("record|convert|report|list [OPTION…]"));
+  app.formatter(with_usage("record|convert|report|list|doctor [OPTION…]"));
   app.footer(std::string(kMainFooter));
   app.set_version_flag("--version", "swipr " SWIPR_VERSION);
   app.require_subcommand(1);
@@ -58,11 +60,13 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   ConvertParser convert;
   ReportParser report;
   ListParser list;
+  DoctorParser doctor;
   AnswerParser answer;
   record.add_to(app);
   convert.add_to(app);
   report.add_to(app);
   list.add_to(app);
+  doctor.add_to(app);
   answer.add_to(app);
   std::reverse(arguments.begin(), arguments.end());  // the parser takes them from the back
   try {
@@ -79,6 +83,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   if (has_separator) return UsageError{"'-- CMD' goes with record"};
   if (convert.app->parsed()) return convert.finish();
   if (report.app->parsed()) return report.finish();
+  if (doctor.app->parsed()) return doctor.finish();
   if (answer.app->parsed()) return answer.finish();
   return list.finish();
 }

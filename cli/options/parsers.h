@@ -44,6 +44,15 @@ struct ListParser {
   ParseResult finish();
 };
 
+struct DoctorParser {
+  DoctorOptions options;
+  Pid pid;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+};
+
 struct AnswerParser {
   AnswerOptions options;
   CLI::App* app = nullptr;

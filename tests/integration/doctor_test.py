@@ -1,0 +1,76 @@
+"""swipr doctor names what is missing, and what to do."""
+
+import os
+import signal
+import unittest
+
+from support import deadline
+from support.case import SwiprCase
+
+
+class DoctorTest(SwiprCase):
+    def findings(self, *arguments, code=0, **options):
+        """{subject: (verdict, text and remedy)}"""
+        out = self.swipr("doctor", *arguments, expect=code, **options).out.decode()
+        found, subject = {}, None
+        for line in out.splitlines():
+            if line.lstrip().startswith("→"):
+                found[subject] = (found[subject][0], found[subject][1] + " " + line.strip())
+            else:
+                subject = line[6:22].strip()
+                found[subject] = (line[:4].strip(), line[23:])
+        return found
+
+    def test_machine(self):
+        found = self.findings()
+        self.assertNotIn("FAIL", [verdict for verdict, _ in found.values()], found)
+        self.assertEqual(found["preload"], ("ok", str(self.preload)))
+        self.assertRegex(found["trial"][1], r"recorded: \d+ samples?, \d+ with a complete stack")
+
+    def test_socket_folder_of_others(self):
+        self.sockets.chmod(0o777)
+        verdict, text = self.findings(code=1)["socket folder"]
+        self.assertEqual(verdict, "FAIL")
+        self.assertIn(f"chmod 700 {self.sockets}", text)
+
+    def test_recordable_process(self):
+        target = self.start_target("waiter_nofp")
+        found = self.findings("--pid", target.pid)
+        self.assertEqual({verdict for verdict, _ in found.values()} - {"note"}, {"ok"}, found)
+        self.assertIn("answers", found["socket"][1])
+
+    def test_process_without_the_preload(self):
+        target = self.start_target("waiter_nofp", preloaded=False)
+        verdict, text = self.findings("--pid", target.pid, code=1)["preload"]
+        self.assertEqual(verdict, "FAIL")
+        self.assertIn("LD_PRELOAD=libswipr_preload.so", text)
+
+    def test_sleeping_preload(self):
+        target = self.start_target("waiter_nofp", env={"SWIPR_DISABLE": "1"})
+        verdict, text = self.findings("--pid", target.pid, code=1)["environment"]
+        self.assertEqual(verdict, "FAIL")
+        self.assertIn("SWIPR_DISABLE", text)
+
+    def test_stopped_process(self):
+        target = self.start_target("waiter_nofp")
+        target.signal(signal.SIGSTOP)
+        self.addCleanup(target.signal, signal.SIGCONT)
+        deadline.wait_until(lambda: self.state_of(target.pid) == "T", "the process to stop")
+        verdict, text = self.findings("--pid", target.pid, code=1)["state"]
+        self.assertEqual(verdict, "FAIL")
+        self.assertIn(f"kill -CONT {target.pid}", text)
+
+    def state_of(self, pid):
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0]
+
+    def test_no_such_process(self):
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        self.assertEqual(self.findings("--pid", child, code=1)["process"][0], "FAIL")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,34 @@
+"""The Debian package holds what a user needs, and works from where it is unpacked."""
+
+import pathlib
+import subprocess
+import unittest
+
+from support import products
+from support.case import SwiprCase
+
+
+class PackageTest(SwiprCase):
+    def test_package(self):
+        build = products.swipr().parent.parent
+        subprocess.run(["cpack", "-G", "DEB", "--config", build / "CPackConfig.cmake", "-B", self.folder],
+                       check=True, stdout=subprocess.DEVNULL)
+        (package,) = self.folder.glob("swipr_*.deb")
+        fields = subprocess.run(["dpkg-deb", "-f", package, "Depends"], check=True, stdout=subprocess.PIPE,
+                                text=True).stdout
+        self.assertIn("libdw1", fields)
+        root = self.folder / "root"
+        subprocess.run(["dpkg-deb", "-x", package, root], check=True)
+        files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+        for name in ("usr/bin/swipr", "usr/lib/libswipr_preload.so", "usr/share/man/man1/swipr.1",
+                     "usr/share/man/man7/libswipr_preload.7", "usr/share/zsh/site-functions/_swipr",
+                     "usr/share/bash-completion/completions/swipr"):
+            self.assertIn(name, files)
+        self.program = pathlib.Path(root, "usr/bin/swipr")
+        recording = self.folder / "packaged.swipr"
+        self.swipr("record", "-o", recording, "--", "/bin/true")
+        self.assertIn(b"true", self.swipr("report", recording).out)
+
+
+if __name__ == "__main__":
+    unittest.main()

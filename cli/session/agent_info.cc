@@ -28,12 +28,14 @@ host::Result<AgentInfo> parse_agent_info(std::string_view text) {
   if (!object.is_object()) return host::Error("the answer is no JSON object");
   constexpr auto kMaxSigned = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   AgentInfo info;
+  info.version = string_field(object, "version");
   info.pid = static_cast<std::int64_t>(
       number_field(object, "pid", std::numeric_limits<std::int32_t>::max()));
   info.command = string_field(object, "command");
   info.threads = static_cast<std::uint32_t>(
       number_field(object, "threads", std::numeric_limits<std::uint32_t>::max()));
   info.start_time_ns = static_cast<std::int64_t>(number_field(object, "start_time_ns", kMaxSigned));
+  info.recordings = number_field(object, "recordings", kMaxSigned);
   return info;
 }
 

@@ -10,10 +10,12 @@
 namespace swipr::session {
 
 struct AgentInfo {
+  std::string version;
   std::int64_t pid = 0;
   std::string command;
   std::uint32_t threads = 0;
   std::int64_t start_time_ns = 0;  // CLOCK_REALTIME; 0: not told
+  std::uint64_t recordings = 0;    // running now
 };
 
 // Fields that are missing or of another type keep their defaults: an agent of another version may

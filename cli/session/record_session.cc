@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "cli/session/connection.h"
+#include "cli/session/silence.h"
 #include "common/host/proc.h"
 
 namespace swipr::session {
@@ -48,15 +49,9 @@ std::optional<nanoseconds> planned_length(const StreamRequest& request) {
 
 host::Error silence(const RecordStream& stream) {
   const auto peer = read_peer(stream.fd());
-  const auto status =
-      peer ? host::read_process_status(peer->pid) : host::Result<host::ProcessStatus>(peer.error());
-  if (status && (status->state == 'T' || status->state == 't')) {
-    return host::Error(fmt::format(
-        "it is stopped (by SIGSTOP, Ctrl-Z or a debugger) and cannot answer; kill -CONT {} lets it "
-        "go on",
-        peer->pid.value));
-  }
-  return host::Error(fmt::format("no answer for {} seconds", kPatience.count()));
+  const auto reason = peer ? find_reason_for_silence(peer->pid) : std::nullopt;
+  return host::Error(reason ? "it " + *reason
+                            : fmt::format("no answer for {} seconds", kPatience.count()));
 }
 
 }  // namespace

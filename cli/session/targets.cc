@@ -16,6 +16,7 @@
 #include "cli/session/connection.h"
 #include "cli/session/listening_sockets.h"
 #include "cli/session/places.h"
+#include "cli/session/silence.h"
 #include "common/host/proc.h"
 
 namespace swipr::session {
@@ -48,11 +49,6 @@ std::string joined(const std::vector<std::string>& arguments, std::size_t limit)
 Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string& denied) {
   const std::string process = fmt::format("process {} ({})", pid.value, status.name);
   if (status.state == 'Z') return Error(fmt::format("{} has ended already (zombie)", process));
-  if (status.state == 'T' || status.state == 't') {
-    return Error(
-        fmt::format("{} is stopped (by SIGSTOP, Ctrl-Z or a debugger): kill -CONT {} lets it go on",
-                    process, pid.value));
-  }
   const auto maps = host::read_file(host::proc_path(pid, "maps"), std::size_t{64} << 20);
   const bool foreign = status.uid != ::geteuid() && ::geteuid() != 0;
   if (!denied.empty() || (foreign && !maps)) {
@@ -61,11 +57,13 @@ Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string&
                              user_name(status.uid), detail));
   }
   if (maps && maps->find("libswipr_preload") != std::string::npos) {
+    if (const auto reason = find_reason_for_silence(pid)) {
+      return Error(fmt::format("{} {}", process, *reason));
+    }
     return Error(fmt::format(
         "{} has the preload, but no socket of it answers: it may be put to sleep (SWIPR_DISABLE, "
         "SWIPR_ONLY), listen elsewhere (SWIPR_SERVER_URL), or have lost its socket file; "
-        "SWIPR_LOG=1 "
-        "makes it say why",
+        "SWIPR_LOG=stderr makes it say why",
         process));
   }
   const auto arguments = host::read_command_line(pid);

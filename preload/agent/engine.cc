@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <new>
 
@@ -61,7 +62,8 @@ void Engine::open_before_privileges_go() noexcept {
 bool Engine::open(const char** error) noexcept {
   const Tid self{static_cast<std::int32_t>(::syscall(SYS_gettid))};
   if (!subjects_.threads.open(self)) {
-    *error = "/proc/self/task cannot be read: without it threads cannot be found";
+    *error = errno == EMFILE ? "no file may be opened any more: raise RLIMIT_NOFILE (ulimit -n)"
+                             : "/proc/self/task cannot be read: without it threads cannot be found";
     return false;
   }
   subjects_.memory.open();

@@ -105,8 +105,8 @@ void Server::open_places(const Settings& settings, pid_t pid) noexcept {
   // Also with a URL: it is where `swipr record` and `swipr list` look.
   if (open_default_listener(settings, pid, default_listener_)) {
     exit_gate::add_socket_file(default_listener_.path.view());
+    log_line("listening", default_listener_.path.view());
   }
-  log_line("listening", default_listener_.path.view());
   if (url_listener_.fd >= 0) {
     log_line("listening",
              url_listener_.is_tcp ? url_listener_.url.view() : url_listener_.path.view());

@@ -116,6 +116,36 @@ class AsleepTest(AsleepCase):
             self.assertEqual(entry["threads"], len(os.listdir(f"/proc/{pid}/task")))
         self.assertEqual([voluntary_switches(task) for task in tasks[1:]], before[1:])
 
+    def limited(self, files):
+        """A target that may open this many files."""
+        script = f'ulimit -n {files}; exec "$0"'
+        env = ("/usr/bin/env", f"LD_PRELOAD={self.preload}", "sh", "-c", script)
+        target = self.start(*env, self.target_path("shares_nofp"))
+        target.wait_ready()
+        return target
+
+    def check_rest(self, pid):
+        (task,) = threads_named(pid, "swipr")
+        deadline.wait_until(
+            lambda: (task / "stat").read_text().rpartition(")")[2].split()[0] == "S", "the control thread to sleep"
+        )
+        before = voluntary_switches(task)
+        worked = cpu_ticks(pid) + 20
+        deadline.wait_until(lambda: cpu_ticks(pid) > worked, "the target to work")
+        self.assertEqual(voluntary_switches(task), before)
+
+    def test_control_thread_sleeps_where_few_files_may_be_open(self):
+        for files in (5, 9, 16, 66):  # 67 is what poll would take all its entries for
+            with self.subTest(files=files):
+                target = self.limited(files)
+                self.check_rest(target.pid)
+                if files >= 16:
+                    self.convert(self.record(target.pid, "--count", 20, "--interval", "2ms"))
+                else:
+                    finished = self.swipr("record", "--pid", target.pid, "-o", self.folder / "x.swipr", expect=None)
+                    self.assert_one_line_error(finished, rf"{files} files only .*ulimit -n|no file may be opened any more: .*ulimit -n", codes=(1,))
+                self.assertEqual(target.end().code, 0)
+
     def test_exactly_one_thread_is_added_and_it_blocks_all_signals(self):
         plain = self.start_target("blocked_nofp", preloaded=False)
         target = self.start_target("blocked_nofp")

@@ -34,7 +34,8 @@ using session::SessionResult;
 using session::SignalWatch;
 
 session::StreamRequest request_of(const RecordOptions& options) {
-  return {options.interval, options.ticks, options.duration, options.max_overhead_permille};
+  return {options.interval, options.ticks, options.duration, options.max_overhead_permille,
+          static_cast<wire::RecordMode>(options.mode)};
 }
 
 // As a shell tells it.

@@ -20,7 +20,7 @@ Outcome run_report(const options::ReportOptions& options) {
   profile::keep_states(*recording, options.states);
   const NamedRecording named = symbolize_recording(*recording, {});
   exporters::ReportOptions writing;
-  writing.weight = options.weight;
+  writing.weight = options.weight.value_or(profile::natural_weight(*recording));
   writing.function_count = options.function_count;
   writing.columns = terminal_columns(STDOUT_FILENO);
   exporters::Sink sink(STDOUT_FILENO, "standard output");

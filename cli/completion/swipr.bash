@@ -33,6 +33,7 @@ _swipr() {
     --weight) words='samples cpu wall blocked runqueue' ;;
     --state) words='running runnable blocked running,runnable' ;;
     --state-frames) words='on off' ;;
+    --mode) words='wall cpu offcpu' ;;
     --interval) words='1ms 10ms 100ms' ;;
     --duration) words='1s 10s 1min' ;;
     --rate) words='10 100 1000' ;;
@@ -50,7 +51,7 @@ _swipr() {
       case $command in
         '') words='record convert report list doctor --help --version' ;;
         record)
-          words='--pid --name --count --duration --interval --rate --max-overhead --output --format --no-follow --help --'
+          words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --no-follow --help --'
           ;;
         convert)
           words='--format --output --weight --state --state-frames --no-demangle --no-inlines --file-lines --debug-dir --help'

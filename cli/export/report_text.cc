@@ -38,6 +38,18 @@ std::string_view describe(profile::Weight weight) {
   return "";
 }
 
+std::string_view describe(profile::Mode mode) {
+  switch (mode) {
+    case profile::Mode::kWall:
+      return "";
+    case profile::Mode::kCpu:
+      return ", only time on a CPU";
+    case profile::Mode::kOffCpu:
+      return ", only time off the CPU";
+  }
+  return "";
+}
+
 // Collects lines and cuts those that are too wide for the terminal.
 class Page {
  public:
@@ -78,9 +90,10 @@ void put_process_without_totals(Page& page, const profile::Recording& recording,
     samples += sample.ticks;
     cpu += sample.cpu;
   }
-  page.line("{} (pid {}): {:.2f} s, one tick every {:g} ms, cut off before its first totals",
+  page.line("{} (pid {}): {:.2f} s, one tick every {:g} ms{}, cut off before its first totals",
             process.command_name, process.pid.value, seconds(process.duration),
-            std::chrono::duration<double, std::milli>(process.interval).count());
+            std::chrono::duration<double, std::milli>(process.interval).count(),
+            describe(process.mode));
   page.line("  samples {}; CPU time {:.3f} s", samples, seconds(cpu));
 }
 
@@ -89,11 +102,11 @@ void put_process(Page& page, const profile::Recording& recording, std::uint32_t 
   if (process.totals.empty()) return put_process_without_totals(page, recording, index);
   const std::uint64_t ticks = total_of(process, "ticks");
   const std::uint64_t walked = total_of(process, "stacks_walked");
-  page.line("{} (pid {}): {:.2f} s, {} of {} ticks, one every {:g} ms{}", process.command_name,
+  page.line("{} (pid {}): {:.2f} s, {} of {} ticks, one every {:g} ms{}{}", process.command_name,
             process.pid.value, seconds(process.duration), ticks,
             ticks + total_of(process, "ticks_missed"),
             std::chrono::duration<double, std::milli>(process.interval).count(),
-            process.complete ? "" : ", cut off");
+            describe(process.mode), process.complete ? "" : ", cut off");
   page.line("  samples {}, dropped {}, without a stack {}; stacks that reach the root {:.1f} %",
             total_of(process, "samples"), total_of(process, "samples_dropped"),
             total_of(process, "stacks_missing"),

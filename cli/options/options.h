@@ -32,6 +32,7 @@ struct RecordOptions {
   std::uint64_t ticks = 0;               // 0: no limit
   std::chrono::nanoseconds duration{0};  // 0: no limit
   std::chrono::nanoseconds interval = std::chrono::milliseconds(10);
+  profile::Mode mode = profile::Mode::kWall;
   std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
   Format format = Format::kRaw;
   std::string output;  // "-": standard output; empty: a name is made
@@ -53,8 +54,8 @@ struct ConvertOptions {
 
 struct ReportOptions {
   std::string input = "-";
-  Weight weight = Weight::kCpu;
-  profile::StateSet states;  // empty: all
+  std::optional<Weight> weight;  // none: what suits the recording
+  profile::StateSet states;      // empty: all
   std::size_t function_count = 20;
   bool json = false;
 };

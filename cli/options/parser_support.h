@@ -18,8 +18,8 @@ namespace swipr::options {
 std::shared_ptr<CLI::FormatterBase> with_usage(std::string usage);
 
 // Runs a values.h parser as the callback of an option; its message becomes the parser's error.
-template <typename Value>
-auto store(Value& target, host::Result<Value> (*parse)(std::string_view)) {
+template <typename Target, typename Value>
+auto store(Target& target, host::Result<Value> (*parse)(std::string_view)) {
   return [&target, parse](const std::string& text) {
     auto value = parse(text);
     if (!value)

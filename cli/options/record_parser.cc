@@ -47,6 +47,11 @@ void RecordParser::add_to(CLI::App& parent) {
       ->type_name("HZ")
       ->excludes(interval);
   app->add_option_function<std::string>(
+         "--mode", store(options.mode, parse_mode),
+         "wall (default): all time; cpu: only time on a CPU; offcpu: only the rest, without any "
+         "signal to the process")
+      ->type_name("MODE");
+  app->add_option_function<std::string>(
          "--max-overhead", store(options.max_overhead_permille, parse_overhead),
          "Look at idle threads less often above this share of one CPU (default 2%)")
       ->type_name("PERCENT");

@@ -26,7 +26,8 @@ void ReportParser::add_to(CLI::App& parent) {
       ->type_name("INPUT");
   app->add_option_function<std::string>(
          "--weight", store(options.weight, parse_weight),
-         "What counts: cpu (default), samples, wall, blocked or runqueue")
+         "What counts: cpu (default), samples, wall, blocked (default of offcpu recordings) or "
+         "runqueue")
       ->type_name("WEIGHT");
   add_states(*app, options.states);
   app->add_option_function<std::string>("--top", store(options.function_count, parse_top),

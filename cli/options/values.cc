@@ -69,6 +69,16 @@ Result<Weight> parse_weight(std::string_view text) {
   return find_word(kWeights, "weight", text);
 }
 
+Result<profile::Mode> parse_mode(std::string_view text) {
+  using profile::Mode;
+  static constexpr std::array kModes = {
+      std::pair{std::string_view("wall"), Mode::kWall},
+      std::pair{std::string_view("cpu"), Mode::kCpu},
+      std::pair{std::string_view("offcpu"), Mode::kOffCpu},
+  };
+  return find_word(kModes, "mode", text);
+}
+
 Result<profile::StateSet> parse_states(std::string_view text) {
   using profile::State;
   static constexpr std::array kStates = {

@@ -13,6 +13,7 @@ namespace swipr::options {
 
 host::Result<Format> parse_format(std::string_view text);
 host::Result<Weight> parse_weight(std::string_view text);
+host::Result<profile::Mode> parse_mode(std::string_view text);
 // Names separated by commas.
 host::Result<profile::StateSet> parse_states(std::string_view text);
 host::Result<StateFrames> parse_state_frames(std::string_view text);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/core/addresses.h"
@@ -18,6 +19,11 @@ namespace swipr::profile {
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 enum class State : std::uint8_t { kRunning, kRunnable, kBlocked, kUnknown };
+
+// What was recorded of each thread's time: all, what it spent on a CPU, the rest.
+enum class Mode : std::uint8_t { kWall, kCpu, kOffCpu };
+// "wall", "cpu", "offcpu"
+std::string_view mode_name(Mode mode);
 
 // One process image; an exec'd image is a process of its own with the same pid.
 struct Process {
@@ -30,6 +36,7 @@ struct Process {
   std::chrono::nanoseconds start_monotonic{0};
   std::chrono::nanoseconds interval{0};
   std::chrono::nanoseconds duration{0};
+  Mode mode = Mode::kWall;
   bool complete = false;                        // an end record was seen
   std::map<std::string, std::uint64_t> totals;  // counters, names as on the wire
 };
@@ -109,5 +116,9 @@ void keep_states(Recording& recording, StateSet states);
 // What `sample` counts for: ticks, or nanoseconds. Blocked is wall − CPU − run queue, never below
 // 0.
 std::uint64_t weight_of(const Sample& sample, Weight weight);
+
+// What a report of the recording counts unless told otherwise: CPU time, or blocked time where no
+// CPU time was recorded.
+Weight natural_weight(const Recording& recording);
 
 }  // namespace swipr::profile

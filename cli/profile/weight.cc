@@ -1,6 +1,22 @@
+#include <algorithm>
+#include <array>
+
 #include "cli/profile/recording.h"
 
 namespace swipr::profile {
+
+std::string_view mode_name(Mode mode) {
+  static constexpr std::array<std::string_view, 3> kNames = {"wall", "cpu", "offcpu"};
+  return kNames[static_cast<std::size_t>(mode)];
+}
+
+Weight natural_weight(const Recording& recording) {
+  const auto& all = recording.processes;
+  const bool off_cpu = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& process) {
+    return process.mode == Mode::kOffCpu;
+  });
+  return off_cpu ? Weight::kBlocked : Weight::kCpu;
+}
 
 void keep_states(Recording& recording, StateSet states) {
   if (states.empty()) return;

@@ -38,6 +38,10 @@ std::string format_record_request(const StreamRequest& request) {
   if (const std::uint32_t permille = request.max_overhead_permille; permille != 0) {
     body += fmt::format(R"(,"maxOverhead":"{}.{}%")", permille / 10, permille % 10);
   }
+  if (request.mode != wire::RecordMode::kWall) {
+    const auto mode = static_cast<std::size_t>(request.mode);
+    body += fmt::format(R"(,"mode":"{}")", wire::kRecordModeNames[mode]);
+  }
   body += '}';
   return fmt::format(
       "POST /v1/record HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

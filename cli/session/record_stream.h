@@ -13,6 +13,7 @@
 #include "cli/session/stream_meter.h"
 #include "common/host/result.h"
 #include "common/host/unique_fd.h"
+#include "common/wire/format.h"
 
 namespace swipr::session {
 
@@ -21,6 +22,7 @@ struct StreamRequest {
   std::uint64_t ticks = 0;                  // 0: no limit
   std::chrono::nanoseconds duration{0};     // 0: no limit
   std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
+  wire::RecordMode mode = wire::RecordMode::kWall;
 };
 
 // The request as it goes over the wire.

@@ -115,6 +115,8 @@ std::optional<SourceRecord> decode_source(std::span<const std::byte> payload) no
   record.command_name = in.take_string();
   record.executable = in.take_string();
   record.command_line = in.take_string();
+  const std::uint64_t mode = in.at_end() ? 0 : in.take_varint();  // early writers had no modes
+  if (mode < kRecordModeNames.size()) record.mode = static_cast<RecordMode>(mode);
   return in.ok() ? std::optional(record) : std::nullopt;
 }
 

@@ -35,6 +35,7 @@ void encode(Encoder& out, const SourceRecord& record) noexcept {
   out.put_string(record.command_name);
   out.put_string(record.executable);
   out.put_string(record.command_line);
+  out.put_varint(static_cast<std::uint64_t>(record.mode));
   out.end_record(mark);
 }
 

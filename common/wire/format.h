@@ -53,6 +53,23 @@ enum class EndReason : std::uint8_t {
   kFailed = 4,          // the agent gave up; text says why
 };
 
+// What a recording holds of the time of each thread.
+enum class RecordMode : std::uint8_t {
+  kWall = 0,    // all of it
+  kCpu = 1,     // what it spent on a CPU: an entry's wall_ns is its cpu_ns
+  kOffCpu = 2,  // the rest, waiting for something or for a CPU: cpu_ns is 0
+};
+inline constexpr std::array<std::string_view, 3> kRecordModeNames = {"wall", "cpu", "offcpu"};
+// False: no such mode.
+constexpr bool find_record_mode(std::string_view name, RecordMode& out) noexcept {
+  for (std::size_t mode = 0; mode < kRecordModeNames.size(); ++mode) {
+    if (kRecordModeNames[mode] != name) continue;
+    out = static_cast<RecordMode>(mode);
+    return true;
+  }
+  return false;
+}
+
 enum class MessageLevel : std::uint8_t { kNote = 0, kWarning = 1, kError = 2 };
 
 // All times in nanoseconds. Strings point into the payload they were decoded from.
@@ -69,6 +86,7 @@ struct SourceRecord {
   std::string_view command_name;  // /proc/PID/comm
   std::string_view executable;    // path as the process sees it
   std::string_view command_line;  // arguments, NUL-separated
+  RecordMode mode = RecordMode::kWall;
 };
 
 struct ModuleRecord {

@@ -43,6 +43,13 @@ void read_identity(ProcessIdentity& identity) noexcept {
   identity.executable[path.size()] = '\0';
 }
 
+// Of the main thread, which is there as long as the process.
+bool has_scheduler_times(int task_directory) noexcept {
+  char text[96];
+  return parse_scheduler_times(read_task_file(task_directory, Tid{::getpid()}, "schedstat", text))
+      .known;
+}
+
 }  // namespace
 
 bool Engine::any_recording() const noexcept {
@@ -67,15 +74,19 @@ bool Engine::open(const char** error) noexcept {
     return false;
   }
   subjects_.memory.open();
-  const bool has_slots = subjects_.signals.open(Pid{::getpid()});
-  const int number = signal_number_ != 0 ? signal_number_ : SIGURG;
-  subjects_.can_signal = has_slots && handler::install_handler(number);
+  subjects_.knows_runqueue = has_scheduler_times(subjects_.threads.directory());
   modules_known_ = subjects_.modules.refresh(subjects_.memory);
   read_identity(identity_);
   const Moment now = monotonic_now();
   names_checked_ = now;
   modules_due_ = now + kModulesInterval;
   return true;
+}
+
+// The handler is the program's business: it is there only while a recording needs it.
+void Engine::open_signals() noexcept {
+  if (subjects_.can_signal || !subjects_.signals.open(Pid{::getpid()})) return;
+  subjects_.can_signal = handler::install_handler(signal_number_ != 0 ? signal_number_ : SIGURG);
 }
 
 void Engine::close() noexcept {
@@ -104,6 +115,7 @@ Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
     return nullptr;
   }
   if (!any_recording() && !open(error)) return nullptr;
+  if (request.mode != wire::RecordMode::kOffCpu) open_signals();
   void* memory = map_memory(kRecordingBytes);
   auto* recording = memory == nullptr ? nullptr : new (memory) Recording;
   if (recording == nullptr) *error = "no memory for another recording";
@@ -148,7 +160,11 @@ void Engine::warn(Recording& recording) noexcept {
                             "/proc/self/mem cannot be opened: stacks come from signals and frame "
                             "pointers only");
   }
-  if (!subjects_.can_signal) {
+  if (!subjects_.knows_runqueue && recording.mode() != wire::RecordMode::kCpu) {
+    recording.write_message(kWarning,
+                            "the kernel keeps no schedstat: waiting for a CPU counts as blocked");
+  }
+  if (!subjects_.can_signal && recording.mode() != wire::RecordMode::kOffCpu) {
     recording.write_message(
         kWarning, "the signal handler cannot be installed: running threads have no stacks");
   }

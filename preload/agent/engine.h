@@ -29,6 +29,7 @@ class Engine {
 
  private:
   bool open(const char** error) noexcept;
+  void open_signals() noexcept;
   void close() noexcept;
   bool begin(Recording& recording, const char** error) noexcept;
   void warn(Recording& recording) noexcept;

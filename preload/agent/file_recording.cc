@@ -29,6 +29,14 @@ std::chrono::nanoseconds interval_of(const Settings& settings) noexcept {
   return standard.interval;
 }
 
+wire::RecordMode mode_of(const Settings& settings) noexcept {
+  wire::RecordMode mode = wire::RecordMode::kWall;
+  if (!settings.record_mode.empty() && !wire::find_record_mode(settings.record_mode, mode)) {
+    log_line("SWIPR_RECORD_MODE is not wall, cpu or offcpu, wall is used", settings.record_mode);
+  }
+  return mode;
+}
+
 }  // namespace
 
 void FileRecording::start(const Settings& settings, pid_t pid) noexcept {
@@ -38,7 +46,8 @@ void FileRecording::start(const Settings& settings, pid_t pid) noexcept {
   if (fd_ < 0) return log_line("cannot write the recording", path.view(), errno);
   const char* error = "no memory for the recording";
   if (queue_.create(kQueueBytes)) {
-    recording_ = recorder().start({.interval = interval_of(settings)}, queue_, &error);
+    const RecordingRequest request{.interval = interval_of(settings), .mode = mode_of(settings)};
+    recording_ = recorder().start(request, queue_, &error);
   }
   if (recording_ == nullptr) {
     log_line(error, path.view());

@@ -100,12 +100,14 @@ void write_help(const Listener* listener, TextWriter& out) noexcept {
   out.append(" > profile.pb.gz\n\n");
   out.append(
       "POST /sample              {\"numberOfSamples\":100,\"timeInterval\":\"10 ms\",\n"
-      "                           \"format\":\"perf|pprof|collapsed|raw\"}\n"
-      "GET  /debug/pprof/profile ?seconds=30&rate=100\n"
+      "                           \"format\":\"perf|pprof|collapsed|raw\",\n"
+      "                           \"mode\":\"wall|cpu|offcpu\"}\n"
+      "GET  /debug/pprof/profile ?seconds=30&rate=100&mode=wall\n"
       "GET  /debug/pprof/        /debug/pprof/cmdline\n"
       "GET  /v1/info             about the process, JSON\n"
       "POST /v1/record           {\"numberOfSamples\":N,\"timeInterval\":\"10 ms\","
-      "\"duration\":\"10 s\"}: .swipr stream\n"
+      "\"duration\":\"10 s\",\n"
+      "                           \"mode\":\"wall|cpu|offcpu\"}: .swipr stream\n"
       "GET  /v1/modules/BUILD-ID a mapped file\n");
 }
 
@@ -138,7 +140,7 @@ void write_pprof_index(TextWriter& out) noexcept {
       "<html><head><title>/debug/pprof/</title></head><body>/debug/pprof/<ul>\n"
       "<li><a href=\"cmdline\">cmdline</a>: the command line of the process</li>\n"
       "<li><a href=\"profile\">profile</a>: all threads, running and waiting; "
-      "?seconds=30&amp;rate=100</li>\n</ul></body></html>\n");
+      "?seconds=30&amp;rate=100&amp;mode=wall|cpu|offcpu</li>\n</ul></body></html>\n");
 }
 
 void write_command_line(TextWriter& out) noexcept {

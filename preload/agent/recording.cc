@@ -69,15 +69,9 @@ bool Recording::write_beginning(const ProcessIdentity& identity) noexcept {
       .command_name = identity.command_name,
       .executable = identity.executable,
       .command_line = read_file_at(-1, "/proc/self/cmdline", arguments),
+      .mode = request_.mode,
   };
   return writer_.put([&source](wire::Encoder& out) { wire::encode(out, source); });
-}
-
-void Recording::start_accounts(Moment now) noexcept {
-  const std::chrono::nanoseconds own_cpu = read_own_clock();
-  start_process_cpu_ns_ = read_process_clock().count();
-  start_agent_cpu_ns_ = own_cpu.count();
-  budget_.start(request_.max_overhead_permille, request_.interval, now, own_cpu);
 }
 
 // --- schedule
@@ -112,11 +106,6 @@ Moment Recording::next_deadline() const noexcept {
 }
 
 void Recording::set_complete() noexcept { complete_ = true; }
-
-void Recording::freeze_clocks() noexcept {
-  end_process_cpu_ns_ = read_process_clock().count();
-  end_agent_cpu_ns_ = read_own_clock().count();
-}
 
 // --- a tick
 
@@ -165,21 +154,31 @@ RecordedThread* Recording::thread(std::uint32_t place, const Thread& thread, std
   met.generation = thread.generation;
   met.index = next_thread_index_++;
   if (existed) {
-    met.written_cpu_ns = clock_ns;
+    met.written.cpu_ns = clock_ns;
   } else {
     // In the middle of where it can lie, but early enough for the CPU time that it has used.
     const std::int64_t middle = previous_tick_ns_ + (tick_ns_ - previous_tick_ns_) / 2;
     met.start_ns = std::clamp(std::min(middle, tick_ns_ - clock_ns), std::int64_t{0}, tick_ns_);
   }
-  met.written_ns = met.stream_ns = met.run_ns = met.start_ns;
-  met.run_cpu_ns = met.written_cpu_ns;
+  met.written.wall_ns = met.stream_ns = met.run_ns = met.start_ns;
+  met.run_cpu_ns = met.written.cpu_ns;
+  met.written.off_cpu_ns = met.start_ns - met.run_cpu_ns;
   met.counted_ticks = existed || counters_.ticks == 0 ? counters_.ticks : counters_.ticks - 1;
   ++counters_.threads;
   return &met;
 }
 
 void Recording::extend_run(RecordedThread& thread, std::int64_t clock_ns) noexcept {
-  thread.run_ticks += static_cast<std::uint32_t>(counters_.ticks - thread.counted_ticks);
+  auto ticks = static_cast<std::uint32_t>(counters_.ticks - thread.counted_ticks);
+  if (request_.mode != wire::RecordMode::kWall) {
+    // What it did at ticks that did not look is known only of a thread that has not run.
+    if (clock_ns != thread.run_cpu_ns) {
+      ticks = std::min(ticks, 1u);
+    } else if (request_.mode == wire::RecordMode::kCpu) {
+      ticks = 0;
+    }
+  }
+  thread.run_ticks += ticks;
   thread.counted_ticks = counters_.ticks;
   thread.run_ns = tick_ns_;
   note_cpu(thread, clock_ns);
@@ -202,43 +201,52 @@ void Recording::note_stretched() noexcept {
 }
 
 void Recording::skip_to_now(RecordedThread& thread, std::int64_t clock_ns) noexcept {
-  thread.written_ns = thread.run_ns = tick_ns_;
-  thread.written_cpu_ns = thread.run_cpu_ns = clock_ns;
-  thread.written_runqueue_ns = thread.run_runqueue_ns;
+  thread.run_ns = tick_ns_;
+  thread.run_cpu_ns = clock_ns;
+  thread.written = {tick_ns_, clock_ns, thread.run_runqueue_ns, tick_ns_ - clock_ns};
   thread.counted_ticks = counters_.ticks;
 }
 
 void Recording::end_run(std::uint32_t place, RecordedThread& thread, std::uint32_t stack,
                         wire::ThreadState state) noexcept {
   if (thread.run_ticks == 0) return;
-  const StagedEntry entry{.place = place,
-                          .index = thread.index,
-                          .stack = stack,
-                          .ticks = thread.run_ticks,
-                          .state = state,
-                          .until_ns = thread.run_ns,
-                          .until_cpu_ns = thread.run_cpu_ns,
-                          .until_runqueue_ns = thread.run_runqueue_ns};
-  if (!staged_.push_back(entry)) counters_.samples_dropped += thread.run_ticks;
+  if (state == wire::ThreadState::kUnknown && request_.mode != wire::RecordMode::kWall) {
+    return leave_out_run(thread);
+  }
+  if (!stage(place, thread, stack, state)) counters_.samples_dropped += thread.run_ticks;
   thread.run_ticks = 0;
 }
 
-bool Recording::is_long(const RecordedThread& thread) const noexcept {
-  return tick_ns_ - thread.written_ns >= kLongRunNs;
+void Recording::end_queued_run(std::uint32_t place, RecordedThread& thread,
+                               std::uint32_t stack) noexcept {
+  if (thread.run_ticks == 0) return;
+  // The kernel adds a wait to schedstat when it is over: the sum gets there later.
+  thread.run_runqueue_ns =
+      thread.written.runqueue_ns + (thread.run_ns - thread.run_cpu_ns) - thread.written.off_cpu_ns;
+  end_run(place, thread, stack, wire::ThreadState::kRunnable);
 }
 
-void Recording::drop_thread(std::uint32_t place, const Thread& thread) noexcept {
-  RecordedThread* known = find_thread(place, thread);
-  if (place < next_looks_.size()) next_looks_[place] = 0;
-  if (known == nullptr) return;
-  // Left out since its last look; it was there at the previous tick.
-  if (known->counted_ticks + 1 < counters_.ticks && known->run_ns < previous_tick_ns_) {
-    known->run_ticks += static_cast<std::uint32_t>(counters_.ticks - 1 - known->counted_ticks);
-    known->counted_ticks = counters_.ticks - 1;
-    known->run_ns = previous_tick_ns_;
+void Recording::end_open_run(std::uint32_t place, RecordedThread& thread) noexcept {
+  if (!holds(thread)) return end_run(place, thread, 0, thread.state);
+  if (thread.state == wire::ThreadState::kRunnable) {
+    return end_queued_run(place, thread, thread.stack);
   }
-  end_run(place, *known, holds(*known) ? known->stack : 0, known->state);
-  known->run = RecordedThread::Run::kNone;
+  end_run(place, thread, thread.stack, thread.state);
+}
+
+bool Recording::stage(std::uint32_t place, const RecordedThread& thread, std::uint32_t stack,
+                      wire::ThreadState state) noexcept {
+  return staged_.push_back({.place = place,
+                            .index = thread.index,
+                            .stack = stack,
+                            .ticks = thread.run_ticks,
+                            .state = state,
+                            .until = {thread.run_ns, thread.run_cpu_ns, thread.run_runqueue_ns,
+                                      thread.run_ns - thread.run_cpu_ns}});
+}
+
+bool Recording::is_long(const RecordedThread& thread) const noexcept {
+  return tick_ns_ - thread.written.wall_ns >= kLongRunNs;
 }
 
 std::uint32_t Recording::intern(const unwind::FrameBuffer& frames, std::uint32_t wait_syscall,
@@ -252,67 +260,6 @@ std::uint32_t Recording::intern(const unwind::FrameBuffer& frames, std::uint32_t
   sync_modules(modules, threads);
   start_stack_generation(threads);
   return stacks_.intern(frames, wait_syscall, is_new);
-}
-
-void Recording::end_settled_runs(ThreadList& threads) noexcept {
-  for (std::uint32_t place = 0; place < threads_.size(); ++place) {
-    RecordedThread& thread = threads_[place];
-    if (holds(thread)) end_run(place, thread, thread.stack, thread.state);
-  }
-  write_staged(threads);
-}
-
-void Recording::start_stack_generation(ThreadList& threads) noexcept {
-  end_settled_runs(threads);
-  stacks_.start_generation();
-  ++counters_.stack_generations;
-}
-
-void Recording::write_so_far(const ModuleMap& modules, ThreadList& threads, Moment now) noexcept {
-  close_tick(modules, threads);
-  end_settled_runs(threads);
-  freeze_clocks();
-  if (write_totals()) totals_at_ = now;
-  send_now(now);
-}
-
-// --- the end
-
-void Recording::close_account(RecordedThread& thread, std::int64_t clock_ns) noexcept {
-  if (!leaves_out(thread)) {
-    beyond_cpu_ns_ += clock_ns - thread.run_cpu_ns;
-  } else {
-    extend_run(thread, clock_ns);
-  }
-}
-
-void Recording::close_accounts(std::uint32_t live_threads) noexcept {
-  freeze_clocks();
-  end_process_cpu_ns_ -= beyond_cpu_ns_;
-  const std::int64_t agent_cpu_ns = end_agent_cpu_ns_ - start_agent_cpu_ns_;
-  const std::int64_t rest_ns =
-      end_process_cpu_ns_ - start_process_cpu_ns_ - agent_cpu_ns - attributed_cpu_ns_;
-  // While the clocks are read one after the other, threads go on.
-  const std::int64_t uncertain_ns = 1'000'000 + std::int64_t{1'000} * live_threads;
-  if (rest_ns > uncertain_ns) ended_cpu_ns_ = rest_ns;
-  if (rest_ns < 0) end_process_cpu_ns_ -= rest_ns;
-}
-
-void Recording::write_end(wire::EndReason reason, std::string_view text, const ModuleMap& modules,
-                          ThreadList& threads) noexcept {
-  for (std::uint32_t place = 0; place < threads_.size(); ++place) {
-    RecordedThread& thread = threads_[place];
-    if (thread.generation == 0 || thread.run_ticks == 0) continue;
-    end_run(place, thread, holds(thread) ? thread.stack : 0, thread.state);
-  }
-  close_tick(modules, threads);
-  complete_ = true;
-  if (ended_cpu_ns_ > 0) write_ended_threads();
-  write_totals();
-  const wire::EndRecord record{
-      .reason = reason, .duration_ns = unsigned_of(tick_ns_), .text = text};
-  writer_.put([&record](wire::Encoder& out) { wire::encode(out, record); });
-  writer_.flush();
 }
 
 }  // namespace swipr::agent

@@ -16,6 +16,14 @@
 
 namespace swipr::agent {
 
+// How far the stream accounts for a thread's time, on its clocks.
+struct Accounted {
+  std::int64_t wall_ns = 0;
+  std::int64_t cpu_ns = 0;
+  std::int64_t runqueue_ns = 0;
+  std::int64_t off_cpu_ns = 0;  // wall minus CPU: can stand still where both have moved
+};
+
 // A thread as one recording knows it. Times in ns since the recording's start, clocks in ns of CPU.
 struct alignas(64) RecordedThread {
   enum class Run : std::uint8_t {
@@ -36,9 +44,7 @@ struct alignas(64) RecordedThread {
   std::int64_t run_cpu_ns = 0;      // the clock at that tick
   std::uint64_t counted_ticks = 0;  // of the recording, up to that tick
   // What the stream has: everything up to these.
-  std::int64_t written_ns = 0;
-  std::int64_t written_cpu_ns = 0;
-  std::int64_t written_runqueue_ns = 0;
+  Accounted written;
   std::int64_t run_runqueue_ns = 0;
   std::int64_t signalled_cpu_ns = 0;  // the clock when the signal was sent
   std::int64_t settled_cpu_ns = -1;   // the clock when `stack` was taken from outside
@@ -132,9 +138,17 @@ class Recording {
   }
   // What the thread did up to this tick is not recorded. Only while it has no open run.
   void skip_to_now(RecordedThread& thread, std::int64_t clock_ns) noexcept;
-  // Ends the open run, if any, with an entry. `stack` 0: none was taken.
+  // Ends the open run, if any, with an entry. `stack` 0: none was taken. Where only CPU or off-CPU
+  // time is recorded, a run in an unknown state is left out.
   void end_run(std::uint32_t place, RecordedThread& thread, std::uint32_t stack,
                wire::ThreadState state) noexcept;
+  // The open run is not what the recording's mode wants: its ticks are no samples, and its times go
+  // into the thread's next entry.
+  void leave_out_run(RecordedThread& thread) noexcept { thread.run_ticks = 0; }
+  // Ends the open run of a thread that could have run all the time and has not.
+  void end_queued_run(std::uint32_t place, RecordedThread& thread, std::uint32_t stack) noexcept;
+  // Ends the open run, if any, as what it is known to be.
+  void end_open_run(std::uint32_t place, RecordedThread& thread) noexcept;
   // A settled run that no entry has stood for during the last second: live readers wait for it.
   bool is_long(const RecordedThread& thread) const noexcept;
   // The thread ended: writes its open run.
@@ -169,6 +183,7 @@ class Recording {
 
   std::uint32_t stack_generation() const noexcept { return stacks_.generation(); }
   std::chrono::nanoseconds interval() const noexcept { return request_.interval; }
+  wire::RecordMode mode() const noexcept { return request_.mode; }
   // Where this tick begins among `count` places: a third further than the last one.
   std::uint32_t next_first_place(std::uint32_t count) noexcept {
     first_place_ = (first_place_ + count / 3 + 1) % count;
@@ -187,16 +202,18 @@ class Recording {
     std::uint32_t stack = 0;
     std::uint32_t ticks = 0;
     wire::ThreadState state = wire::ThreadState::kUnknown;
-    std::int64_t until_ns = 0;
-    std::int64_t until_cpu_ns = 0;
-    std::int64_t until_runqueue_ns = 0;
+    Accounted until;
   };
 
+  bool stage(std::uint32_t place, const RecordedThread& thread, std::uint32_t stack,
+             wire::ThreadState state) noexcept;
+  void stage_rest(std::uint32_t place, const RecordedThread& thread) noexcept;
+  void stage_rests() noexcept;
   bool introduce(std::uint32_t place, ThreadList& threads) noexcept;
   std::size_t chunk_end(std::size_t begin) noexcept;
   bool write_chunk(std::size_t begin, std::size_t end) noexcept;
   void encode_chunk(wire::Encoder& out, std::size_t begin, std::size_t end) noexcept;
-  void encode_entry(wire::TickEncoder& tick, const StagedEntry& entry) noexcept;
+  wire::SampleEntry sample_of(const StagedEntry& entry, const Accounted& from) const noexcept;
   void settle_definitions(std::size_t begin, std::size_t end, bool written) noexcept;
   void commit_chunk(std::size_t begin, std::size_t end) noexcept;
   void encode_stack(wire::Encoder& out, const StoredStack& stack) noexcept;

@@ -19,11 +19,24 @@ std::uint64_t growth(std::int64_t from, std::int64_t to) noexcept {
   return to > from ? static_cast<std::uint64_t>(to - from) : 0;
 }
 
+Accounted advanced(const Accounted& from, const Accounted& until,
+                   const wire::SampleEntry& sample) noexcept {
+  return {until.wall_ns, from.cpu_ns + static_cast<std::int64_t>(sample.cpu_ns),
+          from.runqueue_ns + static_cast<std::int64_t>(sample.runqueue_ns),
+          std::max(from.off_cpu_ns, until.off_cpu_ns)};
+}
+
+bool says_nothing(const wire::SampleEntry& sample) noexcept {
+  return sample.ticks == 0 && sample.wall_ns == 0 && sample.cpu_ns == 0 && sample.runqueue_ns == 0;
+}
+
 }  // namespace
 
 void Recording::write_staged(ThreadList& threads) noexcept {
   std::sort(staged_.begin(), staged_.end(), [](const StagedEntry& left, const StagedEntry& right) {
-    return left.index != right.index ? left.index < right.index : left.until_ns < right.until_ns;
+    if (left.index != right.index) return left.index < right.index;
+    if (left.until.wall_ns != right.until.wall_ns) return left.until.wall_ns < right.until.wall_ns;
+    return left.ticks > right.ticks;  // what no sample stands for comes last
   });
   for (std::size_t begin = 0; begin < staged_.size();) {
     const std::size_t end = chunk_end(begin);
@@ -92,37 +105,51 @@ void Recording::encode_chunk(wire::Encoder& out, std::size_t begin, std::size_t 
   }
   wire::TickEncoder tick(out, growth(record_ns_, tick_ns_));
   const RecordedThread* before = nullptr;
-  std::int64_t from_ns = 0, from_cpu_ns = 0, from_runqueue_ns = 0;
+  Accounted from;
   for (std::size_t at = begin; at < end; ++at) {
     const StagedEntry& entry = staged_[at];
     const RecordedThread& thread = threads_[entry.place];
     // A thread's second entry in one tick counts from its first.
     const bool first = before != &thread;
-    if (first) {
-      from_ns = thread.written_ns;
-      from_cpu_ns = thread.written_cpu_ns;
-      from_runqueue_ns = thread.written_runqueue_ns;
-    }
-    const wire::SampleEntry sample{
-        .thread_index = entry.index,
-        .state = entry.state,
-        .stack_id = entry.stack,
-        .cpu_ns = growth(from_cpu_ns, entry.until_cpu_ns),
-        .runqueue_ns = growth(from_runqueue_ns, entry.until_runqueue_ns),
-        .wall_ns = growth(from_ns, entry.until_ns),
-        .ticks = entry.ticks,
-    };
+    if (first) from = thread.written;
+    const wire::SampleEntry sample = sample_of(entry, from);
+    if (says_nothing(sample)) continue;
     const bool same_stack = first ? thread.stream_stack == entry.stack &&
                                         thread.stream_generation == stacks_.generation()
                                   : staged_[at - 1].stack == entry.stack;
     const std::int64_t stream_ns = first ? thread.stream_ns : tick_ns_;
-    tick.put(sample, same_stack, entry.until_ns - from_ns == tick_ns_ - stream_ns);
+    tick.put(sample, same_stack, sample.wall_ns == growth(stream_ns, tick_ns_));
     before = &thread;
-    from_ns = entry.until_ns;
-    from_cpu_ns = std::max(from_cpu_ns, entry.until_cpu_ns);
-    from_runqueue_ns = std::max(from_runqueue_ns, entry.until_runqueue_ns);
+    from = advanced(from, entry.until, sample);
   }
   tick.end();
+}
+
+// Clocks are read after the tick's time, one after the other. What that shows beyond the tick is
+// the next entry's: nothing is there twice, and running, queued and blocked are parts of the whole.
+wire::SampleEntry Recording::sample_of(const StagedEntry& entry,
+                                       const Accounted& from) const noexcept {
+  const std::uint64_t cpu = growth(from.cpu_ns, entry.until.cpu_ns);
+  const std::uint64_t runqueue = growth(from.runqueue_ns, entry.until.runqueue_ns);
+  wire::SampleEntry sample{.thread_index = entry.index,
+                           .state = entry.state,
+                           .stack_id = entry.stack,
+                           .wall_ns = growth(from.wall_ns, entry.until.wall_ns),
+                           .ticks = entry.ticks};
+  switch (request_.mode) {
+    case wire::RecordMode::kWall:
+      sample.cpu_ns = std::min(cpu, sample.wall_ns);
+      sample.runqueue_ns = std::min(runqueue, sample.wall_ns - sample.cpu_ns);
+      break;
+    case wire::RecordMode::kCpu:
+      sample.cpu_ns = sample.wall_ns = cpu;
+      break;
+    case wire::RecordMode::kOffCpu:
+      sample.wall_ns = growth(from.off_cpu_ns, entry.until.off_cpu_ns);
+      sample.runqueue_ns = std::min(runqueue, sample.wall_ns);
+      break;
+  }
+  return sample;
 }
 
 // Definitions in the bytes that were written hold; those in bytes that were rolled back do not.
@@ -140,9 +167,9 @@ void Recording::commit_chunk(std::size_t begin, std::size_t end) noexcept {
   for (std::size_t at = begin; at < end; ++at) {
     const StagedEntry& entry = staged_[at];
     RecordedThread& thread = threads_[entry.place];
-    thread.written_ns = entry.until_ns;
-    thread.written_cpu_ns = std::max(thread.written_cpu_ns, entry.until_cpu_ns);
-    thread.written_runqueue_ns = std::max(thread.written_runqueue_ns, entry.until_runqueue_ns);
+    const wire::SampleEntry sample = sample_of(entry, thread.written);
+    if (says_nothing(sample)) continue;
+    thread.written = advanced(thread.written, entry.until, sample);
     thread.stream_ns = tick_ns_;
     thread.stream_stack = entry.stack;
     thread.stream_generation = stacks_.generation();
@@ -193,7 +220,7 @@ void Recording::look_again_at_broken_stacks() noexcept {
   for (std::uint32_t place = 0; place < threads_.size(); ++place) {
     RecordedThread& thread = threads_[place];
     if (!holds(thread) || (stacks_.stack(thread.stack).flags & wire::kStackBroken) == 0) continue;
-    end_run(place, thread, thread.stack, thread.state);
+    end_open_run(place, thread);
     thread.run = RecordedThread::Run::kNone;
   }
 }

@@ -103,6 +103,13 @@ bool read_overhead(const JsonField& field, RecordingRequest& out, TextWriter& er
   return true;
 }
 
+bool read_mode(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  if (field.kind == JsonField::Kind::kString && wire::find_record_mode(field.text, out.mode)) {
+    return true;
+  }
+  return refuse(error, field.name, "must be wall, cpu or offcpu");
+}
+
 bool read_format(const JsonField& field, AnswerFormat& out, TextWriter& error) noexcept {
   struct Name {
     std::string_view name;
@@ -184,6 +191,7 @@ bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& 
     if (field.name == "numberOfSamples"sv) return read_ticks(field, out.recording, error);
     if (field.name == "timeInterval"sv) return read_interval(field, out.recording, error);
     if (field.name == "maxOverhead"sv) return read_overhead(field, out.recording, error);
+    if (field.name == "mode"sv) return read_mode(field, out.recording, error);
     if (field.name == "format"sv) return read_format(field, out.format, error);
     return true;
   });
@@ -195,6 +203,7 @@ bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWrite
     if (field.name == "numberOfSamples"sv) return read_ticks(field, out, error);
     if (field.name == "timeInterval"sv) return read_interval(field, out, error);
     if (field.name == "maxOverhead"sv) return read_overhead(field, out, error);
+    if (field.name == "mode"sv) return read_mode(field, out, error);
     if (field.name == "duration"sv) return read_duration(field, out, error);
     return true;
   });
@@ -207,6 +216,10 @@ bool parse_profile_query(std::string_view query, RecordingRequest& out,
   if (!read_query_number(query, "seconds", 0, seconds, error)) return false;
   if (!read_query_number(query, "rate", 1, rate, error)) return false;
   out = {};
+  std::string_view mode;
+  if (find_query_value(query, "mode", mode) && !wire::find_record_mode(mode, out.mode)) {
+    return refuse(error, "mode", "must be wall, cpu or offcpu");
+  }
   out.interval = nanoseconds(1'000'000'000 / static_cast<std::int64_t>(rate));
   out.ticks = seconds * rate == 0 ? 1 : seconds * rate;
   return true;

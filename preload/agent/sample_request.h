@@ -23,13 +23,13 @@ bool parse_duration(std::string_view text, std::chrono::nanoseconds& out) noexce
 
 // All of these: false means refused, and `error` names the field and what is wrong with it.
 
-// Body of POST /sample: numberOfSamples (100), timeInterval (10 ms), format (perf), maxOverhead
-// (2%).
-bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& error) noexcept;
-// Body of POST /v1/record: numberOfSamples and duration (no limit), timeInterval (10 ms),
+// Body of POST /sample: numberOfSamples (100), timeInterval (10 ms), format (perf), mode (wall),
 // maxOverhead (2%).
+bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& error) noexcept;
+// Body of POST /v1/record: numberOfSamples and duration (no limit), timeInterval (10 ms), mode
+// (wall), maxOverhead (2%).
 bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWriter& error) noexcept;
-// Query of GET /debug/pprof/profile: seconds 0…1000 (30), rate 1…1000 (100).
+// Query of GET /debug/pprof/profile: seconds 0…1000 (30), rate 1…1000 (100), mode (wall).
 bool parse_profile_query(std::string_view query, RecordingRequest& out, TextWriter& error) noexcept;
 
 }  // namespace swipr::agent

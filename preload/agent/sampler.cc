@@ -14,6 +14,7 @@ namespace swipr::agent {
 namespace {
 
 using Run = RecordedThread::Run;
+using wire::RecordMode;
 using wire::ThreadState;
 
 // A thread that used this much CPU since it was signalled either blocks the signal or is busy in
@@ -64,7 +65,7 @@ void Sampler::meet(Recording& recording, std::uint32_t place) noexcept {
   RecordedThread* known = recording.thread(place, thread, clock->count(), true);
   if (known == nullptr) return;
   read_runqueue(thread, *known);
-  known->written_runqueue_ns = known->run_runqueue_ns;
+  known->written.runqueue_ns = known->run_runqueue_ns;
 }
 
 bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
@@ -90,9 +91,11 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     subjects_.threads.refresh_name(place);
   }
   recording.plan_look(place, judge(recording, known, clock_ns));
-  if (recording.holds(known) && clock_ns == known.run_cpu_ns) {
+  const bool ran = clock_ns != known.run_cpu_ns;
+  if (!ran && recording.mode() == RecordMode::kCpu) return true;
+  if (!ran && recording.holds(known)) {
     recording.extend_run(known, clock_ns);
-    if (recording.is_long(known)) recording.end_run(place, known, known.stack, known.state);
+    if (recording.is_long(known)) recording.end_open_run(place, known);
     return true;
   }
   if (known.run == Run::kAwaiting) {
@@ -103,21 +106,24 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
       return true;
     }
     give_up(recording, place, known, now);
-  } else if (known.run != Run::kDeferred || clock_ns != known.run_cpu_ns) {
-    recording.end_run(place, known, recording.holds(known) ? known.stack : 0, known.state);
+  } else if (known.run != Run::kDeferred || ran) {
+    recording.end_open_run(place, known);
   }
-  // One that has not run has not left a run queue either.
-  const bool may_have_queued = clock_ns != known.run_cpu_ns || known.run == Run::kDeferred;
   recording.extend_run(known, clock_ns);
   if (!has_time_to_look()) {
     known.run = Run::kDeferred;
     known.state = ThreadState::kUnknown;
     return true;
   }
-  if (may_have_queued) read_runqueue(thread, known);
   known.run = Run::kNone;
-  if (look(recording, place, known, now) != Look::kSettled)
+  if (look(recording, place, known, now) == Look::kSettled) return true;
+  if (recording.mode() != RecordMode::kOffCpu) {
     ask(recording, number, place, known, now);
+  } else if (ran) {
+    recording.leave_out_run(known);
+  } else {
+    recording.end_queued_run(place, known, 0);
+  }
   return true;
 }
 
@@ -148,7 +154,7 @@ void Sampler::close_account(Recording& recording, std::uint32_t place, Moment no
   // A new generation of stacks may have begun since.
   const bool stale = known->run == Run::kSettled && !recording.holds(*known);
   if (left_out && (!still || stale)) {
-    recording.end_run(place, *known, recording.holds(*known) ? known->stack : 0, known->state);
+    recording.end_open_run(place, *known);
     known->run = Run::kDeferred;
     read_runqueue(thread, *known);
   }
@@ -179,12 +185,19 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   WaitPlace last;
   for (int attempt = 0; attempt < kLookAttempts; ++attempt) {
     last = read_wait_place(thread.tid);
+    const bool asleep = last.kind == WaitKind::kBlocked || is_hidden(last, thread.tid);
+    if (asleep && recording.mode() == RecordMode::kCpu) {
+      return pass_over(recording, thread, known);
+    }
     if (last.kind == WaitKind::kBlocked && can_walk) {
       const Look found = walk_blocked(recording, place, known, last, now);
       if (found != Look::kMoved) return found;
-    } else if (last.kind == WaitKind::kBlocked || is_hidden(last, thread.tid)) {
+    } else if (asleep) {
       thread.asleep_cpu_ns = known.run_cpu_ns;
       break;
+    } else if (recording.mode() == RecordMode::kOffCpu) {
+      if (!may_be_waking(thread, known.run_cpu_ns)) return Look::kRunning;
+      break;  // nothing is sent to it: no need to wait until that would be safe
     } else if (has_left_its_call(recording, thread, known)) {
       return Look::kRunning;
     }
@@ -195,7 +208,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   }
   // It blocks and wakes faster than it can be looked at, or where it waits is not shown to a
   // process that gave up its privileges: a signal may meet it blocked.
-  if (may_interrupt(last)) {
+  if (may_interrupt(recording, last)) {
     ++recording.counters().signals_to_blocked;
     return Look::kRunning;
   }
@@ -224,12 +237,23 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
     subjects_.frames.forget();
     return Look::kMoved;
   }
-  if (end == unwind::WalkEnd::kUnknownRegister && may_interrupt(wait)) {
+  if (end == unwind::WalkEnd::kUnknownRegister && may_interrupt(recording, wait)) {
     thread.signalled_place = wait;
     ++recording.counters().signals_to_blocked;
     return Look::kNeedsSignal;
   }
   settle(recording, place, known, wait);
+  return Look::kSettled;
+}
+
+// What waits is not recorded. Its clock is that of its sleep only when it is read behind the look.
+Sampler::Look Sampler::pass_over(Recording& recording, Thread& thread,
+                                 RecordedThread& known) noexcept {
+  if (const auto clock = read_thread_clock(thread.tid)) {
+    recording.note_cpu(known, clock->count());
+    thread.asleep_cpu_ns = clock->count();
+  }
+  recording.leave_out_run(known);
   return Look::kSettled;
 }
 
@@ -257,7 +281,9 @@ void Sampler::settle_waking(Recording& recording, std::uint32_t place,
                             RecordedThread& known) noexcept {
   const bool holds = known.settled_cpu_ns == subjects_.threads[place].asleep_cpu_ns &&
                      known.stack_generation == recording.stack_generation();
+  if (recording.mode() == RecordMode::kCpu) return recording.leave_out_run(known);
   if (!holds) known.stack = 0;
+  read_runqueue(subjects_.threads[place], known);
   known.state = ThreadState::kRunnable;
   known.run = known.stack != 0 ? Run::kSettled : Run::kNone;
   recording.end_run(place, known, known.stack, known.state);
@@ -282,8 +308,9 @@ bool Sampler::is_hidden(const WaitPlace& wait, Tid tid) const noexcept {
 }
 
 // Only where the program cannot notice. Otherwise a stack that is marked incomplete has to do.
-bool Sampler::may_interrupt(const WaitPlace& wait) const noexcept {
-  return subjects_.can_signal && wait.restarts && handler::restarts_calls();
+bool Sampler::may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept {
+  return recording.mode() == RecordMode::kWall && subjects_.can_signal && wait.restarts &&
+         handler::restarts_calls();
 }
 
 unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
@@ -310,6 +337,7 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
 
 void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,
                      const WaitPlace& wait) noexcept {
+  read_runqueue(subjects_.threads[place], known);
   known.state = ThreadState::kBlocked;
   known.stack = intern(recording, frames_, wire_syscall(wait));
   known.stack_generation = recording.stack_generation();
@@ -323,6 +351,7 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
   Thread& thread = subjects_.threads[place];
   known.state = ThreadState::kRunning;
   if (!subjects_.can_signal || now.count() < thread.muted_until_ns) {
+    read_runqueue(thread, known);
     recording.end_run(place, known, 0, known.state);
     known.run = Run::kNone;
     return;
@@ -338,6 +367,7 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
 void Sampler::give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
                       Moment now) noexcept {
   Thread& thread = subjects_.threads[place];
+  read_runqueue(thread, known);
   recording.end_run(place, known, 0, ThreadState::kRunning);
   known.run = Run::kNone;
   ++recording.counters().signals_late;
@@ -376,7 +406,9 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const WaitPlace& wait = thread.signalled_place;
   const bool blocked = wait.kind == WaitKind::kBlocked;
   const std::uint32_t stack = intern(recording, slot.frames, blocked ? wire_syscall(wait) : 0);
-  const bool ran = known->run_cpu_ns > known->written_cpu_ns;
+  // Now it has run: a wait for a CPU that it was in at the tick is complete.
+  read_runqueue(thread, *known);
+  const bool ran = known->run_cpu_ns > known->written.cpu_ns;
   known->state =
       blocked ? ThreadState::kBlocked : (ran ? ThreadState::kRunning : ThreadState::kRunnable);
   recording.end_run(place, *known, stack, known->state);
@@ -398,6 +430,7 @@ std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& f
 }
 
 void Sampler::read_runqueue(const Thread& thread, RecordedThread& known) noexcept {
+  if (!subjects_.knows_runqueue) return;
   char text[96];
   const SchedulerTimes times = parse_scheduler_times(
       read_task_file(subjects_.threads.directory(), thread.tid, "schedstat", text));

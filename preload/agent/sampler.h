@@ -22,6 +22,7 @@ struct Subjects {
   SignalPool signals;
   FrameRecovery frames;
   bool can_signal = false;
+  bool knows_runqueue = false;  // the kernel keeps schedstat
   // The main thread's `syscall` file, open since the process's start; -1: not. Kept because servers
   // that give up privileges wait in this thread, and later it can no longer be opened.
   int main_thread_wait = -1;
@@ -56,12 +57,13 @@ class Sampler {
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
   Look walk_blocked(Recording& recording, std::uint32_t place, RecordedThread& known,
                     const WaitPlace& wait, Moment now) noexcept;
+  Look pass_over(Recording& recording, Thread& thread, RecordedThread& known) noexcept;
   bool has_left_its_call(Recording& recording, const Thread& thread,
                          RecordedThread& known) noexcept;
   void settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
   WaitPlace read_wait_place(Tid tid) const noexcept;
   bool is_hidden(const WaitPlace& wait, Tid tid) const noexcept;
-  bool may_interrupt(const WaitPlace& wait) const noexcept;
+  bool may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept;
   unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,
               const WaitPlace& wait) noexcept;

@@ -116,6 +116,7 @@ Settings parse_settings(const char* const* environment, std::span<char> memory) 
   settings.rendezvous = copy_of("SWIPR_RENDEZVOUS");
   settings.record_path = copy_of("SWIPR_RECORD");
   settings.record_interval = copy_of("SWIPR_RECORD_INTERVAL");
+  settings.record_mode = copy_of("SWIPR_RECORD_MODE");
   settings.swipr_program = copy_of("SWIPR_PROGRAM");
   settings.search_path = copy_of("PATH");
   copy_helper_environment(environment, arena, settings);

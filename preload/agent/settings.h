@@ -21,6 +21,7 @@ struct Settings {
   std::string_view rendezvous;
   std::string_view record_path;      // SWIPR_RECORD
   std::string_view record_interval;  // SWIPR_RECORD_INTERVAL
+  std::string_view record_mode;      // SWIPR_RECORD_MODE
   std::string_view swipr_program;
   std::string_view search_path;  // PATH
 

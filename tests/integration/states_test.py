@@ -1,10 +1,11 @@
 """Thread states as a filter and as frames, in every output; what list tidies up."""
 
+import json
 import os
 import socket
 import unittest
 
-from support import profiles
+from support import profiles, raw
 from support.case import SwiprCase
 
 WAITS = {"poll": "[poll]", "epoll": "[epoll_wait]", "read": "[read]"}
@@ -66,6 +67,25 @@ class StatesTest(SwiprCase):
                 self.assertEqual(profiles.total(blocked) + profiles.total(others), profiles.total(every))
         report = self.swipr("report", path, "--weight", "samples", "--state", "blocked").out.decode()
         self.assertNotIn("seventy_percent", report)
+
+    def test_modes_record_only_their_part(self):
+        target = self.start_target("waiter_nofp")
+        for mode, number in (("cpu", raw.CPU), ("offcpu", raw.OFF_CPU), ("wall", raw.WALL)):
+            with self.subTest(mode=mode):
+                path = self.record(target.pid, "--count", 100, "--interval", "2ms", "--mode", mode)
+                (source,) = raw.read(path.read_bytes()).values()
+                self.assertEqual(source.mode, number)
+                report = json.loads(self.swipr("report", "--json", path).out)
+                self.assertEqual(report["processes"][0]["mode"], mode)
+                self.assertEqual(report["weight"], "blocked" if mode == "offcpu" else "cpu")
+                self.assertGreater(report["weight_total"], 0)
+                states = {stack.state for stack in self.convert(path, "pprof", "--weight", "samples")}
+                if mode == "cpu":
+                    self.assertEqual(states, {"running"})
+                if mode == "offcpu":
+                    self.assertEqual(source.totals["signals_sent"], 0)
+                    self.assertLessEqual(states, {"blocked", "runnable"})
+        self.assertEqual(target.end().code, 0)
 
     def test_a_reader_that_goes_away_ends_convert_without_a_word(self):
         path = self.record_blocked_and_running()

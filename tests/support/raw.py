@@ -9,6 +9,7 @@ from support.varint import read_varint
 FILE_MAGIC = b"\x89SWIPR\r\n"
 FILE_HEADER_BYTES = 16
 BLOCK_HEADER_BYTES = 16
+WALL, CPU, OFF_CPU = range(3)
 SOURCE, MODULE, MODULE_GONE, THREAD, STACK, TICK, TOTALS, END, MESSAGE = range(1, 10)
 
 
@@ -24,6 +25,7 @@ class Source:
     ticks_asked: int = 0
     command: str = ""
     executable: str = ""
+    mode: int = 0  # WALL, CPU, OFF_CPU
     ticks: int = 0
     ended: bool = False
     totals: dict = field(default_factory=dict)
@@ -80,6 +82,8 @@ def _read_source(source, body):
     _, at = _string(body, at)
     source.command, at = _string(body, at)
     source.executable, at = _string(body, at)
+    _, at = _string(body, at)
+    source.mode, at = read_varint(body, at)
 
 
 def _read_totals(body):

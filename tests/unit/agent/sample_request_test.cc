@@ -121,6 +121,24 @@ TEST(AgentRecordRequest, TakesTheBudgetInPercent) {
   }
 }
 
+TEST(AgentRecordRequest, TakesAMode) {
+  RecordingRequest request;
+  FixedText<512> error;
+  for (const auto mode :
+       {wire::RecordMode::kWall, wire::RecordMode::kCpu, wire::RecordMode::kOffCpu}) {
+    const std::string name(wire::kRecordModeNames[static_cast<std::size_t>(mode)]);
+    std::string body = R"({"mode":")" + name + R"("})";
+    ASSERT_TRUE(parse_record_request(body, request, error));
+    EXPECT_EQ(request.mode, mode);
+    ASSERT_TRUE(parse_profile_query("mode=" + name, request, error));
+    EXPECT_EQ(request.mode, mode);
+  }
+  std::string wrong = R"({"mode":"heap"})";
+  EXPECT_FALSE(parse_record_request(wrong, request, error));
+  EXPECT_EQ(error.view(), "mode: must be wall, cpu or offcpu");
+  EXPECT_FALSE(parse_profile_query("mode=", request, error));
+}
+
 TEST(AgentProfileQuery, TurnsSecondsAndRateIntoTicks) {
   RecordingRequest request;
   FixedText<512> error;

@@ -31,9 +31,11 @@ TEST_F(AgentSettings, AreEmptyWithoutVariables) {
 }
 
 TEST_F(AgentSettings, KnowWhereToRecord) {
-  const Settings settings = parse({"SWIPR_RECORD=/tmp/x-{PID}.swipr", "SWIPR_RECORD_INTERVAL=1ms"});
+  const Settings settings = parse(
+      {"SWIPR_RECORD=/tmp/x-{PID}.swipr", "SWIPR_RECORD_INTERVAL=1ms", "SWIPR_RECORD_MODE=cpu"});
   EXPECT_EQ(settings.record_path, "/tmp/x-{PID}.swipr");
   EXPECT_EQ(settings.record_interval, "1ms");
+  EXPECT_EQ(settings.record_mode, "cpu");
   EXPECT_TRUE(parse({"SWIPR_RECORD="}).record_path.empty());
 }
 

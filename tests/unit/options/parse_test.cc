@@ -62,6 +62,9 @@ TEST(ParseRecord, DefaultsToTenMillisecondsWithoutEnd) {
   EXPECT_EQ(options.interval, 10ms);
   EXPECT_EQ(options.ticks, 0u);
   EXPECT_TRUE(options.follow);
+  EXPECT_EQ(options.mode, profile::Mode::kWall);
+  EXPECT_EQ(parsed<RecordOptions>({"record", "--pid", "1", "--mode", "offcpu"}).mode,
+            profile::Mode::kOffCpu);
 }
 
 TEST(ParseRecord, LeavesEverythingBehindTheSeparatorToTheCommand) {
@@ -118,6 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"record", "--pid", "1", "--interval", "2h"}, "interval '2h' is out of range"},
         WrongUsage{{"record", "--pid", "1", "--interval", "10"}, "number and a unit"},
         WrongUsage{{"record", "--pid", "1", "--max-overhead", "0"}, "--max-overhead: '0'"},
+        WrongUsage{{"record", "--pid", "1", "--mode", "on"}, "use one of wall, cpu, offcpu"},
         WrongUsage{{"record", "--pid", "1", "--rate", "nan"}, "rate 'nan'"},
         WrongUsage{{"record", "--pid", "1", "--rate", "1e-300"}, "rate '1e-300' is out of range"},
         WrongUsage{{"record", "--pid", "1", "--rate", "5", "--interval", "1s"}, "--rate"},
@@ -152,9 +156,9 @@ TEST(ParseConvert, TakesEveryOption) {
   EXPECT_THAT(options.debug_directories, ElementsAre("/a", "/b"));
 }
 
-TEST(ParseReport, CountsCpuTimeByDefault) {
+TEST(ParseReport, LeavesTheWeightToTheRecording) {
   const auto options = parsed<ReportOptions>({"report", "--top", "5", "--json", "in.swipr"});
-  EXPECT_EQ(options.weight, Weight::kCpu);
+  EXPECT_FALSE(options.weight.has_value());
   EXPECT_EQ(options.function_count, 5u);
   EXPECT_TRUE(options.json);
   EXPECT_EQ(options.input, "in.swipr");

@@ -28,6 +28,15 @@ TEST(WeightOf, CallsNothingBlockedWhoseStateIsUnknown) {
   EXPECT_EQ(weight_of(sample, Weight::kBlocked), 0u);
 }
 
+TEST(NaturalWeight, IsBlockedTimeWhereNoCpuTimeWasRecorded) {
+  Recording recording;
+  EXPECT_EQ(natural_weight(recording), Weight::kCpu);
+  recording.processes.emplace_back().mode = Mode::kOffCpu;
+  EXPECT_EQ(natural_weight(recording), Weight::kBlocked);
+  recording.processes.emplace_back();
+  EXPECT_EQ(natural_weight(recording), Weight::kCpu);
+}
+
 TEST(KeepStates, LeavesOnlySamplesOfTheseStates) {
   Recording recording;
   for (State state : {State::kRunning, State::kBlocked, State::kUnknown, State::kRunnable}) {

@@ -1,15 +1,12 @@
 // What a recording says about time, against what the process's own clocks say.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 
-#include "tests/unit/recorder/control_loop.h"
-#include "tests/unit/recorder/program_threads.h"
+#include "tests/unit/recorder/accounts.h"
 
 namespace swipr::test {
 namespace {
@@ -17,73 +14,18 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-nanoseconds read(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
-}
-
-void burn(nanoseconds cpu) {
-  const nanoseconds end = read(CLOCK_THREAD_CPUTIME_ID) + cpu;
-  while (read(CLOCK_THREAD_CPUTIME_ID) < end) {
-  }
-}
-
-// What a clock shows from behind the start to the last reading that a tick is known to have
-// followed (inner), and around the whole recording (outer).
-struct Measured {
-  DecodedRecording recording;
-  nanoseconds inner{0}, outer{0};
-};
-
-Measured record_beside(clockid_t clock, const agent::RecordingRequest& request) {
-  nanoseconds begin{0}, latest{0};
-  std::uint64_t ticks = 0;
-  Measured measured;
-  const nanoseconds before = read(clock);
-  const auto start = [&] {
-    ticks = agent::recorder().counters().ticks;
-    begin = latest = read(clock);
-  };
-  const auto note = [&] {
-    if (agent::recorder().counters().ticks != ticks) measured.inner = latest - begin;
-    ticks = agent::recorder().counters().ticks;
-    latest = read(clock);
-  };
-  measured.recording =
-      record_one(request, {.after_start = start, .before_ticks = note, .meanwhile = {}});
-  measured.outer = read(clock) - before;
-  return measured;
-}
-
-std::uint64_t sum_cpu(const DecodedRecording& recording) {
-  std::uint64_t sum = 0;
-  for (const auto& [index, thread] : recording.threads) sum += thread.sum_cpu();
-  return sum;
-}
-
-// All entries and swipr's own time against the clock of the process. 1 %.
-void expect_all_cpu_is_there(const Measured& measured) {
-  ASSERT_FALSE(measured.recording.damaged);
-  const auto told = static_cast<double>(sum_cpu(measured.recording) +
-                                        measured.recording.totals.at("agent_cpu_ns"));
-  EXPECT_LE(told, 1.01 * static_cast<double>(measured.outer.count()));
-  EXPECT_GE(told, 0.99 * static_cast<double>(measured.inner.count()));
-}
-
 TEST(Accounting, CpuOfAllThreadsIsWhatTheProcessUsed) {
   std::atomic<bool> stop{false};
   ProgramThread spinner([&] { recorder_test_spin(&stop); });
+  Naps naps;
   ProgramThread napper([&] {
-    while (!stop) {
-      burn(milliseconds(1));
-      ::usleep(2000);
-    }
+    while (naps.nap(milliseconds(2))) burn(milliseconds(1));
   });
   const Measured measured =
-      record_beside(CLOCK_PROCESS_CPUTIME_ID, {.interval = milliseconds(5), .ticks = 200});
+      record_beside(CLOCK_PROCESS_CPUTIME_ID, {{.interval = milliseconds(5), .ticks = 200}});
   stop = true;
-  expect_all_cpu_is_there(measured);
+  naps.end();
+  expect_all_cpu_is_there(measured.recordings.at(0), measured);
 }
 
 TEST(Accounting, CpuOfThreadsThatNoTickSawIsTold) {
@@ -92,11 +34,11 @@ TEST(Accounting, CpuOfThreadsThatNoTickSawIsTold) {
     while (!stop) std::thread([] { burn(std::chrono::microseconds(300)); }).join();
   });
   const Measured measured =
-      record_beside(CLOCK_PROCESS_CPUTIME_ID, {.interval = milliseconds(20), .ticks = 50});
+      record_beside(CLOCK_PROCESS_CPUTIME_ID, {{.interval = milliseconds(20), .ticks = 50}});
   stop = true;
-  expect_all_cpu_is_there(measured);
+  expect_all_cpu_is_there(measured.recordings.at(0), measured);
   std::uint64_t ended_cpu = 0;
-  for (const auto& [index, thread] : measured.recording.threads) {
+  for (const auto& [index, thread] : measured.recordings.at(0).threads) {
     if (thread.name != "[ended threads]") continue;
     ended_cpu += thread.sum_cpu();
     EXPECT_EQ(thread.tid, 0u);
@@ -107,19 +49,16 @@ TEST(Accounting, CpuOfThreadsThatNoTickSawIsTold) {
 }
 
 TEST(Accounting, SharesOfRunningAndSleepingAreTheProgramsOwn) {
-  std::atomic<bool> stop{false};
+  Naps naps;
   ProgramThread thread([&] {
-    while (!stop) {
-      burn(milliseconds(3));
-      ::usleep(6000);
-    }
+    while (naps.nap(milliseconds(6))) burn(milliseconds(3));
   });
   const nanoseconds cpu_before = thread.cpu();
-  const nanoseconds wall_before = read(CLOCK_MONOTONIC);
+  const nanoseconds wall_before = read_clock(CLOCK_MONOTONIC);
   const DecodedRecording recording = record_one({.interval = milliseconds(5), .ticks = 400});
   const double cpu = static_cast<double>((thread.cpu() - cpu_before).count());
-  const double wall = static_cast<double>((read(CLOCK_MONOTONIC) - wall_before).count());
-  stop = true;
+  const double wall = static_cast<double>((read_clock(CLOCK_MONOTONIC) - wall_before).count());
+  naps.end();
   ASSERT_FALSE(recording.damaged);
   const DecodedThread* seen = recording.thread_of(thread.tid());
   ASSERT_NE(seen, nullptr);
@@ -159,18 +98,17 @@ TEST(Accounting, AboveTheBudgetIdleThreadsAreLeftOutAndAllTimesStayExact) {
   std::atomic<bool> stop{false};
   const auto crowd = std::make_unique<Crowd>(300);
   ProgramThread spinner([&] { recorder_test_spin(&stop); });
+  Naps naps;
   ProgramThread waker([&] {
-    while (!stop) {
-      burn(std::chrono::microseconds(200));
-      ::usleep(50'000);
-    }
+    while (naps.nap(milliseconds(50))) burn(std::chrono::microseconds(200));
   });
   const Measured measured =
       record_beside(CLOCK_PROCESS_CPUTIME_ID,
-                    {.interval = milliseconds(1), .ticks = 1500, .max_overhead_permille = 1});
+                    {{.interval = milliseconds(1), .ticks = 1500, .max_overhead_permille = 1}});
   stop = true;
-  expect_all_cpu_is_there(measured);
-  const DecodedRecording& recording = measured.recording;
+  naps.end();
+  const DecodedRecording& recording = measured.recordings.at(0);
+  expect_all_cpu_is_there(recording, measured);
   EXPECT_GT(recording.totals.at("ticks_stretched"), 0u);
   EXPECT_THAT(recording.messages, testing::HasSubstr("--max-overhead"));
   for (const auto& [index, thread] : recording.threads) {

@@ -42,6 +42,7 @@ class Reader {
         if (const auto source = wire::decode_source(record.payload)) {
           out_.executable = source->executable;
           out_.interval_ns = source->interval_ns;
+          out_.mode = source->mode;
         }
         break;
       case wire::RecordType::kModule:
@@ -176,6 +177,9 @@ std::vector<std::string> DecodedStack::names() const {
 
 std::uint64_t DecodedThread::sum_cpu() const { return sum(entries, &wire::SampleEntry::cpu_ns); }
 std::uint64_t DecodedThread::sum_wall() const { return sum(entries, &wire::SampleEntry::wall_ns); }
+std::uint64_t DecodedThread::sum_runqueue() const {
+  return sum(entries, &wire::SampleEntry::runqueue_ns);
+}
 std::uint64_t DecodedThread::sum_ticks() const { return sum(entries, &wire::SampleEntry::ticks); }
 
 const DecodedThread* DecodedRecording::thread_of(int tid) const {

@@ -33,6 +33,7 @@ struct DecodedThread {
   std::vector<DecodedEntry> entries;
   std::uint64_t sum_cpu() const;
   std::uint64_t sum_wall() const;
+  std::uint64_t sum_runqueue() const;
   std::uint64_t sum_ticks() const;
 };
 
@@ -47,6 +48,7 @@ struct DecodedRecording {
   bool damaged = false;  // something did not decode, or an entry names what was never defined
   std::string executable;
   std::uint64_t interval_ns = 0;
+  wire::RecordMode mode = wire::RecordMode::kWall;
   std::map<std::uint64_t, DecodedThread> threads;  // by index
   std::vector<DecodedModule> modules;
   std::map<std::string, std::uint64_t> totals;

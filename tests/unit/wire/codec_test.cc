@@ -111,7 +111,7 @@ TEST_F(Encoding, CutsLongStrings) {
 using Records = WireTest;
 
 TEST_F(Records, KeepASource) {
-  encode(out_, SourceRecord{1, 2, 3, 4, 5, 6, 62, "v", "comm", "/exe", "a"});
+  encode(out_, SourceRecord{1, 2, 3, 4, 5, 6, 62, "v", "comm", "/exe", "a", RecordMode::kOffCpu});
   const RawRecord raw = only_record();
   EXPECT_EQ(raw.type, static_cast<std::uint8_t>(RecordType::kSource));
   const auto source = decode_source(raw.payload);
@@ -120,6 +120,12 @@ TEST_F(Records, KeepASource) {
   EXPECT_EQ(source->ticks_asked, 6u);
   EXPECT_EQ(source->machine, 62u);
   EXPECT_EQ(source->executable, "/exe");
+  EXPECT_EQ(source->mode, RecordMode::kOffCpu);
+  // As writers without modes end it, and as one with a mode of the future.
+  std::vector<std::byte> payload(raw.payload.begin(), raw.payload.end() - 1);
+  EXPECT_EQ(decode_source(payload)->mode, RecordMode::kWall);
+  payload.push_back(std::byte{3});
+  EXPECT_EQ(decode_source(payload)->mode, RecordMode::kWall);
 }
 
 TEST_F(Records, KeepAModule) {

@@ -4,8 +4,12 @@
 #include <libunwind.h>
 #include <ucontext.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "preload/unwind/page_probe_reader.h"
 #include "preload/unwind/unwind_table.h"
@@ -23,13 +27,18 @@ void per_frame(benchmark::State& state, std::size_t frames) {
       benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-// Each benchmark runs at the innermost place of kChainLength distinct functions.
+// Each benchmark runs at the innermost place of kChainLength distinct functions, in a thread of its
+// own: below them lie only the frames of libstdc++ and libc.
 template <void (*kBody)(benchmark::State&)>
 void in_chain(benchmark::State& state) {
-  call_through_chain([](void* data) { kBody(*static_cast<benchmark::State*>(data)); }, &state);
+  std::thread([&state] {
+    call_through_chain([](void* data) { kBody(*static_cast<benchmark::State*>(data)); }, &state);
+  }).join();
 }
 
-template <bool kCached>
+enum class Probes { kFirstPageKnown, kNoPageKnown };
+
+template <bool kCached, Probes kProbes>
 void walk_probed(benchmark::State& state) {
   SelfMap map;
   const CodeMap code = kCached ? map.cached_code_map() : map.code_map();
@@ -38,13 +47,47 @@ void walk_probed(benchmark::State& state) {
   unw_getcontext(&context);
   const Registers registers = registers_of(context);
   for ([[maybe_unused]] auto _ : state) {
-    PageProbeReader reader;
+    // The handler knows the page of the stack pointer; each further one costs a question.
+    PageProbeReader reader = kProbes == Probes::kFirstPageKnown
+                                 ? PageProbeReader(registers.values[kRsp])
+                                 : PageProbeReader();
     benchmark::DoNotOptimize(walk(code, registers, reader, *frames));
   }
   per_frame(state, frames->frame_count);
 }
-BENCHMARK(in_chain<&walk_probed<true>>)->Name("walk/page_probe_reader");
-BENCHMARK(in_chain<&walk_probed<false>>)->Name("walk/page_probe_reader/no_rule_cache");
+BENCHMARK(in_chain<&walk_probed<true, Probes::kFirstPageKnown>>)->Name("walk/page_probe_reader");
+BENCHMARK(in_chain<&walk_probed<true, Probes::kNoPageKnown>>)
+    ->Name("walk/page_probe_reader/one_page_more");
+BENCHMARK(in_chain<&walk_probed<false, Probes::kFirstPageKnown>>)
+    ->Name("walk/page_probe_reader/no_rule_cache");
+
+// 64 MB are touched before each walk: neither tables, nor rule cache, nor stack are in the
+// processor's caches.
+void walk_cold(benchmark::State& state) {
+  SelfMap map;
+  const CodeMap code = map.cached_code_map();
+  const auto frames = std::make_unique<FrameBuffer>();
+  ucontext_t context;
+  unw_getcontext(&context);
+  const Registers registers = registers_of(context);
+  std::vector<std::uint64_t> other(std::size_t{64} << 17, 1);
+  std::vector<double> times;
+  for ([[maybe_unused]] auto _ : state) {
+    for (std::size_t at = 0; at < other.size(); at += 8) ++other[at];
+    benchmark::ClobberMemory();
+    const auto begin = std::chrono::steady_clock::now();
+    PageProbeReader reader(registers.values[kRsp]);
+    benchmark::DoNotOptimize(walk(code, registers, reader, *frames));
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    state.SetIterationTime(time.count());
+    times.push_back(1e9 * time.count());
+  }
+  per_frame(state, frames->frame_count);
+  // The mean holds the times when another program had the processor.
+  std::sort(times.begin(), times.end());
+  state.counters["p50_ns"] = times[times.size() / 2];
+}
+BENCHMARK(in_chain<&walk_cold>)->Name("walk/cold")->UseManualTime()->Iterations(300);
 
 bool read_directly(void*, std::uint64_t address, std::uint64_t& out) noexcept {
   out = *reinterpret_cast<const std::uint64_t*>(address);

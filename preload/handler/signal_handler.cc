@@ -49,6 +49,21 @@ void take_registers(const ucontext_t& context, unwind::Registers& out) noexcept 
   out.known = (1u << unwind::Registers::kCount) - 1;
 }
 
+// The last byte of what the kernel wrote for this signal: on the interrupted stack that is the page
+// of the stack pointer, nearly always, and a walk's first page needs no question.
+// Source: arch/x86/kernel/fpu/signal.c: the extended state, with its size in sw_reserved and a
+// second magic number of 4 bytes at the end, comes last, below the red zone.
+std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
+  const auto state = reinterpret_cast<std::uint64_t>(context.uc_mcontext.fpregs);
+  if (state == 0) return reinterpret_cast<std::uint64_t>(&context);
+  _fpx_sw_bytes reserved;
+  constexpr std::size_t kReservedAt = 464;  // Intel SDM volume 1, 10.5.1: free for software
+  std::memcpy(&reserved, reinterpret_cast<const std::byte*>(state) + kReservedAt, sizeof reserved);
+  constexpr std::uint32_t kLargestState = 64 << 10;  // with AMX 11 KiB
+  if (reserved.magic1 != FP_XSTATE_MAGIC1 || reserved.extended_size > kLargestState) return state;
+  return state + reserved.extended_size - 1;
+}
+
 // Not inlined: their locals must not be on the stack while a walk runs (small alternate stacks).
 [[gnu::noinline]] MendedCall mend(ucontext_t& context, int number) noexcept {
   return mend_call(context, number);
@@ -65,7 +80,7 @@ void take_registers(const ucontext_t& context, unwind::Registers& out) noexcept 
     return;
   }
   slot->call = mended;
-  fill_slot(*slot, cookie);
+  fill_slot(*slot, cookie, last_written_byte(context));
 }
 
 // The default action of a signal that would not be ignored: happens when the handler returns and

@@ -17,14 +17,14 @@ Slot* try_claim(Cookie cookie) noexcept {
   return claimed ? &slot : nullptr;
 }
 
-void fill_slot(Slot& slot, Cookie cookie) noexcept {
+void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   slot.frames.frame_count = 0;
   // Counted in before the load and both in one total order with the agent's store and its look at
   // the count: whoever is not seen there loads the new map.
   shared.pins.fetch_add(1, std::memory_order_seq_cst);
   const unwind::CodeMap* map = shared.code_map.load(std::memory_order_seq_cst);
   if (map != nullptr) {
-    unwind::PageProbeReader memory;
+    unwind::PageProbeReader memory(readable);
     slot.end = unwind::walk(*map, slot.registers, memory, slot.frames);
   }
   shared.pins.fetch_sub(1, std::memory_order_release);

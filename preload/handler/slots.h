@@ -62,8 +62,9 @@ extern Shared shared;
 
 // The handler's side. nullptr: cancelled, or not armed for this cookie.
 SWIPR_SIGNAL_SAFE Slot* try_claim(Cookie cookie) noexcept;
-// Walks from the claimed slot's registers into its frames and marks it done.
-SWIPR_SIGNAL_SAFE void fill_slot(Slot& slot, Cookie cookie) noexcept;
+// Walks from the claimed slot's registers into its frames and marks it done. `readable`: a byte
+// near the stack pointer that was written just now.
+SWIPR_SIGNAL_SAFE void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept;
 
 // The agent's side.
 void arm_slot(Slot& slot, std::uint64_t sequence) noexcept;

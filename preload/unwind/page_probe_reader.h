@@ -23,8 +23,13 @@ SWIPR_SIGNAL_SAFE bool is_page_readable(std::uint64_t page) noexcept;
 
 class PageProbeReader {
  public:
+  PageProbeReader() noexcept = default;
+  // `readable`: a byte that was read or written just now, whose page needs no question.
+  SWIPR_SIGNAL_SAFE explicit PageProbeReader(std::uint64_t readable) noexcept
+      : begin_(readable & -kPageBytes), words_(kWordsInPage) {}
+
   SWIPR_SIGNAL_SAFE bool read_word(std::uint64_t address, std::uint64_t& out) noexcept {
-    if (address - page_ > kPageBytes - sizeof out && !probe(address)) [[unlikely]] {
+    if (address - begin_ >= words_ && !probe(address)) [[unlikely]] {
       return false;
     }
     out = load(address);
@@ -35,8 +40,6 @@ class PageProbeReader {
   SWIPR_SIGNAL_SAFE StackReader stack_reader() noexcept { return {&read_word_of, this}; }
 
  private:
-  static constexpr std::uint64_t kNoPage = ~(kPageBytes - 1);  // the last page: never the program's
-
   // What other tools call an overflow is the point here: the walk reads what frames hold, guard
   // zones of sanitizers and words that another thread writes included.
   __attribute__((no_sanitize("address"), no_sanitize("thread"),
@@ -49,10 +52,14 @@ class PageProbeReader {
   }
 
   static bool read_word_of(void* state, std::uint64_t address, std::uint64_t& out) noexcept;
-  // True when the word at `address` may be read; remembers its page unless it straddles two.
+  // True when the word at `address` may be read.
   bool probe(std::uint64_t address) noexcept;
+  bool know(std::uint64_t page) noexcept;
 
-  std::uint64_t page_ = kNoPage;
+  // The readable pages that are known: they adjoin each other, because a walk goes upwards.
+  static constexpr std::uint64_t kWordsInPage = kPageBytes - sizeof(std::uint64_t) + 1;
+  std::uint64_t begin_ = 0;
+  std::uint64_t words_ = 0;  // so many addresses from begin_ on are those of whole words
 };
 
 // As walk() with a StackReader, with the reads inlined.

@@ -56,7 +56,7 @@ TEST_F(SlotsTest, WithoutACodeMapTheAnswerIsEmptyAndNothingStaysPinned) {
   Slot* slot = try_claim({.sequence = 2, .slot = 1});
   ASSERT_NE(slot, nullptr);
   slot->frames.frame_count = 99;
-  fill_slot(*slot, {.sequence = 2, .slot = 1});
+  fill_slot(*slot, {.sequence = 2, .slot = 1}, reinterpret_cast<std::uint64_t>(&slot));
   EXPECT_EQ(slot_status(*slot, 2), SlotStatus::kDone);
   EXPECT_EQ(slot->frames.frame_count, 0u);
   EXPECT_TRUE(retired_maps_are_free());

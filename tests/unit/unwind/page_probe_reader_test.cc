@@ -59,6 +59,31 @@ TEST_F(PageProbeReaderTest, RefusesUnreadablePages) {
   }
 }
 
+TEST_F(PageProbeReaderTest, RefusesWildAddressesAlsoWhenTheyComeFirst) {
+  for (const std::uint64_t wild : {0ull, 0x7ull, 0xfffull, ~0ull, ~0ull - 7, ~0ull - 4095}) {
+    PageProbeReader fresh;
+    std::uint64_t word = 0;
+    EXPECT_FALSE(fresh.read_word(wild, word)) << std::hex << wild;
+  }
+}
+
+TEST_F(PageProbeReaderTest, GoesOnFromAPageThatIsKnown) {
+  put(kPageBytes - 8, 44);
+  put(2 * kPageBytes - 8, 55);
+  for (const std::uint64_t known : {address(0), address(kPageBytes - 1), address(kPageBytes)}) {
+    PageProbeReader reader(known);
+    std::uint64_t word = 0;
+    EXPECT_TRUE(reader.read_word(address(kPageBytes - 8), word));
+    EXPECT_EQ(word, 44u);
+    EXPECT_TRUE(reader.read_word(address(2 * kPageBytes - 8), word));
+    EXPECT_EQ(word, 55u);
+    EXPECT_TRUE(reader.read_word(address(kPageBytes - 4), word));
+    EXPECT_FALSE(reader.read_word(address(2 * kPageBytes - 7), word));
+    EXPECT_FALSE(reader.read_word(address(2 * kPageBytes), word));
+    EXPECT_TRUE(reader.read_word(address(kPageBytes - 8), word));
+  }
+}
+
 TEST_F(PageProbeReaderTest, ServesAsStackReader) {
   put(64, 33);
   const StackReader stack_reader = reader_.stack_reader();

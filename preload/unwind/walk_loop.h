@@ -57,8 +57,11 @@ class WalkLoop {
         end = to_walk_end(status);
         break;
       }
-      if (hot.pc == 0 && !hot.exact) {  // the ABI's mark of the outermost frame
-        end = WalkEnd::kRoot;
+      if (hot.pc == 0 && !hot.exact) {
+        // A zero alone proves nothing: it may have been read from the wrong place. Where the chain
+        // of frame pointers ends with it, too, it is the ABI's mark of the outermost frame.
+        const bool marked = source == wire::FrameSource::kFramePointer && hot.frame == 0;
+        end = marked ? WalkEnd::kRoot : WalkEnd::kNoRule;
         break;
       }
     }

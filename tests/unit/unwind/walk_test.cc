@@ -262,9 +262,18 @@ TEST_F(Walk, InventsNoFrameOutsideOfCode) {
   EXPECT_EQ(frames_->flags, wire::kStackBroken);
 }
 
-TEST_F(Walk, TakesAZeroReturnAddressForTheRoot) {
-  EXPECT_EQ(walk_stack(kCode + kPlain, {kCode + kPlain + 9, 0}), WalkEnd::kRoot);
+TEST_F(Walk, ClaimsNoRootWhereAReturnAddressIsZero) {
+  EXPECT_EQ(walk_stack(kCode + kPlain, {kCode + kPlain + 9, 0}), WalkEnd::kNoRule);
   EXPECT_EQ(pcs().size(), 2u);
+  registers_.values[kRbp] = kStack;
+  EXPECT_EQ(walk_stack(kJit + 0x10, {kStack + 64, 0}), WalkEnd::kNoRule);
+  EXPECT_EQ(pcs().size(), 1u);
+}
+
+TEST_F(Walk, EndsAtTheRootWhereFramePointersEndInZeros) {
+  registers_.values[kRbp] = kStack;
+  EXPECT_EQ(walk_stack(kJit + 0x10, {0, 0}), WalkEnd::kRoot);
+  EXPECT_EQ(pcs().size(), 1u);
 }
 
 TEST_F(Walk, StopsAtMemoryItCannotRead) {

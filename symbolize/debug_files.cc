@@ -122,6 +122,8 @@ ModuleFiles find_module_files(const ModuleSpec& spec, const Options& options) {
                                                         : std::move(candidates).refused();
   }
   const std::string path = without_deleted(spec.path);
+  // Names in brackets are the kernel's or swipr's for memory without a file: nothing is missing.
+  if (path.starts_with('[')) return std::move(candidates).refused();
   if (path.empty() || path.front() != '/' || path.find('\0') != std::string::npos) {
     candidates.set_note(spec.path + ": not a file");
     return std::move(candidates).refused();

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import threading
@@ -351,6 +352,47 @@ class RoutesTest(HttpCase):
             self.assertTrue(client.recv(1 << 16))
         self.assert_alive()
         self.convert(self.record(self.running.pid, "--count", 5, "--interval", "1ms"))
+
+    def test_a_client_that_stops_reading_loses_samples_and_nobody_else_does(self):
+        target = self.start_target("wanderer_nofp")
+        place = self.socket_of(target.pid)
+        brisk, seen = self.start_streaming(target.pid, "--interval", "10ms")
+
+        def signals_sent():
+            return self.request(place, "GET", "/v1/info").json()["counters"]["signals_sent"]
+
+        with socket.socket(socket.AF_UNIX) as slow:
+            slow.settimeout(deadline.DEADLINE_SECONDS)
+            slow.connect(str(place))
+            body = b'{"timeInterval":"500 us"}'
+            slow.sendall(b"POST /v1/record HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            full = signals_sent() + 3500  # each is answered by a stack of its own, of about 2 KB
+            brisk_data = [seen]
+            reader = threading.Thread(target=lambda: brisk_data.append(brisk.process.stdout.read()))
+            reader.start()
+            deadline.wait_until(lambda: signals_sent() > full, "more than the buffers hold")
+            slow.shutdown(socket.SHUT_WR)
+            data = b""
+            while more := slow.recv(1 << 20):
+                data += more
+        brisk.signal(signal.SIGINT)
+        reader.join()
+        slow_recording, brisk_recording = self.folder / "slow.swipr", self.folder / "brisk.swipr"
+        slow_recording.write_bytes(data[data.index(raw.FILE_MAGIC) :])
+        brisk_recording.write_bytes(b"".join(brisk_data))
+        for path, interval_ns in ((slow_recording, 500_000), (brisk_recording, 10_000_000)):
+            (source,) = raw.read(path.read_bytes()).values()
+            self.assertTrue(source.ended)
+            self.assertEqual(source.interval_ns, interval_ns)
+            dropped = source.totals["samples_dropped"]
+            self.assertGreater(dropped, 0) if path == slow_recording else self.assertEqual(dropped, 0)
+        finished = self.swipr("convert", slow_recording, "--format", "collapsed", "--weight", "cpu", "--no-inlines")
+        self.assertRegex(finished.err, "dropped")
+        # What is not sent is carried: the times add up all the same.
+        (source,) = raw.read(slow_recording.read_bytes()).values()
+        used = source.totals["process_cpu_ns"] - source.totals["agent_cpu_ns"]
+        self.assertAlmostEqual(profiles.total(profiles.parse(finished.out, "collapsed")) / used, 1.0, delta=0.05)
+        self.assertEqual(target.end().code, 0)
 
     def test_several_clients_at_once_each_get_everything(self):
         formats = ("raw", "collapsed", "raw", "perf", "pprof", "raw")

@@ -84,10 +84,18 @@ TEST_F(ModuleFilesTest, TakesTheRunningProgramWhenItsFileIsGone) {
 }
 
 TEST_F(ModuleFilesTest, RefusesNamesThatAreNoPaths) {
-  for (const char* path : {"", "[heap]", "[vsyscall]", "//anon", "relative/file"}) {
+  for (const char* path : {"", "//anon", "relative/file"}) {
     const ModuleFiles files = find_module_files({path, "", 0}, options_);
     EXPECT_FALSE(files.image) << path;
     EXPECT_NE(files.note, "") << path;
+  }
+}
+
+TEST_F(ModuleFilesTest, MissesNoFileBehindANameInBrackets) {
+  for (const char* path : {"[anon]", "[heap]", "[vsyscall]"}) {
+    const ModuleFiles files = find_module_files({path, "", 0}, options_);
+    EXPECT_FALSE(files.image) << path;
+    EXPECT_EQ(files.note, "") << path;
   }
 }
 

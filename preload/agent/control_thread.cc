@@ -133,6 +133,7 @@ void start_control_thread(const Settings& wanted) noexcept {
   const ErrnoSaver errno_saver;
   settings = wanted;
   server = new (server_memory) Server;
+  if (!settings.signal_free) recorder().forgo_signal_free_looks();
   if (settings.signal_number != 0) recorder().set_signal_number(settings.signal_number);
   stack_bytes = wanted_stack_bytes();
   ::pthread_atfork(nullptr, nullptr, on_fork_child);

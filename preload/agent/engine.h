@@ -25,6 +25,8 @@ class Engine {
   void flush(Moment now) noexcept;
   RecorderCounters counters() const noexcept;
   void set_signal_number(int number) noexcept { signal_number_ = number; }
+  void forgo_signal_free_looks() noexcept { subjects_.signal_free = false; }
+  bool looks_signal_free() const noexcept { return subjects_.signal_free; }
   int signal_number() const noexcept { return signal_number_; }
 
  private:

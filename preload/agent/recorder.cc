@@ -38,6 +38,8 @@ void Recorder::set_signal_number(int signal_number) noexcept {
   engine.set_signal_number(signal_number);
 }
 
+void Recorder::forgo_signal_free_looks() noexcept { engine.forgo_signal_free_looks(); }
+
 Moment Recorder::next_deadline() const noexcept { return engine.next_deadline(); }
 void Recorder::run_due(Moment now) noexcept { engine.run_due(now); }
 void Recorder::flush(Moment now) noexcept { engine.flush(now); }
@@ -50,7 +52,9 @@ void Recorder::reset_after_fork() noexcept {
   // the child does not have, and the parent's control thread may have been in the middle of
   // anything.
   const int signal_number = engine.signal_number();
+  const bool signal_free = engine.looks_signal_free();
   new (&engine) Engine;
+  if (!signal_free) engine.forgo_signal_free_looks();
   engine.set_signal_number(signal_number);
 }
 

@@ -72,6 +72,10 @@ class Recorder {
   // start.
   void set_signal_number(int signal_number) noexcept;
 
+  // Does without /proc/self/task/T/syscall, as where the kernel does not have it: for tests. Before
+  // the first start.
+  void forgo_signal_free_looks() noexcept;
+
   // When run_due wants to be called next; kNever without recordings.
   Moment next_deadline() const noexcept;
   void run_due(Moment now) noexcept;

@@ -290,6 +290,7 @@ void Sampler::settle_waking(Recording& recording, std::uint32_t place,
 }
 
 WaitPlace Sampler::read_wait_place(Tid tid) const noexcept {
+  if (!subjects_.signal_free) return {};
   char text[256];
   const WaitPlace place =
       parse_wait_place(read_task_file(subjects_.threads.directory(), tid, "syscall", text));

@@ -23,6 +23,7 @@ struct Subjects {
   FrameRecovery frames;
   bool can_signal = false;
   bool knows_runqueue = false;  // the kernel keeps schedstat
+  bool signal_free = true;      // `syscall` files say where blocked threads are
   // The main thread's `syscall` file, open since the process's start; -1: not. Kept because servers
   // that give up privileges wait in this thread, and later it can no longer be opened.
   int main_thread_wait = -1;

@@ -12,6 +12,7 @@ namespace swipr::agent {
 struct Settings {
   bool disabled = false;      // SWIPR_DISABLE
   int signal_number = 0;      // SWIPR_SIGNAL; 0: not set, or none that a program can spare
+  bool signal_free = true;    // SWIPR_SIGNAL_FREE=off: blocked threads are not walked from outside
   bool allow_remote = false;  // SWIPR_SERVER_ALLOW_REMOTE
   std::string_view only;      // SWIPR_ONLY: globs on the program's name
   std::string_view log;       // SWIPR_LOG: 1 or stderr, or a file to append to

@@ -43,22 +43,25 @@ bool ends_in(Code code, const Filler& filler) noexcept {
   return true;
 }
 
-// B8 is "set eax" only where it begins an instruction. Behind these it belongs to "set r8d" (41
-// B8), or is part of an address: n(%rax), or -72 off a base register.
-bool can_precede(std::uint8_t byte) noexcept {
-  constexpr std::uint8_t kOpcodes[] = {0x41, 0x45, 0x49, 0x4d, 0x24, 0x03, 0x0b, 0x23, 0x2b,
-                                       0x33, 0x3b, 0x63, 0x85, 0x87, 0x88, 0x89, 0x8a, 0x8b,
-                                       0x8d, 0xb6, 0xb7, 0xbe, 0xbf, 0xc7, 0x81, 0x69, 0xf7};
-  return std::find(std::begin(kOpcodes), std::end(kOpcodes), byte) == std::end(kOpcodes);
+// B8 is "set eax" only where it begins an instruction. Behind these bytes it belongs to "set r8d"
+// (41 B8) or is part of an address: n(%rax), or -72 off a base register.
+bool can_precede(Code code) noexcept {
+  constexpr std::uint8_t kOpcodes[] = {0x03, 0x0b, 0x23, 0x2b, 0x33, 0x3b, 0x41, 0x45, 0x49,
+                                       0x4d, 0x63, 0x85, 0x87, 0x88, 0x89, 0x8a, 0x8b, 0x8d};
+  const std::uint8_t last = code[code.size() - 1];
+  const std::uint8_t before = code[code.size() - 2];
+  if (last == 0x24 && before == 0x44) return false;           // movl $n,-72(%rsp)
+  if (before == 0x0f && (last & 0xf6) == 0xb6) return false;  // movzx, movsx
+  return std::find(std::begin(kOpcodes), std::end(kOpcodes), last) == std::end(kOpcodes);
 }
 
 // mov $n,%eax and xor %eax,%eax at the end of `code`; -1: neither.
 std::int32_t number_set_at_end(Code code) noexcept {
   constexpr std::size_t kMovBytes = 5;
-  if (code.size() < kMovBytes + 1) return -1;
+  if (code.size() < kMovBytes + 2) return -1;
   const Code mov = code.last(kMovBytes);
-  const std::uint8_t before = code[code.size() - kMovBytes - 1];
-  if (mov[0] == 0xb8 && mov[3] == 0 && mov[4] == 0 && can_precede(before))
+  if (mov[0] == 0xb8 && mov[3] == 0 && mov[4] == 0 &&
+      can_precede(code.first(code.size() - kMovBytes)))
     return mov[1] | mov[2] << 8;
   const bool has_prefix = (mov[2] & 0xf0) == 0x40;  // xor %r8d,%r8d and its like
   return mov[3] == 0x31 && mov[4] == 0xc0 && !has_prefix ? 0 : -1;

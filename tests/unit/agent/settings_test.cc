@@ -49,6 +49,12 @@ TEST_F(AgentSettings, TakeOnlySignalsThatAProgramCanSpare) {
   }
 }
 
+TEST_F(AgentSettings, LookAtBlockedThreadsWithoutSignalsUnlessTurnedOff) {
+  EXPECT_TRUE(parse({}).signal_free);
+  EXPECT_TRUE(parse({"SWIPR_SIGNAL_FREE=on"}).signal_free);
+  EXPECT_FALSE(parse({"SWIPR_SIGNAL_FREE=off"}).signal_free);
+}
+
 TEST_F(AgentSettings, AreCopies) {
   char variable[] = "SWIPR_SOCKET_DIR=/run/a";
   const Settings settings = parse({variable});

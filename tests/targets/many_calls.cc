@@ -1,0 +1,165 @@
+// Makes short calls that a signal can break, one after the other, in threads that hardly do
+// anything else, so that a signal to a running thread meets one of them in the kernel. "ready",
+// then until its standard input is closed; then one line for each thread: name, how many calls, how
+// many did not end as they should.
+#include <poll.h>
+#include <semaphore.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <array>
+#include <cerrno>
+#include <thread>
+#include <vector>
+
+#include "tests/targets/target.h"
+
+namespace {
+
+std::atomic<bool> ending{false};
+constexpr long kMillisecond = 1'000'000;
+
+struct Pipe {
+  Pipe() {
+    if (::pipe(ends.data()) != 0) std::perror("many_calls: pipe");
+  }
+  std::array<int, 2> ends{};
+};
+
+struct Kind {
+  const char* name;
+  bool (*call)();  // true: ended as it should
+};
+
+bool wait_in_poll() { return ::poll(nullptr, 0, 1) == 0; }
+bool wait_in_ppoll() {
+  const timespec time{0, kMillisecond};
+  return ::ppoll(nullptr, 0, &time, nullptr) == 0;
+}
+bool wait_in_select() {
+  timeval time{0, 1000};
+  return ::select(0, nullptr, nullptr, nullptr, &time) == 0;
+}
+bool wait_in_epoll() {
+  static const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{};
+  return ::epoll_wait(epoll, &event, 1, 1) == 0;
+}
+bool wait_in_nanosleep() {
+  const timespec time{0, kMillisecond / 10};
+  return ::nanosleep(&time, nullptr) == 0;
+}
+bool wait_in_recv() {
+  static const int receiver = [] {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
+    const timeval time{0, 1000};
+    ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+    return ends[0];
+  }();
+  char byte = 0;
+  return ::recv(receiver, &byte, 1, 0) == -1 && errno == EAGAIN;
+}
+bool wait_in_sem_timedwait() {
+  static sem_t semaphore;
+  timespec deadline{};
+  ::clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_nsec += kMillisecond;
+  deadline.tv_sec += deadline.tv_nsec / (1000 * kMillisecond);
+  deadline.tv_nsec %= 1000 * kMillisecond;
+  return ::sem_timedwait(&semaphore, &deadline) == -1 && errno == ETIMEDOUT;
+}
+bool write_much() {
+  static std::vector<char> data(300'000);
+  static Pipe* pipe = [] {
+    auto* made = new Pipe;
+    std::thread([made] {
+      std::vector<char> buffer(10'000);
+      while (::read(made->ends[0], buffer.data(), buffer.size()) > 0) {
+      }
+    }).detach();
+    return made;
+  }();
+  return ::write(pipe->ends[1], data.data(), data.size()) == static_cast<ssize_t>(data.size());
+}
+bool receive_all() {
+  static std::vector<char> buffer(300'000);
+  static const int receiver = [] {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
+    std::thread([sender = ends[1]] {
+      const std::vector<char> piece(10'000);
+      while (::send(sender, piece.data(), piece.size(), MSG_NOSIGNAL) > 0) {
+      }
+    }).detach();
+    return ends[0];
+  }();
+  return ::recv(receiver, buffer.data(), buffer.size(), MSG_WAITALL) ==
+         static_cast<ssize_t>(buffer.size());
+}
+
+constexpr std::array kKinds{
+    Kind{"poll", wait_in_poll},
+    Kind{"ppoll", wait_in_ppoll},
+    Kind{"select", wait_in_select},
+    Kind{"epoll", wait_in_epoll},
+    Kind{"sleep", wait_in_nanosleep},
+    Kind{"recv", wait_in_recv},
+    Kind{"semaphore", wait_in_sem_timedwait},
+    Kind{"write", write_much},
+    Kind{"waitall", receive_all},
+};
+
+struct Tally {
+  long calls = 0;
+  long wrong = 0;
+};
+
+void repeat(const Kind& kind, Tally& tally) {
+  target::name_thread(kind.name);
+  while (!ending) {
+    ++tally.calls;
+    if (!kind.call()) ++tally.wrong;
+  }
+}
+
+// Hands a byte back and forth.
+void play(int from, int to, Tally& tally) {
+  target::name_thread("pingpong");
+  char byte = 0;
+  while (!ending) {
+    pollfd waiting{from, POLLIN, 0};
+    ++tally.calls;
+    const bool good = ::poll(&waiting, 1, 10'000) == 1 && ::read(from, &byte, 1) == 1 &&
+                      ::write(to, &byte, 1) == 1;
+    if (!good) ++tally.wrong;
+  }
+  if (::write(to, &byte, 1) != 1) ++tally.wrong;
+}
+
+}  // namespace
+
+int main() {
+  std::array<Tally, kKinds.size()> tallies{};
+  std::array<Tally, 2> players{};
+  std::vector<std::thread> threads;
+  for (std::size_t at = 0; at < kKinds.size(); ++at) {
+    threads.emplace_back([&, at] { repeat(kKinds[at], tallies[at]); });
+  }
+  Pipe there;
+  Pipe back;
+  threads.emplace_back([&] { play(there.ends[0], back.ends[1], players[0]); });
+  threads.emplace_back([&] { play(back.ends[0], there.ends[1], players[1]); });
+  if (::write(there.ends[1], "x", 1) != 1) return 1;
+  target::say("ready");
+  target::wait_for_stdin_end();
+  ending = true;
+  for (auto& thread : threads) thread.join();
+  for (std::size_t at = 0; at < kKinds.size(); ++at) {
+    std::printf("%s %ld %ld\n", kKinds[at].name, tallies[at].calls, tallies[at].wrong);
+  }
+  std::printf("pingpong %ld %ld\n", players[0].calls + players[1].calls,
+              players[0].wrong + players[1].wrong);
+}

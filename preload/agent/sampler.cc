@@ -183,9 +183,10 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   if (waits_at_exit(thread)) return Look::kRunning;
   thread.signalled_place = WaitPlace{};
   WaitPlace last;
+  bool asleep = false;
   for (int attempt = 0; attempt < kLookAttempts; ++attempt) {
     last = read_wait_place(thread.tid);
-    const bool asleep = last.kind == WaitKind::kBlocked || is_hidden(last, thread.tid);
+    asleep = last.kind == WaitKind::kBlocked || is_hidden(last, thread.tid);
     if (asleep && recording.mode() == RecordMode::kCpu) {
       return pass_over(recording, thread, known);
     }
@@ -202,7 +203,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
       return Look::kRunning;
     }
   }
-  if (last.kind == WaitKind::kRunning) {
+  if (!asleep) {
     settle_waking(recording, place, known);
     return Look::kSettled;
   }

@@ -9,10 +9,11 @@
 namespace swipr::commands {
 
 Outcome run_convert(const options::ConvertOptions& options) {
-  if (options.output == "-" && options.format == options::Format::kPprof &&
-      ::isatty(STDOUT_FILENO) == 1) {
+  if (options.output == "-" && is_binary(options.format) && ::isatty(STDOUT_FILENO) == 1) {
     return Failure{
-        "convert: pprof is binary and standard output is a terminal; use -o FILE or > FILE",
+        fmt::format(
+            "convert: {} is binary and standard output is a terminal; use -o FILE or > FILE",
+            format_name(options.format)),
         kWrongUsage};
   }
   if (options.input == "-" && ::isatty(STDIN_FILENO) == 1) {

@@ -54,6 +54,10 @@ host::Result<void> export_recording(const profile::Recording& recording,
       return exporters::write_pprof(recording, named.names, writing, sink);
     case options::Format::kCollapsed:
       return exporters::write_collapsed(recording, named.names, writing, sink);
+    case options::Format::kSpeedscope:
+      return exporters::write_speedscope(recording, named.names, writing, sink);
+    case options::Format::kFirefox:
+      return exporters::write_firefox(recording, named.names, writing, sink);
     case options::Format::kHtml:
       return exporters::write_html(recording, named.names, writing, sink);
     case options::Format::kRaw:
@@ -70,12 +74,21 @@ std::string_view file_suffix(options::Format format) {
       return ".pb.gz";
     case options::Format::kCollapsed:
       return ".collapsed";
+    case options::Format::kSpeedscope:
+      return ".speedscope.json";
+    case options::Format::kFirefox:
+      return ".firefox.json.gz";
     case options::Format::kHtml:
       return ".html";
     case options::Format::kRaw:
       break;
   }
   return ".swipr";
+}
+
+bool is_binary(options::Format format) {
+  return format == options::Format::kRaw || format == options::Format::kPprof ||
+         format == options::Format::kFirefox;
 }
 
 std::string_view format_name(options::Format format) {
@@ -86,6 +99,10 @@ std::string_view format_name(options::Format format) {
       return "pprof";
     case options::Format::kCollapsed:
       return "collapsed";
+    case options::Format::kSpeedscope:
+      return "speedscope";
+    case options::Format::kFirefox:
+      return "firefox";
     case options::Format::kHtml:
       return "html";
     case options::Format::kRaw:

@@ -29,6 +29,8 @@ host::Result<void> export_recording(const profile::Recording& recording,
 
 // Usual end of a file's name: ".perf", ".pb.gz", ".collapsed", ".html", ".swipr".
 std::string_view file_suffix(options::Format format);
+// Not for terminals.
+bool is_binary(options::Format format);
 // As on the command line.
 std::string_view format_name(options::Format format);
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/export_recording.h"
 #include "cli/commands/progress.h"
 #include "cli/commands/record_output.h"
 #include "cli/commands/record_summary.h"
@@ -245,12 +246,11 @@ Outcome record_command(const RecordOptions& options, SignalWatch signals) {
 }  // namespace
 
 Outcome run_record(const RecordOptions& options) {
-  const bool binary =
-      options.format == options::Format::kRaw || options.format == options::Format::kPprof;
-  if (options.output == "-" && binary && ::isatty(STDOUT_FILENO) == 1) {
+  if (options.output == "-" && is_binary(options.format) && ::isatty(STDOUT_FILENO) == 1) {
     return Failure{
-        fmt::format("record: {} is binary and standard output is a terminal; use -o FILE",
-                    options.format == options::Format::kRaw ? "a recording" : "pprof"),
+        fmt::format(
+            "record: {} is binary and standard output is a terminal; use -o FILE",
+            options.format == options::Format::kRaw ? "a recording" : format_name(options.format)),
         kWrongUsage};
   }
   if (options.command.empty()) {

@@ -27,7 +27,7 @@ _swipr() {
     --pid) words=$(_swipr_pids) ;;
     --name) words=$(_swipr_names) ;;
     --format)
-      words='html pprof perf collapsed'
+      words='html pprof speedscope firefox perf collapsed'
       [[ $command == record ]] && words="raw $words"
       ;;
     --weight) words='samples cpu wall blocked runqueue' ;;

@@ -14,7 +14,7 @@ namespace swipr::exporters {
 // Whether the state of a thread that does not run is shown as an innermost frame: the system call
 // in which it waits ("[poll]"), "[blocked]", or "[runnable]" for a thread that waits for a CPU.
 enum class StateFrames : unsigned char {
-  kByFormat,  // perf, html: yes; collapsed: no; pprof has labels instead
+  kByFormat,  // perf, html, speedscope, firefox: yes; collapsed: no; pprof has labels instead
   kYes,
   kNo,
 };
@@ -38,6 +38,16 @@ host::Result<void> write_pprof(const profile::Recording& recording, const profil
 // "thread;root;…;leaf weight", sorted.
 host::Result<void> write_collapsed(const profile::Recording& recording, const profile::Names& names,
                                    const Options& options, Sink& sink);
+
+// Speedscope's JSON: a profile per thread in order of time, the busiest one first. Without a
+// weight: wall time, so that it lies on a true axis.
+host::Result<void> write_speedscope(const profile::Recording& recording,
+                                    const profile::Names& names, const Options& options,
+                                    Sink& sink);
+
+// Gzipped JSON for the Firefox Profiler: threads in order of time, states as categories.
+host::Result<void> write_firefox(const profile::Recording& recording, const profile::Names& names,
+                                 const Options& options, Sink& sink);
 
 // One page for a browser, without a network: flame graph, timeline, functions.
 host::Result<void> write_html(const profile::Recording& recording, const profile::Names& names,

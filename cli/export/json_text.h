@@ -1,4 +1,4 @@
-// JSON that is too large for a document in memory: pieces of text for a Sink.
+// JSON that is too large for a document in memory: pieces of text for a Sink or a StringSink.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,8 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "cli/export/sink.h"
-
 namespace swipr::exporters {
 
 // Quoted. Cleaned as clean_text does; "<" is escaped, so that the text may stand inside an HTML
@@ -16,8 +14,8 @@ namespace swipr::exporters {
 std::string json_string(std::string_view text);
 
 // ["name":][a,b,…] of what `value_of(element)` makes: integers, or JSON text. `name` may be empty.
-template <typename Elements, typename ValueOf>
-void write_json_array(Sink& sink, std::string_view name, const Elements& elements,
+template <typename Out, typename Elements, typename ValueOf>
+void write_json_array(Out& sink, std::string_view name, const Elements& elements,
                       ValueOf value_of) {
   if (!name.empty()) sink.write(fmt::format("\"{}\":", name));
   char separator = '[';
@@ -33,6 +31,11 @@ void write_json_array(Sink& sink, std::string_view name, const Elements& element
   buffer.push_back(']');
   sink.write({buffer.data(), buffer.size()});
 }
+
+struct StringSink {
+  std::string text;
+  void write(std::string_view bytes) { text += bytes; }
+};
 
 // An index as JSON: kNone is null.
 std::string json_index(std::uint32_t index);

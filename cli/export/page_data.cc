@@ -31,7 +31,7 @@ class PageData {
   void write() {
     place_rows();
     sink_.write(fmt::format("{{\"format\":1,\n\"generator\":\"swipr {}\",\n\"title\":{},\n",
-                            SWIPR_VERSION, json_string(title())));
+                            SWIPR_VERSION, json_string(recording_title(recording_))));
     sink_.write(fmt::format("\"duration_ns\":{},\n\"slices\":{},\n\"weight\":\"{}\",\n",
                             sliced_.duration.count(), sliced_.slice_count,
                             weight_name(initial_weight())));
@@ -46,14 +46,6 @@ class PageData {
   }
 
  private:
-  std::string title() const {
-    if (recording_.processes.empty()) return "swipr";
-    const profile::Process& first = recording_.processes.front();
-    const std::size_t more = recording_.processes.size() - 1;
-    return fmt::format("{} ({}){}", first.command_name, first.pid.value,
-                       more == 0 ? "" : fmt::format(" and {} more", more));
-  }
-
   // What the program was busy with, where that is known.
   profile::Weight initial_weight() const {
     if (options_.weight) return *options_.weight;

@@ -49,6 +49,14 @@ std::string clean_text(std::string_view text) {
   return clean;
 }
 
+std::string recording_title(const profile::Recording& recording) {
+  if (recording.processes.empty()) return "swipr";
+  const profile::Process& first = recording.processes.front();
+  const std::size_t more = recording.processes.size() - 1;
+  return fmt::format("{} ({}){}", first.command_name, first.pid.value,
+                     more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
 std::string thread_name(const profile::Thread& thread) {
   if (thread.name.empty()) return fmt::format("thread {}", thread.tid.value);
   return clean_text(thread.name);

@@ -17,6 +17,9 @@ using profile::kOmittedFrames;
 // marks.
 std::string clean_text(std::string_view text);
 
+// "app (4711)", "app (4711) and 2 more"
+std::string recording_title(const profile::Recording& recording);
+
 // The thread's name, or "thread TID" if it has none.
 std::string thread_name(const profile::Thread& thread);
 

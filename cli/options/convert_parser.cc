@@ -15,6 +15,7 @@ Reads .swipr files and the text recordings of Swift Profile Recorder.
 
 Examples:
   swipr convert app.swipr --format html -o app.html
+  swipr convert app.swipr --format firefox -o app.json.gz   for profiler.firefox.com
   swipr convert --format perf < app.swipr > app.perf
   swipr convert app.swipr --format collapsed --weight cpu | flamegraph.pl > app.svg
   swipr convert app.swipr --format collapsed --state blocked --weight blocked --state-frames on
@@ -26,22 +27,23 @@ Examples:
 void ConvertParser::add_to(CLI::App& parent) {
   app = parent.add_subcommand("convert",
                               "Turn a recording into a page for the browser, pprof, perf script …");
-  app->formatter(with_usage("convert [INPUT|-] --format html|pprof|perf|collapsed  [OPTION…]"));
+  app->formatter(with_usage("convert [INPUT|-] --format FORMAT  [OPTION…]"));
   app->footer(std::string(kConvertFooter));
   app->add_option("input", options.input, "The recording; - or nothing is standard input")
       ->type_name("INPUT");
   app->add_option("-o,--output", options.output, "Write to FILE; - or nothing is standard output")
       ->type_name("FILE");
-  add_format(*app, options.format, "html, pprof, perf or collapsed")->required();
-  app->add_option_function<std::string>(
-         "--weight", store(options.weight, parse_weight),
-         "What counts: samples (default; html: cpu), cpu, wall, blocked or runqueue")
+  add_format(*app, options.format, "html, pprof, speedscope, firefox, perf or collapsed")
+      ->required();
+  app->add_option_function<std::string>("--weight", store(options.weight, parse_weight),
+                                        "What counts: samples (default; html: cpu; speedscope: "
+                                        "wall), cpu, wall, blocked, runqueue")
       ->type_name("WEIGHT");
   add_states(*app, options.states);
   app->add_option_function<std::string>(
          "--state-frames", store(options.state_frames, parse_state_frames),
          "on, off: show what a thread waits in as the innermost frame, such as [epoll_wait] "
-         "(default: on for html and perf)")
+         "(default: off for collapsed and pprof)")
       ->type_name("on|off");
   app->add_flag_callback(
       "--no-demangle", [this] { options.demangle = false; },
@@ -58,7 +60,8 @@ void ConvertParser::add_to(CLI::App& parent) {
 ParseResult ConvertParser::finish() {
   if (options.format == Format::kRaw) {
     return UsageError{
-        "convert: --format raw is what goes in; use one of html, pprof, perf, collapsed"};
+        "convert: --format raw is what goes in; use one of html, pprof, speedscope, firefox, "
+        "perf, collapsed"};
   }
   return Command{std::move(options)};
 }

@@ -14,7 +14,7 @@
 
 namespace swipr::options {
 
-enum class Format : std::uint8_t { kRaw, kPerf, kPprof, kCollapsed, kHtml };
+enum class Format : std::uint8_t { kRaw, kPerf, kPprof, kCollapsed, kHtml, kSpeedscope, kFirefox };
 // Whether a state is shown as an innermost frame: "[epoll_wait]", "[runnable]".
 enum class StateFrames : std::uint8_t { kByFormat, kOn, kOff };
 using profile::Weight;

@@ -58,7 +58,8 @@ void RecordParser::add_to(CLI::App& parent) {
   app->add_option("-o,--output", options.output,
                   "Write to FILE; - is standard output (default: PROGRAM-PID-TIME.swipr)")
       ->type_name("FILE");
-  add_format(*app, options.format, "raw (default), html, pprof, perf or collapsed");
+  add_format(*app, options.format,
+             "raw (default), html, pprof, speedscope, firefox, perf or collapsed");
   app->add_flag_callback(
       "--no-follow", [this] { options.follow = false; }, "With -- CMD: leave children of CMD out");
 }

@@ -54,6 +54,8 @@ Result<Format> parse_format(std::string_view text) {
       std::pair{std::string_view("pprof"), Format::kPprof},
       std::pair{std::string_view("collapsed"), Format::kCollapsed},
       std::pair{std::string_view("html"), Format::kHtml},
+      std::pair{std::string_view("speedscope"), Format::kSpeedscope},
+      std::pair{std::string_view("firefox"), Format::kFirefox},
   };
   return find_word(kFormats, "format", text);
 }

@@ -77,6 +77,19 @@ TEST(CollapsedGolden, MatchesInBlockedTimeWithStates) {
                 "blocked_states.collapsed");
 }
 
+TEST(SpeedscopeGolden, MatchesInWallTime) {
+  expect_golden(exported(exporters::write_speedscope, {}), "wall.speedscope.json");
+}
+
+TEST(SpeedscopeGolden, MatchesInSamplesWithoutStates) {
+  expect_golden(exported(exporters::write_speedscope, {Weight::kSamples, StateFrames::kNo}),
+                "samples.speedscope.json");
+}
+
+TEST(FirefoxGolden, Matches) {
+  expect_golden(golden::gunzip(exported(exporters::write_firefox, {})), "samples.firefox.json");
+}
+
 TEST(HtmlGolden, MatchesInItsData) {
   expect_golden(exported_page_data({Weight::kCpu}), "cpu.page.json");
 }

@@ -45,6 +45,8 @@ int main(int count, char** arguments) {
   const bool written = write(exporters::write_perf, folder + "/golden.perf") &&
                        write(exporters::write_pprof, folder + "/golden.pb.gz") &&
                        write(exporters::write_collapsed, folder + "/golden.collapsed") &&
+                       write(exporters::write_speedscope, folder + "/golden.speedscope.json") &&
+                       write(exporters::write_firefox, folder + "/golden.firefox.json.gz") &&
                        write(exporters::write_html, folder + "/golden.html") &&
                        write(exporters::write_html, folder + "/hostile.html", make_hostile());
   return written ? 0 : 1;

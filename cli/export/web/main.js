@@ -94,8 +94,9 @@ class Page {
     by_id('reset').hidden = true;
     this.table.show(sum_functions(profile, this.sums), this.tree.value[0], selection.weight);
     const chosen = selection.threads.size;
-    by_id('summary').textContent = `${format_weight(this.tree.value[0], selection.weight)} of ` +
-      `${WEIGHTS.find(({ key }) => key === selection.weight).label}` +
+    const label = WEIGHTS.find(({ key }) => key === selection.weight).label;
+    by_id('summary').textContent = format_weight(this.tree.value[0], selection.weight) +
+      (selection.weight === 'samples' ? '' : ` of ${label}`) +
       (profile.threads.base ? `, ${format_signed(this.tree.value[0] - this.tree.base[0], selection.weight)}` : '') +
       (chosen > 0 ? `, ${chosen} of ${profile.threads.name.length} threads` : '');
     this.show_filters();

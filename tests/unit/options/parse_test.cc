@@ -126,10 +126,11 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"record", "--pid", "1", "--rate", "1e-300"}, "rate '1e-300' is out of range"},
         WrongUsage{{"record", "--pid", "1", "--rate", "5", "--interval", "1s"}, "--rate"},
         WrongUsage{{"record", "--pid", "1", "--format", "jpeg"},
-                   "raw, perf, pprof, collapsed, html"},
+                   "raw, perf, pprof, collapsed, html, speedscope, firefox"},
         WrongUsage{{"record", "--pid", "1", "--no-follow"}, "-- CMD"},
         WrongUsage{{"convert"}, "--format"},
-        WrongUsage{{"convert", "--format", "raw"}, "html, pprof, perf, collapsed"},
+        WrongUsage{{"convert", "--format", "raw"},
+                   "html, pprof, speedscope, firefox, perf, collapsed"},
         WrongUsage{{"convert", "--format", "perf", "--weight", "gold"}, "weight 'gold'"},
         WrongUsage{{"convert", "--format", "perf", "--", "x"}, "record"},
         WrongUsage{{"report", "--top", "0"}, "top '0'"}, WrongUsage{{"list", "extra"}, "extra"}));

@@ -267,22 +267,38 @@ class WalkLoop {
   // alone: following that would skip their caller. A call on top of the stack that leads to right
   // here is better evidence. Code that was generated at run time has no such holes.
   bool is_called_from_top(const CodeRange& range, const Hot& hot) const noexcept {
-    constexpr std::uint64_t kLargestLeaf = 4096;
+    const std::uint64_t target = call_target_at(hot.stack);
+    return target >= range.start && target <= hot.pc && hot.pc - target < kLargestBare;
+  }
+
+  // Code that goes on on another stack, as Go does for calls into C, keeps the frame pointer to its
+  // own frame on the stack it came from. Believed when the return address there was pushed by a
+  // call that leads to right here, and only so often: two stacks that point at each other end.
+  bool is_called_from_other_stack(const Hot& hot) noexcept {
+    if (stack_switches_left_ == 0) return false;
+    --stack_switches_left_;
+    const std::uint64_t target = call_target_at(hot.frame + sizeof target);
+    return target != 0 && target < hot.pc && hot.pc - target < kLargestBare;
+  }
+
+  // Where the call leads that pushed the return address at `address`; 0: none did, or none that
+  // names its target.
+  std::uint64_t call_target_at(std::uint64_t address) const noexcept {
     std::uint64_t return_address = 0;
     std::uint64_t before = 0;
-    if (!reader_.read_word(hot.stack, return_address) || !is_return_address(return_address) ||
+    if (!reader_.read_word(address, return_address) || !is_return_address(return_address) ||
         !reader_.read_word(return_address - sizeof before, before)) {
-      return false;
+      return 0;
     }
-    const std::uint64_t target = direct_call_target(before, return_address);
-    return target >= range.start && target <= hot.pc && hot.pc - target < kLargestLeaf;
+    return direct_call_target(before, return_address);
   }
 
   StepStatus step_by_frame_pointer(Hot& hot, wire::FrameSource& source) noexcept {
     constexpr std::uint64_t kWord = sizeof(std::uint64_t);
     std::uint64_t saved_frame = 0;
     std::uint64_t return_address = 0;
-    if (hot.frame < hot.stack || hot.frame % kWord != 0) return StepStatus::kNoRule;
+    if (hot.frame % kWord != 0) return StepStatus::kNoRule;
+    if (hot.frame < hot.stack && !is_called_from_other_stack(hot)) return StepStatus::kNoRule;
     if (!reader_.read_word(hot.frame, saved_frame) ||
         !reader_.read_word(hot.frame + kWord, return_address)) {
       return StepStatus::kUnreadable;
@@ -334,12 +350,14 @@ class WalkLoop {
                 frames_.kinds.end());
   }
 
-  static constexpr unsigned kExactBit = 4;  // of FrameBuffer::kinds
+  static constexpr std::uint64_t kLargestBare = 4096;  // bytes of a function in assembly
+  static constexpr unsigned kExactBit = 4;             // of FrameBuffer::kinds
 
   const CodeMap& map_;
   Reader& reader_;
   FrameBuffer& frames_;
   Registers registers_;
+  unsigned stack_switches_left_ = 8;
 };
 
 }  // namespace swipr::unwind

@@ -223,6 +223,32 @@ TEST_F(Walk, UsesFramePointersWhereThereIsNoCfi) {
   EXPECT_EQ(source(1), wire::FrameSource::kFramePointer);
 }
 
+TEST_F(Walk, FollowsTheFramePointerToTheStackThatTheCodeCameFrom) {
+  constexpr std::uint64_t kSwitcher = kJit + 0x100;
+  constexpr std::uint64_t kReturnAddress = kJit + 0x40;
+  const std::uint64_t call = (kSwitcher - kReturnAddress) << 32 | 0xe8u << 24;
+  const Words stack = {kStack + 64, kReturnAddress,   0, 0, 0,
+                       0,           kSwitcher + 0x20, 0, 0, kCode + kRoot + 1};
+  registers_.values[kRsp] = kStack + 48;
+  registers_.values[kRbp] = kStack;  // below: the other stack
+  code_words_[kReturnAddress - 8] = call;
+  EXPECT_EQ(walk_stack(kCode + kPlain, stack), WalkEnd::kRoot);
+  EXPECT_EQ(pcs(), (Words{kCode + kPlain, kSwitcher + 0x20, kReturnAddress, kCode + kRoot + 1}));
+  code_words_[kReturnAddress - 8] = call + (std::uint64_t{0x400} << 32);  // leads elsewhere
+  EXPECT_EQ(walk_stack(kCode + kPlain, stack), WalkEnd::kNoRule);
+  EXPECT_EQ(pcs(), (Words{kCode + kPlain, kSwitcher + 0x20}));
+}
+
+TEST_F(Walk, GivesUpBetweenStacksThatPointAtEachOther) {
+  constexpr std::uint64_t kSwitcher = kJit + 0x100;
+  constexpr std::uint64_t kReturnAddress = kSwitcher + 0x40;
+  code_words_[kReturnAddress - 8] = (kSwitcher - kReturnAddress) << 32 | 0xe8u << 24;
+  const Words stack = {kStack, kReturnAddress};
+  registers_.values[kRsp] = kStack + 48;
+  registers_.values[kRbp] = kStack;
+  EXPECT_EQ(walk_stack(kSwitcher + 0x20, stack), WalkEnd::kNoRule);
+}
+
 TEST_F(Walk, PrefersTheCallOnTopOfTheStackToTheCallersFramePointer) {
   constexpr std::uint64_t kLeaf = kCode + kGap;
   constexpr std::uint64_t kReturnAddress = kCode + kPlain + 32;

@@ -137,6 +137,7 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
     *error = "no room for the recording's first bytes";
     return false;
   }
+  if (!subjects_.knows_runqueue) recording.leave_runqueue_out();
   recording.begin_modules(subjects_.modules);
   refresh_threads();
   for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {

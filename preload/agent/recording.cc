@@ -221,8 +221,10 @@ void Recording::end_queued_run(std::uint32_t place, RecordedThread& thread,
                                std::uint32_t stack) noexcept {
   if (thread.run_ticks == 0) return;
   // The kernel adds a wait to schedstat when it is over: the sum gets there later.
-  thread.run_runqueue_ns =
-      thread.written.runqueue_ns + (thread.run_ns - thread.run_cpu_ns) - thread.written.off_cpu_ns;
+  if (splits_runqueue_) {
+    thread.run_runqueue_ns = thread.written.runqueue_ns + (thread.run_ns - thread.run_cpu_ns) -
+                             thread.written.off_cpu_ns;
+  }
   end_run(place, thread, stack, wire::ThreadState::kRunnable);
 }
 

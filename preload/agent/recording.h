@@ -145,6 +145,10 @@ class Recording {
   // The open run is not what the recording's mode wants: its ticks are no samples, and its times go
   // into the thread's next entry.
   void leave_out_run(RecordedThread& thread) noexcept { thread.run_ticks = 0; }
+  // The thread could have run since its last look and has not.
+  void note_queued(RecordedThread& thread) noexcept {
+    if (splits_runqueue_) thread.run_runqueue_ns += tick_ns_ - thread.run_ns;
+  }
   // Ends the open run of a thread that could have run all the time and has not.
   void end_queued_run(std::uint32_t place, RecordedThread& thread, std::uint32_t stack) noexcept;
   // Ends the open run, if any, as what it is known to be.
@@ -162,6 +166,8 @@ class Recording {
            thread.stack_generation == stacks_.generation();
   }
 
+  // The kernel keeps no run-queue times: nothing is said of them.
+  void leave_runqueue_out() noexcept { splits_runqueue_ = false; }
   // Writes the modules of the present; sync_modules goes on from there.
   void begin_modules(const ModuleMap& modules) noexcept;
   // Writes modules that appeared; one that vanished starts a new generation of stacks.
@@ -257,6 +263,7 @@ class Recording {
   MappedArray<std::uint32_t> next_looks_;  // by place: tick number; apart, because most are skipped
   OverheadBudget budget_;
   bool stretch_told_ = false;
+  bool splits_runqueue_ = true;
   MappedArray<StagedEntry> staged_;
   std::uint32_t next_thread_index_ = 0;
   std::uint32_t first_place_ = 0;

@@ -100,6 +100,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   }
   if (known.run == Run::kAwaiting) {
     if (clock_ns - known.signalled_cpu_ns <= kAnswerBudgetNs) {
+      if (!ran) recording.note_queued(known);
       recording.extend_run(known, clock_ns);
       if (thread.slot == kNoSlot && !may_be_waking(thread, clock_ns))
         ask(recording, number, place, known, now);
@@ -161,7 +162,10 @@ void Sampler::close_account(Recording& recording, std::uint32_t place, Moment no
   recording.close_account(*known, clock_ns);
   if (known->run != Run::kDeferred || !(still || left_out)) return;
   known->run = Run::kNone;
-  if (look(recording, place, *known, now) != Look::kSettled) known->state = ThreadState::kUnknown;
+  if (look(recording, place, *known, now) == Look::kSettled) return;
+  // It runs, and nobody would wait for its stack any more.
+  const bool all = recording.mode() == RecordMode::kWall;
+  known->state = all ? ThreadState::kRunning : ThreadState::kUnknown;
 }
 
 void Sampler::begin_tick(std::chrono::nanoseconds looking_time) noexcept {

@@ -1,0 +1,102 @@
+"""Running, waiting for a CPU and blocked: what a recording says of each thread against the thread's own
+clocks, in every weight; and what is said where the kernel keeps no run-queue times."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from support.case import SwiprCase
+
+MILLISECONDS = 2000
+WEIGHTS = ("cpu", "runqueue", "blocked")
+
+
+class Truth:
+    """What three_states printed of itself, in ns."""
+
+    def __init__(self, out):
+        self.threads = {}
+        for line in out.decode().splitlines():
+            word, *rest = line.split()
+            if word == "thread":
+                wall, cpu, runqueue = (int(number) for number in rest[1:])
+                self.threads[rest[0]] = {
+                    "wall": wall, "cpu": cpu, "runqueue": runqueue, "blocked": wall - cpu - runqueue
+                }
+            else:
+                self.process_cpu_ns = int(rest[0])
+
+
+class TimeTest(SwiprCase):
+    def record_three_states(self, *arguments, wrapper=()):
+        path = self.folder / "three.swipr"
+        finished = self.swipr(
+            "record", "-o", path, *arguments, "--", *wrapper, self.target_path("three_states_nofp"), MILLISECONDS
+        )
+        return path, Truth(finished.out)
+
+    def times(self, path, weight, *arguments):
+        """Per thread, in ns or samples."""
+        times = {}
+        for stack in self.convert(path, "pprof", "--weight", weight, *arguments):
+            times[stack.thread] = times.get(stack.thread, 0) + stack.weight
+        return times
+
+    def check(self, *arguments):
+        path, truth = self.record_three_states(*arguments)
+        wall = self.times(path, "wall")
+        by_weight = {weight: self.times(path, weight) for weight in WEIGHTS}
+        for thread, clocks in truth.threads.items():
+            told = {weight: by_weight[weight].get(thread, 0) for weight in WEIGHTS}
+            self.assertAlmostEqual(sum(told.values()) / wall[thread], 1, delta=0.01, msg=thread)
+            # Behind its last word the thread waits for the end of the process.
+            own_wall = min(wall[thread], clocks["wall"])
+            told["blocked"] -= wall[thread] - own_wall
+            self.assertGreater(own_wall, 0.8 * clocks["wall"])
+            for weight in WEIGHTS:
+                with self.subTest(arguments=arguments, thread=thread, weight=weight):
+                    share = 100 * told[weight] / own_wall
+                    self.assertAlmostEqual(share, 100 * clocks[weight] / clocks["wall"], delta=2)
+        samples = self.times(path, "samples")
+        blocked = self.times(path, "samples", "--state", "blocked")
+        self.assertGreater(blocked["waiter"], 0.9 * samples["waiter"])
+        for thread in ("first", "second"):
+            self.assertLess(blocked.get(thread, 0), 0.1 * samples[thread])
+        self.check_process(path, truth)
+
+    def check_process(self, path, truth):
+        report = json.loads(self.swipr("report", "--json", path).out)
+        (process,) = report["processes"]
+        told = sum(thread["cpu_ns"] for thread in report["threads"]) + process["totals"]["agent_cpu_ns"]
+        self.assertAlmostEqual(told / process["totals"]["process_cpu_ns"], 1, delta=0.01)
+        # The program's own figure has its start and misses its end.
+        self.assertAlmostEqual(told, truth.process_cpu_ns, delta=0.01 * truth.process_cpu_ns + 30e6)
+
+    def test_at_1_kHz(self):
+        self.check("--interval", "1ms")
+
+    def test_at_100_Hz(self):
+        self.check("--interval", "10ms")
+
+    def test_above_the_budget(self):
+        self.check("--interval", "1ms", "--max-overhead", "0.1%")
+
+    def test_without_schedstat(self):
+        """A kernel without it, as far as the main thread's file shows: that is where swipr looks."""
+        hide = 'mount --bind /dev/null /proc/$$/task/$$/schedstat && exec "$@"'
+        wrapper = ("unshare", "--mount", "sh", "-c", hide, "sh")
+        if os.geteuid() != 0 or subprocess.run((*wrapper, "true"), stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("mounting needs root and CAP_SYS_ADMIN")
+        path, truth = self.record_three_states("--interval", "2ms", wrapper=wrapper)
+        said = self.swipr("report", path).err
+        self.assertEqual(said.count("three_states") and said.count("no schedstat"), 1, said)
+        runqueue, wall, cpu, blocked = (self.times(path, weight) for weight in ("runqueue", "wall", "cpu", "blocked"))
+        for thread, clocks in truth.threads.items():
+            self.assertEqual(runqueue.get(thread, 0), 0)
+            self.assertAlmostEqual(cpu[thread], clocks["cpu"], delta=0.02 * clocks["wall"])
+            self.assertAlmostEqual((cpu[thread] + blocked[thread]) / wall[thread], 1, delta=0.01)
+
+
+if __name__ == "__main__":
+    unittest.main()

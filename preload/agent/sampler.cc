@@ -219,6 +219,8 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   }
   frames_.frame_count = 0;
   settle(recording, place, known, last);
+  // A hidden place stays hidden for as long as the thread sleeps there.
+  if (last.kind == WaitKind::kUnknown) known.run = Run::kSettled;
   return Look::kSettled;
 }
 

@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
+
+#include "common/host/proc.h"
 
 namespace swipr::symbolize {
 namespace {
@@ -33,6 +36,19 @@ host::Result<ElfFile> open_in_root(std::int32_t pid, const std::string& path) {
   if (fd >= 0) return ElfFile::from_descriptor(host::UniqueFd(static_cast<int>(fd)));
   if (errno == ENOSYS || errno == EPERM) return ElfFile::open(root + path);
   return host::system_error(root + path, errno);
+}
+
+// Processes that know themselves by this id, in PID namespaces of their own: that is the id which
+// their recordings have.
+std::vector<Pid> find_namesakes(std::int32_t pid) {
+  std::vector<Pid> found;
+  for (const Pid process : host::list_processes()) {
+    const auto status = host::read_process_status(process);
+    if (status && process.value != pid && status->namespace_pid.value == pid) {
+      found.push_back(process);
+    }
+  }
+  return found;
 }
 
 // DIRECTORY/.build-id/xx/yyyy + suffix
@@ -84,6 +100,7 @@ class Candidates {
     return true;
   }
 
+  const std::string& note() const { return note_; }
   void set_note(std::string note) { note_ = std::move(note); }
   ModuleFiles accepted() && { return std::move(files_); }
   ModuleFiles refused() && {
@@ -140,6 +157,16 @@ ModuleFiles find_module_files(const ModuleSpec& spec, const Options& options) {
     if (running && running->build_id() == spec.build_id) {
       candidates.offer(std::move(running), path);
       return std::move(candidates).accepted();
+    }
+  }
+  // Several containers have a process 1: the build-id tells whose file it is.
+  if (spec.pid > 0 && !spec.build_id.empty()) {
+    for (const Pid namesake : find_namesakes(spec.pid)) {
+      const std::string note = candidates.note();
+      if (candidates.offer(open_in_root(namesake.value, path), path)) {
+        return std::move(candidates).accepted();
+      }
+      candidates.set_note(note);
     }
   }
   ModuleFiles files = std::move(candidates).refused();

@@ -66,6 +66,15 @@ Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string&
         "SWIPR_LOG=stderr makes it say why",
         process));
   }
+  const auto environment = host::read_file(host::proc_path(pid, "environ"));
+  const auto preload = environment ? host::find_variable(*environment, "LD_PRELOAD") : std::nullopt;
+  if (maps && preload && preload->find("libswipr_preload") != std::string::npos) {
+    return Error(fmt::format(
+        "{} was started with LD_PRELOAD={}, but nothing loaded it: the program is statically "
+        "linked, "
+        "32-bit, setuid or has file capabilities, or the library is not where this name says",
+        process, joined({*preload}, 120)));
+  }
   const auto arguments = host::read_command_line(pid);
   if (arguments.empty())
     return Error(fmt::format("{} is a kernel thread or about to end", process));

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import unittest
 
+from support import deadline
 from support.case import SwiprCase
 
 
@@ -70,6 +71,30 @@ class RecordTest(SwiprCase):
     def test_pid_without_the_preload(self):
         plain = self.start_target("blocked_nofp", preloaded=False)
         self.refused("--pid", plain.pid, words=(str(plain.pid), "ld_preload=.*libswipr_preload.so"))
+
+    def test_preload_that_nothing_loaded(self):
+        program = self.target_path("burn_static")
+        running = self.start(program, 100_000, preloaded=True)
+        deadline.wait_until(lambda: os.readlink(f"/proc/{running.pid}/exe") == str(program), "the program")
+        self.refused("--pid", running.pid, words=(str(running.pid), "nothing loaded it: .*statically linked"))
+        running.signal(signal.SIGKILL)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root gives files capabilities")
+    def test_program_with_file_capabilities(self):
+        self.folder.chmod(0o755)
+        stage = self.folder / "stage"
+        stage.mkdir()
+        program, burn = (shutil.copy(path, stage) for path in (self.program, self.target_path("burn_nofp")))
+        # cap_net_raw, permitted and effective: VFS_CAP_REVISION_2 of linux/capability.h.
+        attribute = struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0)
+        try:
+            os.setxattr(burn, "security.capability", attribute)
+        except OSError as error:
+            self.skipTest(f"no file capabilities here: {error}")
+        script = 'exec setpriv --reuid 65534 --regid 65534 --clear-groups "$0" record -o /dev/null -- "$1" 10'
+        finished = self.start("sh", "-c", script, program, burn).end()
+        self.assert_one_line_error(finished, "file capabilities", "ld_preload", codes=(1,))
+        self.assertEqual(finished.out, b"")
 
     def test_no_process_of_that_name(self):
         self.refused("--name", "nosuchname", words=("nosuchname",))

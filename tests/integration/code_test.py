@@ -40,7 +40,7 @@ class CodeTest(CodeCase):
             stacks = self.convert(path, fmt, "--weight", "cpu")
             with self.subTest(build=build, format=fmt):
                 chain = [f"(anonymous namespace)::{name}" for name in ("inlined_middle", "inlined_leaf")]
-                plain = [strip_arguments(stack) for stack in stacks]
+                plain = [strip_arguments(stack) for stack in stacks if "[no stack]" not in stack.frames]
                 self.assert_chain(plain, ["outer_hot", *chain], thread="inliner")
                 self.assertGreater(profiles.share(plain, chain[1], among=("inliner",)), 95)
         marked = set().union(*(strip_arguments(s).inlined for s in self.convert(path, "perf")))

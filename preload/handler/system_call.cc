@@ -74,11 +74,23 @@ bool is_transfer(const SystemCall& call) noexcept {
   }
 }
 
+bool is_pipe(std::uint64_t descriptor) noexcept {
+  return ::syscall(SYS_fcntl, descriptor, F_GETPIPE_SZ) > 0;
+}
+
 bool is_stream(std::uint64_t descriptor) noexcept {
   int type = 0;
   socklen_t size = sizeof(type);
   return ::syscall(SYS_getsockopt, descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
          type == SOCK_STREAM;
+}
+
+// /dev/zero, /dev/urandom: large reads end at a signal. Not inlined: small alternate stacks.
+[[gnu::noinline]] bool is_memory_device(std::uint64_t descriptor) noexcept {
+  constexpr unsigned kMajor = 1;  // Documentation/admin-guide/devices.txt
+  struct stat status;
+  return ::syscall(SYS_fstat, descriptor, &status) == 0 && S_ISCHR(status.st_mode) &&
+         major(status.st_rdev) == kMajor;
 }
 
 }  // namespace
@@ -91,17 +103,12 @@ Remedy find_remedy(const SystemCall& call) noexcept {
 }
 
 bool fills_its_count(const SystemCall& call) noexcept {
-  constexpr unsigned kMemoryDevices = 1;  // /dev/zero, /dev/urandom: large reads end at a signal
   const std::uint64_t descriptor = call.arguments[0];
-  struct stat status {};
   const long flags = ::syscall(SYS_fcntl, descriptor, F_GETFL);
   if (flags < 0 || (flags & O_NONBLOCK) != 0) return false;
-  if (::syscall(SYS_fstat, descriptor, &status) != 0) return false;
-  if (call.number == SYS_read) {
-    return S_ISCHR(status.st_mode) && major(status.st_rdev) == kMemoryDevices;
-  }
-  if (S_ISFIFO(status.st_mode)) return call.number == SYS_write;
-  return S_ISSOCK(status.st_mode) && is_stream(descriptor);
+  if (call.number == SYS_read) return is_memory_device(descriptor);
+  if (is_stream(descriptor)) return true;
+  return call.number == SYS_write && is_pipe(descriptor);
 }
 
 }  // namespace swipr::handler

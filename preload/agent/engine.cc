@@ -30,6 +30,9 @@ constexpr std::uint32_t kNamesPerInterval = 2;  // 200 reads a second of 4 µs
 // every tick, the missing one tells; otherwise it takes a listing: at most 0.5 %.
 constexpr std::chrono::milliseconds kListingInterval{100};
 constexpr int kListingCostFactor = 200;
+// While threads come and go all the time, a listing follows the last one at once, unless that costs
+// more than 2 %: 10,000 threads take milliseconds.
+constexpr int kListingRestFactor = 50;
 constexpr int kCloseAttempts = 1000;
 
 constexpr std::size_t kRecordingBytes = round_to_pages(sizeof(Recording));
@@ -238,7 +241,8 @@ void Engine::tick(unsigned number, Moment now) noexcept {
   recording.send(now);
   recording.begin_tick(recording.due_ticks(now), now);
   look_after_process(now);
-  if (subjects_.threads.count_changed() || (recording.stretches() && now >= listing_due_)) {
+  const bool due = recording.stretches() && now >= listing_due_;
+  if (may_list(now) && (due || subjects_.threads.count_changed())) {
     refresh_threads();
     listing_due_ = now + std::max<Moment>(kListingInterval, listing_cost_ * kListingCostFactor);
   }
@@ -266,7 +270,7 @@ void Engine::sample_all(unsigned number, Moment now) noexcept {
     any_gone = !sampler_.sample(recording, number, place, now) || any_gone;
   }
   if (any_left_out) recording.note_stretched();
-  if (!any_gone) return;
+  if (!any_gone || !may_list(now)) return;
   // One that ended may hide one that was born: their number is the same.
   refresh_threads();
   for (std::uint32_t place = 0; place < threads.place_count(); ++place) {
@@ -307,6 +311,7 @@ void Engine::refresh_threads() noexcept {
     if (any_gone && recording != nullptr) recording->write_staged(subjects_.threads);
   }
   listing_cost_ = read_own_clock() - cpu_before;
+  may_list_from_ = monotonic_now() + listing_cost_ * kListingRestFactor;
 }
 
 void Engine::look_after_process(Moment now) noexcept {

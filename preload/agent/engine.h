@@ -40,6 +40,7 @@ class Engine {
   void close_accounts(Recording& recording) noexcept;
   void sample_all(unsigned number, Moment now) noexcept;
   void refresh_threads() noexcept;
+  bool may_list(Moment now) const noexcept { return now >= may_list_from_; }
   void look_after_process(Moment now) noexcept;
   void refresh_modules(Moment now) noexcept;
   void refresh_modules_when_needed(Moment now) noexcept;
@@ -55,6 +56,7 @@ class Engine {
   bool keeps_memory_ = false;  // opened at the process's start and never closed
   Moment names_checked_{0};
   Moment listing_due_{0};
+  Moment may_list_from_{0};
   std::chrono::nanoseconds listing_cost_{0};
   Moment modules_due_{0};
   std::uint32_t name_cursor_ = 0;

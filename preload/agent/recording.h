@@ -155,6 +155,8 @@ class Recording {
   void end_open_run(std::uint32_t place, RecordedThread& thread) noexcept;
   // A settled run that no entry has stood for during the last second: live readers wait for it.
   bool is_long(const RecordedThread& thread) const noexcept;
+  // The thread has ended, since its last look: no tick from now on is its own.
+  void note_gone(RecordedThread& thread) noexcept { thread.counted_ticks = counters_.ticks; }
   // The thread ended: writes its open run.
   void drop_thread(std::uint32_t place, const Thread& thread) noexcept;
 

@@ -72,7 +72,10 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
                      Moment now) noexcept {
   Thread& thread = subjects_.threads[place];
   const std::optional<std::chrono::nanoseconds> clock = read_thread_clock(thread.tid);
-  if (!clock) return false;
+  if (!clock) {
+    if (RecordedThread* gone = recording.find_thread(place, thread)) recording.note_gone(*gone);
+    return false;
+  }
   const std::int64_t clock_ns = clock->count();
   RecordedThread* found = recording.thread(place, thread, clock_ns, false);
   if (found == nullptr) {

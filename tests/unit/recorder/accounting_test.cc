@@ -122,6 +122,40 @@ TEST(Accounting, AboveTheBudgetIdleThreadsAreLeftOutAndAllTimesStayExact) {
             recording.thread_of(waker.tid())->entries.size());
 }
 
+// 12 bytes for each entry, and 4 for a time that most do not have: a wait for a CPU, and in CPU
+// mode the wall time, which is not the time between two ticks there.
+std::uint64_t allowed_bytes(const DecodedRecording& recording) {
+  std::uint64_t allowed = 0;
+  for (const auto& [index, thread] : recording.threads) {
+    for (const DecodedEntry& entry : thread.entries) {
+      const bool more = entry.sample.runqueue_ns != 0 || recording.mode == wire::RecordMode::kCpu;
+      allowed += more ? 16 : 12;
+    }
+  }
+  return allowed;
+}
+
+// One busy thread is the worst case: every sample pays for a tick of its own.
+TEST(Accounting, ASampleTakesAtMostTwelveBytes) {
+  for (const auto mode : {wire::RecordMode::kWall, wire::RecordMode::kCpu}) {
+    std::atomic<bool> stop{false};
+    ProgramThread spinner([&] { recorder_test_spin(&stop); });
+    const DecodedRecording recording =
+        record_one({.interval = milliseconds(1), .ticks = 500, .mode = mode});
+    stop = true;
+    EXPECT_GT(recording.thread_of(spinner.tid())->entries.size(), 5u);
+    EXPECT_LE(recording.tick_bytes, allowed_bytes(recording)) << static_cast<int>(mode);
+  }
+}
+
+TEST(Accounting, AnIdleThreadTakesLessThanAByteATick) {
+  const auto crowd = std::make_unique<Crowd>(100);
+  const DecodedRecording recording =
+      record_one({.interval = milliseconds(2), .ticks = 300, .max_overhead_permille = 1'000'000});
+  EXPECT_GE(recording.totals.at("samples"), 100 * recording.totals.at("ticks"));
+  EXPECT_LE(recording.tick_bytes, recording.totals.at("samples"));
+}
+
 TEST(Accounting, WithinTheBudgetNothingIsLeftOut) {
   const auto crowd = std::make_unique<Crowd>(10);
   const DecodedRecording recording =

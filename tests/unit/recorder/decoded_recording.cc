@@ -28,7 +28,12 @@ class Reader {
       }
       auto payload = bytes.subspan(wire::kBlockHeaderBytes, header->payload_bytes);
       if (wire::crc32(payload) != header->crc) out_.damaged = true;
-      while (auto record = wire::take_record(payload)) take_one(*record);
+      for (std::size_t before = payload.size(); auto record = wire::take_record(payload);
+           before = payload.size()) {
+        const bool is_tick = record->type == static_cast<std::uint8_t>(wire::RecordType::kTick);
+        if (is_tick) out_.tick_bytes += before - payload.size();
+        take_one(*record);
+      }
       if (!payload.empty()) out_.damaged = true;
       bytes = bytes.subspan(wire::kBlockHeaderBytes + header->payload_bytes);
     }

@@ -45,7 +45,8 @@ struct DecodedModule {
 };
 
 struct DecodedRecording {
-  bool damaged = false;  // something did not decode, or an entry names what was never defined
+  std::size_t tick_bytes = 0;  // of all tick records
+  bool damaged = false;        // something did not decode, or an entry names what was never defined
   std::string executable;
   std::uint64_t interval_ns = 0;
   wire::RecordMode mode = wire::RecordMode::kWall;

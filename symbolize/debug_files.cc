@@ -5,13 +5,16 @@
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "common/host/proc.h"
+#include "symbolize/debuginfod.h"
 
 namespace swipr::symbolize {
 namespace {
@@ -25,8 +28,7 @@ std::string without_deleted(std::string_view path) {
 
 // An absolute link in a container means a path in that container. openat2 resolves it so; where a
 // kernel or a filter has no openat2, a plain open is right for all paths without absolute links.
-host::Result<ElfFile> open_in_root(std::int32_t pid, const std::string& path) {
-  const std::string root = "/proc/" + std::to_string(pid) + "/root";
+host::Result<ElfFile> open_in_root(const std::string& root, const std::string& path) {
   host::UniqueFd directory(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!directory) return host::system_error(root, errno);
   struct open_how how {};
@@ -130,6 +132,111 @@ std::string directory_of(std::string_view path) {
   return slash == std::string_view::npos ? std::string(".") : std::string(path.substr(0, slash));
 }
 
+// A replaced or deleted file is still there while the program runs. Only root may follow these
+// links to what is mapped; the program itself can be opened by its owner.
+bool offer_mapped_file(const ModuleSpec& spec, Candidates* candidates) {
+  const std::string process = "/proc/" + std::to_string(spec.pid);
+  char range[64];
+  std::snprintf(range, sizeof range, "/map_files/%lx-%lx", spec.start.value,
+                spec.start.value + spec.size_bytes);
+  for (const std::string& place : {process + range, process + "/exe"}) {
+    char target[4096];
+    const ssize_t length = ::readlink(place.c_str(), target, sizeof target);
+    // Without a build-id the name must be the same: another program may have the pid by now.
+    const bool same_name =
+        length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == spec.path;
+    if (spec.build_id.empty() && !same_name) continue;
+    auto file = ElfFile::open(place);
+    if (file && candidates->offer(std::move(file), place)) return true;
+  }
+  return false;
+}
+
+bool offer_local_file(const ModuleSpec& spec, const Options& options, const std::string& path,
+                      Candidates* candidates) {
+  if (!options.symfs.empty()) {
+    if (candidates->offer(open_in_root(options.symfs, path), options.symfs + path)) return true;
+    // This system's file of that name may be anything.
+    return !spec.build_id.empty() && candidates->offer(ElfFile::open(path), path);
+  }
+  if (spec.pid > 0) {
+    const std::string root = "/proc/" + std::to_string(spec.pid) + "/root";
+    if (candidates->offer(open_in_root(root, path), path)) return true;
+  }
+  return candidates->offer(ElfFile::open(path), path) ||
+         (spec.pid > 0 && offer_mapped_file(spec, candidates));
+}
+
+// Several containers have a process 1: the build-id tells whose file it is.
+bool offer_file_of_namesake(const ModuleSpec& spec, const std::string& path,
+                            Candidates* candidates) {
+  if (spec.pid <= 0 || spec.build_id.empty()) return false;
+  for (const Pid namesake : find_namesakes(spec.pid)) {
+    const std::string note = candidates->note();
+    const std::string root = "/proc/" + std::to_string(namesake.value) + "/root";
+    if (candidates->offer(open_in_root(root, path), path)) return true;
+    candidates->set_note(note);
+  }
+  return false;
+}
+
+struct DebugLink {
+  std::string name;
+  std::uint32_t crc = 0;
+};
+
+// Source: gdb's manual, "Debugging Information in Separate Files": a name, padding to 4 bytes, CRC.
+std::optional<DebugLink> find_debug_link(const ElfFile& image) {
+  const std::string_view bytes = image.section_bytes(".gnu_debuglink");
+  const std::size_t end = bytes.find('\0');
+  if (end == std::string_view::npos || end == 0 || bytes.find('/') < end) return std::nullopt;
+  DebugLink link{.name = std::string(bytes.substr(0, end))};
+  const std::size_t crc_at = (end + 4) & ~std::size_t{3};
+  if (crc_at + sizeof link.crc > bytes.size()) return std::nullopt;
+  std::memcpy(&link.crc, bytes.data() + crc_at, sizeof link.crc);
+  return link;
+}
+
+std::optional<std::uint32_t> read_crc(const std::string& path) {
+  const host::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!fd) return std::nullopt;
+  std::vector<unsigned char> buffer(std::size_t{1} << 20);
+  uLong crc = 0;
+  ssize_t size = 0;
+  while ((size = ::read(fd.value(), buffer.data(), buffer.size())) > 0) {
+    crc = ::crc32(crc, buffer.data(), static_cast<uInt>(size));
+  }
+  if (size < 0) return std::nullopt;
+  return static_cast<std::uint32_t>(crc);
+}
+
+std::optional<ElfFile> open_linked(const std::string& place, const ElfFile& image,
+                                   const DebugLink& link) {
+  auto file = ElfFile::open(place);
+  if (!file) return std::nullopt;
+  const bool both_have_ids = !image.build_id().empty() && !file->build_id().empty();
+  if (both_have_ids ? file->build_id() != image.build_id() : read_crc(place) != link.crc) {
+    return std::nullopt;
+  }
+  return std::move(*file);
+}
+
+std::optional<ElfFile> find_by_link(const ElfFile& image, std::string_view path,
+                                    const Options& options) {
+  const auto link = find_debug_link(image);
+  if (!link || path.empty()) return std::nullopt;
+  const std::string directory = directory_of(path);
+  std::vector<std::string> places = {directory + "/" + link->name,
+                                     directory + "/.debug/" + link->name};
+  for (const std::string& below : options.debug_directories) {
+    places.push_back(below + directory + "/" + link->name);
+  }
+  for (const std::string& place : places) {
+    if (auto file = open_linked(place, image, *link)) return file;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 ModuleFiles find_module_files(const ModuleSpec& spec, const Options& options) {
@@ -145,52 +252,26 @@ ModuleFiles find_module_files(const ModuleSpec& spec, const Options& options) {
     candidates.set_note(spec.path + ": not a file");
     return std::move(candidates).refused();
   }
-  if (spec.pid > 0 && candidates.offer(open_in_root(spec.pid, path), path)) {
+  if (offer_local_file(spec, options, path, &candidates) ||
+      (options.symfs.empty() && offer_file_of_namesake(spec, path, &candidates))) {
     return std::move(candidates).accepted();
   }
-  if (candidates.offer(ElfFile::open(path), path)) return std::move(candidates).accepted();
-  const std::string exe = "/proc/" + std::to_string(spec.pid) + "/exe";
-  if (spec.pid > 0 && !spec.build_id.empty()) {
-    // A replaced or deleted program is still there while it runs; for libraries this is another
-    // file.
-    auto running = ElfFile::open(exe);
-    if (running && running->build_id() == spec.build_id) {
-      candidates.offer(std::move(running), path);
-      return std::move(candidates).accepted();
-    }
-  }
-  // Several containers have a process 1: the build-id tells whose file it is.
-  if (spec.pid > 0 && !spec.build_id.empty()) {
-    for (const Pid namesake : find_namesakes(spec.pid)) {
-      const std::string note = candidates.note();
-      if (candidates.offer(open_in_root(namesake.value, path), path)) {
-        return std::move(candidates).accepted();
-      }
-      candidates.set_note(note);
-    }
-  }
   ModuleFiles files = std::move(candidates).refused();
-  if (offer_by_build_id(spec, options, &files)) files.note.clear();
+  if (!offer_by_build_id(spec, options, &files) && options.debuginfod) {
+    files.image = find_remote_file(RemoteFile::kExecutable, spec.build_id);
+  }
+  if (files.image) files.note.clear();
   return files;
 }
 
 std::optional<ElfFile> find_debug_file(const ElfFile& image, std::string_view path,
                                        const Options& options) {
   auto file = find_by_build_id(image.build_id(), options, ".debug");
-  if (file || image.build_id().empty()) return file;
-  const std::string_view link = image.section_bytes(".gnu_debuglink");
-  const std::string name(link.substr(0, link.find('\0')));
-  if (name.empty() || name.find('/') != std::string::npos || path.empty()) return std::nullopt;
-  const std::string directory = directory_of(path);
-  std::vector<std::string> places = {directory + "/" + name, directory + "/.debug/" + name};
-  for (const std::string& below : options.debug_directories) {
-    places.push_back(below + directory + "/" + name);
+  if (!file) file = find_by_link(image, path, options);
+  if (!file && options.debuginfod) {
+    file = find_remote_file(RemoteFile::kDebugInfo, image.build_id());
   }
-  for (const std::string& place : places) {
-    file = open_with_build_id(place, image.build_id());
-    if (file) return file;
-  }
-  return std::nullopt;
+  return file;
 }
 
 SupplementaryFile find_supplementary_file(Dwarf* dwarf, const Options& options) {
@@ -203,6 +284,9 @@ SupplementaryFile find_supplementary_file(Dwarf* dwarf, const Options& options) 
   const std::string hex =
       to_hex({static_cast<const unsigned char*>(id), static_cast<std::size_t>(bytes)});
   result.file = find_by_build_id(hex, options, ".debug");
+  if (!result.file && options.debuginfod) {
+    result.file = find_remote_file(RemoteFile::kDebugInfo, hex);
+  }
   if (result.file) return result;
   // Debian keeps them in /usr/lib/debug/.dwz/ARCHITECTURE/PACKAGE.debug.
   const std::string_view link(name);

@@ -20,13 +20,14 @@ struct ModuleFiles {
   std::string note;  // what was missing or refused; empty: nothing
 };
 
-// The module's own file: below /proc/PID/root (links resolved inside that root), at the recorded
-// path, /proc/PID/exe, then by build-id below the debug directories. A file with another build-id
-// than the recorded one is refused.
+// The module's own file: below the symfs, or /proc/PID/root (links resolved inside that root), at
+// the recorded path, through the mapping of the living process, then by build-id below the debug
+// directories and from debuginfod. A file with another build-id than the recorded one is refused.
 ModuleFiles find_module_files(const ModuleSpec& spec, const Options& options);
 
-// The file with the debug information of `image`, by build-id, then by .gnu_debuglink beside `path`
-// and below the debug directories. Its build-id must be the image's.
+// The file with the debug information of `image`: by build-id, then by .gnu_debuglink beside `path`
+// and below the debug directories, then from debuginfod. Its build-id must be the image's; where
+// one of them has none, the link's CRC must be the file's.
 std::optional<ElfFile> find_debug_file(const ElfFile& image, std::string_view path,
                                        const Options& options);
 

@@ -9,7 +9,8 @@ namespace swipr::symbolize {
 namespace {
 
 bool is_string_section(std::string_view name) {
-  return name == ".debug_str" || name == ".debug_line_str" || name == ".zdebug_str";
+  return name == ".debug_str" || name == ".debug_line_str" || name == ".zdebug_str" ||
+         name == ".debug_str.dwo";
 }
 
 }  // namespace

@@ -1,83 +1,65 @@
+#include "symbolize/demangle.h"
+
+#include <libiberty/demangle.h>
+
 #include <algorithm>
 #include <cstdlib>
-#include <string>
-#include <string_view>
-
-#include "symbolize/symbolizer.h"
-
-// abi::__cxa_demangle is not used: a name of 235 characters in which each pair<S_, S_> names the
-// one before makes it build 277 MB of text. This is the same demangler in its callback form, which
-// can be stopped; it allocates on the stack only. The shared libstdc++ does not export it,
-// libsupc++.a does.
-extern "C" int __gcclibcxx_demangle_callback(const char* mangled,
-                                             void (*callback)(const char*, size_t, void*),
-                                             void* opaque);
+#include <memory>
 
 namespace swipr::symbolize {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = std::size_t{64} << 10;
 constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10;
-constexpr std::size_t kRustHashBytes = 17;  // 'h' and 16 hex digits
 
 struct TextTooLong {};
 
+// The callback forms can be stopped. The others build whatever a name asks for: 235 characters in
+// which each pair<S_, S_> names the one before become 277 MB.
 void append_text(const char* text, std::size_t bytes, void* opaque) {
   auto* output = static_cast<std::string*>(opaque);
   if (output->size() + bytes > kMaxTextBytes) throw TextTooLong();
   output->append(text, bytes);
 }
 
-bool is_rust_hash(std::string_view part) {
-  return part.size() == kRustHashBytes && part.front() == 'h' &&
-         part.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
-}
+using Demangler = int (*)(const char*, int, demangle_callbackref, void*);
 
-struct Escape {
-  std::string_view code, text;
-};
-constexpr Escape kRustEscapes[] = {
-    {"$SP$", "@"},  {"$BP$", "*"},  {"$RF$", "&"},  {"$LT$", "<"},  {"$GT$", ">"},
-    {"$LP$", "("},  {"$RP$", ")"},  {"$C$", ","},   {"$u20$", " "}, {"$u22$", "\""},
-    {"$u27$", "'"}, {"$u2b$", "+"}, {"$u3b$", ";"}, {"$u5b$", "["}, {"$u5d$", "]"},
-    {"$u7b$", "{"}, {"$u7d$", "}"}, {"$u7e$", "~"}, {"..", "::"},
-};
-
-// rustc's legacy scheme is C++'s with escapes for what an identifier cannot hold.
-std::string unescape_rust(std::string_view path) {
+std::optional<std::string> run(Demangler demangler, const std::string& name) {
   std::string text;
-  while (!path.empty()) {
-    const bool at_start = text.empty() || text.ends_with("::");
-    if (at_start && path.starts_with("_$")) path.remove_prefix(1);
-    const auto* escape =
-        std::find_if(std::begin(kRustEscapes), std::end(kRustEscapes),
-                     [&](const Escape& candidate) { return path.starts_with(candidate.code); });
-    if (escape != std::end(kRustEscapes)) {
-      text += escape->text;
-      path.remove_prefix(escape->code.size());
-    } else {
-      text += path.front();
-      path.remove_prefix(1);
-    }
+  try {
+    if (demangler(name.c_str(), DMGL_PARAMS | DMGL_TYPES, append_text, &text) != 1) return {};
+  } catch (const TextTooLong&) {
+    return {};
   }
   return text;
+}
+
+// D's demangler has no callback form. What can grow are back references ('Q'): 24 of them at most
+// repeat the rest of the name 3^8 times, and recursion is bounded by the length.
+std::optional<std::string> demangle_d(const std::string& name) {
+  constexpr std::size_t kMaxDBytes = 1024;
+  constexpr std::ptrdiff_t kMaxReferences = 24;
+  if (name.size() > kMaxDBytes || std::count(name.begin(), name.end(), 'Q') > kMaxReferences) {
+    return {};
+  }
+  const std::unique_ptr<char, decltype(&std::free)> text(dlang_demangle(name.c_str(), 0),
+                                                         &std::free);
+  if (text == nullptr) return {};
+  return std::string(text.get()).substr(0, kMaxTextBytes);
 }
 
 }  // namespace
 
-std::string demangle(const std::string& name) {
-  if (!name.starts_with("_Z") || name.size() > kMaxNameBytes) return name;
-  std::string text;
-  try {
-    if (__gcclibcxx_demangle_callback(name.c_str(), append_text, &text) != 0) return name;
-  } catch (const TextTooLong&) {
-    return name;
-  }
-  const std::size_t last = text.rfind("::");
-  if (last != std::string::npos && is_rust_hash(std::string_view(text).substr(last + 2))) {
-    return unescape_rust(std::string_view(text).substr(0, last));
-  }
-  return text;
+std::optional<std::string> find_readable_name(const std::string& name) {
+  if (name.size() > kMaxNameBytes) return {};
+  if (name.starts_with("_R")) return run(rust_demangle_callback, name);
+  if (name.starts_with("_D")) return demangle_d(name);
+  if (!name.starts_with("_Z")) return {};
+  // Rust's legacy scheme is C++'s with a hash at the end, which Rust's demangler insists on.
+  if (auto rust = run(rust_demangle_callback, name)) return rust;
+  return run(cplus_demangle_v3_callback, name);
 }
+
+std::string demangle(const std::string& name) { return find_readable_name(name).value_or(name); }
 
 }  // namespace swipr::symbolize

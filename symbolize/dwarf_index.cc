@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "symbolize/debug_files.h"
+#include "symbolize/split_unit.h"
 
 namespace swipr::symbolize {
 namespace {
@@ -122,7 +123,8 @@ UnitIndex* DwarfIndex::unit_at(ImageAddr address) {
   if (!found) return nullptr;
   Unit& unit = units_[*found];
   if (unit.index == nullptr) {
-    unit.index = std::make_unique<UnitIndex>(unit.die, *image_);
+    const auto split = find_split_unit(&unit.die, &strings_, &missing_split_);
+    unit.index = std::make_unique<UnitIndex>(unit.die, split.value_or(unit.die), *image_);
     damaged_ = damaged_ || unit.index->damaged();
   }
   return unit.index.get();

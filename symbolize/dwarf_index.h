@@ -32,6 +32,8 @@ class DwarfIndex {
 
   // A unit that was damaged has been met.
   bool damaged() const { return damaged_; }
+  // A .dwo file that was needed and cannot be used; empty: none.
+  const std::string& missing_split_file() const { return missing_split_; }
 
  private:
   struct Unit {
@@ -59,6 +61,7 @@ class DwarfIndex {
   DebugStrings strings_;
   FunctionNames names_;
   bool damaged_ = false;
+  std::string missing_split_;
 };
 
 }  // namespace swipr::symbolize

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "symbolize/symbolizer.h"
+#include "symbolize/demangle.h"
 
 namespace swipr::symbolize {
 namespace {
@@ -98,7 +98,7 @@ FunctionName FunctionNames::resolve(Dwarf_Die* function) {
   }
   result.name = result.linkage_name;
   if (demangle_ && linkage != nullptr) result.name = symbolize::demangle(result.linkage_name);
-  // Rust's v0 names and overlong ones stay mangled; DWARF's own names are better than those.
+  // DWARF's own name is better than one that stays mangled (overlong, a scheme nobody knows).
   const bool readable = !result.name.empty() && (!demangle_ || !is_mangled(result.name));
   if (!readable && name != nullptr) {
     result.name = flat ? std::string(name) : qualified_name(function, name);

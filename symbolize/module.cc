@@ -1,8 +1,25 @@
 #include "symbolize/module.h"
 
+#include <array>
 #include <utility>
 
+#include "symbolize/demangle.h"
+#include "symbolize/mini_debug_info.h"
+
 namespace swipr::symbolize {
+namespace {
+
+// Parts and copies of a function are named as the function is, as DWARF does it: of what GCC and
+// clang append, "f.constprop.0.cold" is f. The symbol itself stays in the linkage name.
+std::string_view without_clone_suffix(std::string_view name) {
+  constexpr auto kSuffixes = std::to_array<std::string_view>(
+      {".cold", ".part.", ".constprop.", ".isra.", ".lto_priv.", ".llvm."});
+  std::size_t end = name.size();
+  for (const std::string_view suffix : kSuffixes) end = std::min(end, name.find(suffix, 1));
+  return name.substr(0, end);
+}
+
+}  // namespace
 
 Module::Module(ModuleFiles files, const Options& options)
     : options_(&options),
@@ -16,6 +33,9 @@ void Module::load() {
   static_symbols_ = SymbolTable::read(image_->elf(), SymbolTable::Kind::kStatic);
   if (static_symbols_.empty() && debug_file_) {
     static_symbols_ = SymbolTable::read(debug_file_->elf(), SymbolTable::Kind::kStatic);
+  }
+  if (static_symbols_.empty() && (mini_ = find_mini_debug_info(*image_))) {
+    static_symbols_ = SymbolTable::read(mini_->elf(), SymbolTable::Kind::kStatic);
   }
   dynamic_symbols_ = SymbolTable::read(image_->elf(), SymbolTable::Kind::kDynamic);
   plt_ = PltEntries::read(image_->elf());
@@ -56,6 +76,9 @@ std::vector<SourceFunction> Module::find_functions(FileOffset offset) {
   if (dwarf_ != nullptr) {
     functions = dwarf_->find(*address, &line);
     if (dwarf_->damaged() && note_.empty()) note_ = path_ + ": damaged debug information";
+    if (!dwarf_->missing_split_file().empty() && note_.empty()) {
+      note_ = path_ + ": split debug information is missing: " + dwarf_->missing_split_file();
+    }
   }
   if (functions.empty()) return find_symbol(*address, line);
   if (!options_->inlines) functions.erase(functions.begin(), functions.end() - 1);
@@ -71,7 +94,9 @@ std::vector<SourceFunction> Module::find_symbol(ImageAddr address, const SourceL
   if (!symbol) symbol = dynamic_symbols_.find(address);
   if (symbol) {
     function.linkage_name = std::string(symbol->name);
-    function.name = options_->demangle ? demangle(function.linkage_name) : function.linkage_name;
+    function.name = options_->demangle
+                        ? demangle(std::string(without_clone_suffix(symbol->name)))
+                        : function.linkage_name;
     function.offset = address.value - symbol->begin.value;
     return {std::move(function)};
   }

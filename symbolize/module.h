@@ -39,6 +39,7 @@ class Module {
   std::string note_;
   std::optional<ElfFile> image_;
   std::optional<ElfFile> debug_file_;
+  std::optional<ElfFile> mini_;  // of .gnu_debugdata
   std::unique_ptr<DwarfIndex> dwarf_;
   SymbolTable static_symbols_;
   SymbolTable dynamic_symbols_;

@@ -1,7 +1,7 @@
 // Turns addresses of modules into functions, inlined frames, files and lines.
-// Sources, in this order: DWARF of the module or of its separate debug file (by build-id below the
-// debug directories), .symtab, .dynsym. A module is accepted only if its build-id is the recorded
-// one. Thread: one Symbolizer per thread.
+// Sources, in this order: DWARF of the module or of its separate debug file, .symtab, the table in
+// .gnu_debugdata, .dynsym, stubs of the PLT. A module is accepted only if its build-id is the
+// recorded one. Thread: one Symbolizer per thread.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,20 @@ struct Options {
   bool demangle = true;
   bool inlines = true;
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};
+  // The root of the recorded system's files, for recordings from elsewhere; empty: this one's.
+  std::string symfs;
+  bool debuginfod = false;  // ask the servers of DEBUGINFOD_URLS
 };
 
 // Where to find a module's file and how to recognise it.
 struct ModuleSpec {
   std::string path;      // as the recorded process saw it; "[vdso]" is the vDSO
   std::string build_id;  // lower-case hex; empty: unknown, then any file at `path` is accepted
-  std::int32_t pid =
-      0;  // 0: none; otherwise /proc/PID/root/PATH is tried before PATH while it lives
+  std::int32_t pid = 0;  // 0: none; otherwise, while it lives, its own view of the file is tried
+                         // before PATH: below /proc/PID/root, through its mapping, its exe
+  // Where it was mapped; 0: unknown. A memfd and a deleted file can be opened by that alone.
+  RuntimeAddr start = {};
+  std::uint64_t size_bytes = 0;
 };
 
 struct SourceFunction {
@@ -68,9 +74,5 @@ class Symbolizer {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// "_Z3foov" → "foo()"; a name that is not mangled comes back as it is. C++ (Itanium) and Rust
-// legacy.
-std::string demangle(const std::string& name);
 
 }  // namespace swipr::symbolize

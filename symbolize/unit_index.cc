@@ -47,8 +47,10 @@ std::string_view view_of(const char* text) {
 
 }  // namespace
 
-UnitIndex::UnitIndex(const Dwarf_Die& unit, const ElfFile& image) : image_(&image), unit_(unit) {
-  walk(&unit_, kNone, 0);
+UnitIndex::UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const ElfFile& image)
+    : image_(&image), unit_(unit) {
+  Dwarf_Die root = tree;
+  walk(&root, kNone, 0);
   map_ = AddressMap(std::move(ranges_));
   ranges_ = {};
 }

@@ -30,8 +30,9 @@ class UnitIndex {
  public:
   // Walks the unit's tree once: addresses are looked up thousands at a time, and libdw's own scope
   // search walks it once per address. Damage ends the walk and is remembered.
+  // `tree` is `unit`, or of a skeleton the unit in its .dwo file.
   // Lifetime: as long as the Dwarf of `unit`, and `image`.
-  UnitIndex(const Dwarf_Die& unit, const ElfFile& image);
+  UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const ElfFile& image);
 
   // Innermost first; empty: no function covers the address.
   std::vector<FunctionAt> functions_at(ImageAddr address);

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "symbolize/symbolizer.h"
+#include "symbolize/demangle.h"
 
 namespace swipr::symbolize {
 namespace {
@@ -33,6 +33,28 @@ TEST(Demangle, UnescapesRustsLegacyNames) {
             "main::main::{{closure}}");
 }
 
+TEST(Demangle, ReadsRustsV0Names) {
+  EXPECT_EQ(demangle("_RNvCskwGfYPst2Cb_3foo16example_function"), "foo::example_function");
+  EXPECT_EQ(demangle("_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3newCs15kBYyAo9fc_7mycrate"),
+            "<std::path::PathBuf>::new");
+  EXPECT_EQ(demangle("_RNCNCNgCs6DXkGYLi8lr_2cc5spawn00B5_"),
+            "cc::spawn::{closure#0}::{closure#0}");
+  EXPECT_EQ(demangle("_RNvC3foo3bar.llvm.9D1C9369"), "foo::bar");
+}
+
+TEST(Demangle, ReadsDNames) {
+  EXPECT_EQ(demangle("_D3std5stdio7writelnFAyaZv"), "std.stdio.writeln(immutable(char)[])");
+  EXPECT_EQ(demangle("_Dmain"), "D main");
+}
+
+// The key and the value of each array are the array before: back references in place of S_.
+TEST(Demangle, LeavesNamesOfDThatGrowWithoutBound) {
+  std::string bomb = "_D1fFHii";
+  for (int level = 0; level < 20; ++level) bomb += "HQcQe";
+  bomb += "Zv";
+  EXPECT_EQ(demangle(bomb), bomb);
+}
+
 TEST(Demangle, KeepsCxxNamesThatOnlyLookLikeRusts) {
   EXPECT_EQ(demangle("_ZN1a17hello_there_worldE"), "a::hello_there_world");
 }
@@ -52,6 +74,51 @@ TEST(Demangle, LeavesVeryLongAndVeryDeepNames) {
   EXPECT_EQ(demangle(long_name), long_name);
   const std::string deep = "_Z1f" + std::string(60000, 'P') + "i";
   EXPECT_EQ(demangle(deep), deep);
+}
+
+TEST(Shorten, DropsWhatIsLong) {
+  EXPECT_EQ(shorten("main"), "main");
+  EXPECT_EQ(shorten("shop::buy(int)"), "shop::buy");
+  EXPECT_EQ(shorten("std::map<int, std::vector<int> >::insert(int const&) const"),
+            "std::map::insert");
+  EXPECT_EQ(shorten("int std::accumulate<int*, int>(int*, int*, int)"), "std::accumulate");
+  EXPECT_EQ(shorten("std::__cxx11::basic_string<char>::size[abi:cxx11]() const"),
+            "std::basic_string::size");
+  EXPECT_EQ(shorten("non-virtual thunk to A<int>::f(char)"), "non-virtual thunk to A::f");
+}
+
+TEST(Shorten, KeepsOperators) {
+  EXPECT_EQ(shorten("bool operator< <int>(A<int> const&, int)"), "operator<");
+  EXPECT_EQ(shorten("a::operator<<(std::ostream&, a::b const&)"), "a::operator<<");
+  EXPECT_EQ(shorten("F<int>::operator()(int) const"), "F::operator()");
+  EXPECT_EQ(shorten("P<int>::operator->()"), "P::operator->");
+  EXPECT_EQ(shorten("operator new(unsigned long)"), "operator new");
+  EXPECT_EQ(shorten("A::operator bool() const"), "A::operator bool");
+  EXPECT_EQ(shorten("my_operator<int>()"), "my_operator");
+}
+
+TEST(Shorten, KeepsWhatTellsNamelessThingsApart) {
+  EXPECT_EQ(shorten("(anonymous namespace)::Secret<int>::hide(int)"),
+            "(anonymous namespace)::Secret::hide");
+  EXPECT_EQ(shorten("main::{lambda(int, A<int>)#2}::operator()(int) const"),
+            "main::{lambda#2}::operator()");
+  EXPECT_EQ(shorten("run(int) const::{lambda()#1}::operator()() const"),
+            "run::{lambda#1}::operator()");
+}
+
+TEST(Shorten, KnowsRust) {
+  EXPECT_EQ(shorten("<alloc::vec::Vec<T> as core::ops::Drop>::drop"),
+            "<alloc::vec::Vec as core::ops::Drop>::drop");
+  EXPECT_EQ(shorten("core::iter::collect::<alloc::vec::Vec<u8>>"), "core::iter::collect");
+  EXPECT_EQ(shorten("app::main::{closure#0}"), "app::main::{closure#0}");
+}
+
+TEST(Shorten, LeavesWhatItDoesNotUnderstand) {
+  for (const char* name : {"", "a<b", "f(int", "{", "void (*f(int))(char)", "<", "<>"}) {
+    EXPECT_EQ(shorten(name), name);
+  }
+  const std::string deep(5000, '<');
+  EXPECT_EQ(shorten(deep), deep);
 }
 
 }  // namespace

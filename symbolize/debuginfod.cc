@@ -56,8 +56,8 @@ std::optional<ElfFile> find_remote_file(RemoteFile kind, const std::string& buil
   const std::lock_guard lock(mutex);
   const std::unique_ptr<Client, void (*)(Client*)> client(library().begin(), library().end);
   if (client == nullptr) return std::nullopt;
-  const auto find = kind == RemoteFile::kDebugInfo ? library().find_debuginfo
-                                                   : library().find_executable;
+  const auto find =
+      kind == RemoteFile::kDebugInfo ? library().find_debuginfo : library().find_executable;
   host::UniqueFd fd(find(client.get(), build_id.c_str(), 0, nullptr));
   if (fd.value() < 0) return std::nullopt;
   auto file = ElfFile::from_descriptor(std::move(fd));

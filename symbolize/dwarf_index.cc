@@ -19,26 +19,45 @@ Interval unit_interval(Dwarf_Addr begin, Dwarf_Addr end, std::size_t unit) {
   return {{begin}, {end}, ~(end - begin), static_cast<std::uint32_t>(unit)};
 }
 
+std::uint64_t bytes_of_unit(Dwarf_Die* unit) {
+  Dwarf_Off next = 0;
+  std::size_t header = 0;
+  const Dwarf_Off start = dwarf_dieoffset(unit) - dwarf_cuoffset(unit);
+  if (dwarf_next_unit(dwarf_cu_getdwarf(unit->cu), start, &next, &header, nullptr, nullptr, nullptr,
+                      nullptr, nullptr, nullptr) != 0) {
+    return 0;
+  }
+  return next - start;
+}
+
 }  // namespace
 
 DwarfIndex::~DwarfIndex() = default;
 
-host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load(const ElfFile& file,
-                                                           const ElfFile& image,
-                                                           const Options& options) {
-  std::unique_ptr<DwarfIndex> index(new DwarfIndex(image, options.demangle));
-  index->dwarf_.reset(dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr));
+host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load(ElfFile& file, const ElfFile& image,
+                                                           const Options& options,
+                                                           TextPool& texts) {
+  file.load_debug_info();
+  return load_shared(file, std::nullopt, image, options.demangle, texts, &options);
+}
+
+std::unique_ptr<DwarfIndex> DwarfIndex::another() const {
+  auto index = load_shared(file_, supplementary_file_, *image_, demangle_, *texts_, nullptr);
+  return index ? std::move(*index) : nullptr;
+}
+
+host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load_shared(
+    const ElfFile& file, const std::optional<ElfFile>& supplementary, const ElfFile& image,
+    bool demangle, TextPool& texts, const Options* options) {
+  auto own = file.share();
+  if (!own) return own.error();
+  std::unique_ptr<DwarfIndex> index(new DwarfIndex(std::move(*own), image, demangle, texts));
+  index->dwarf_.reset(dwarf_begin_elf(index->file_.elf(), DWARF_C_READ, nullptr));
   if (index->dwarf_ == nullptr) return std::unique_ptr<DwarfIndex>();
-  SupplementaryFile supplementary = find_supplementary_file(index->dwarf_.get(), options);
-  if (supplementary.wanted) {
-    if (!supplementary.file) return host::Error("its supplementary (dwz) debug file is missing");
-    index->supplementary_file_ = std::move(supplementary.file);
-    index->supplementary_.reset(
-        dwarf_begin_elf(index->supplementary_file_->elf(), DWARF_C_READ, nullptr));
-    if (index->supplementary_ == nullptr) return host::Error("its dwz debug file is damaged");
-    dwarf_setalt(index->dwarf_.get(), index->supplementary_.get());
+  if (auto attached = index->attach_supplementary(supplementary, options); !attached) {
+    return attached.error();
   }
-  index->strings_.add_sections_of(file.elf());
+  index->strings_.add_sections_of(index->file_.elf());
   if (index->supplementary_file_) {
     index->strings_.add_sections_of(index->supplementary_file_->elf());
   }
@@ -47,6 +66,28 @@ host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load(const ElfFile& file,
   if (index->units_.empty() && index->damaged_) return host::Error("no unit can be read");
   if (index->units_.empty()) return std::unique_ptr<DwarfIndex>();
   return index;
+}
+
+// `options` find the file, `known` is the one that another index found.
+host::Result<void> DwarfIndex::attach_supplementary(const std::optional<ElfFile>& known,
+                                                    const Options* options) {
+  if (known) {
+    auto own = known->share();
+    if (!own) return own.error();
+    supplementary_file_ = std::move(*own);
+  } else if (options != nullptr) {
+    SupplementaryFile found = find_supplementary_file(dwarf_.get(), *options);
+    if (found.wanted && !found.file) {
+      return host::Error("its supplementary (dwz) debug file is missing");
+    }
+    supplementary_file_ = std::move(found.file);
+    if (supplementary_file_) supplementary_file_->load_debug_info();
+  }
+  if (!supplementary_file_) return {};
+  supplementary_.reset(dwarf_begin_elf(supplementary_file_->elf(), DWARF_C_READ, nullptr));
+  if (supplementary_ == nullptr) return host::Error("its dwz debug file is damaged");
+  dwarf_setalt(dwarf_.get(), supplementary_.get());
+  return {};
 }
 
 // A unit's own ranges are in every compiler's output. .debug_aranges is not (clang leaves it out),
@@ -124,7 +165,8 @@ UnitIndex* DwarfIndex::unit_at(ImageAddr address) {
   Unit& unit = units_[*found];
   if (unit.index == nullptr) {
     const auto split = find_split_unit(&unit.die, &strings_, &missing_split_);
-    unit.index = std::make_unique<UnitIndex>(unit.die, split.value_or(unit.die), *image_);
+    unit.index = std::make_unique<UnitIndex>(unit.die, split.value_or(unit.die), *image_, *texts_);
+    indexed_bytes_ += bytes_of_unit(&unit.die);
     damaged_ = damaged_ || unit.index->damaged();
   }
   return unit.index.get();
@@ -136,13 +178,12 @@ std::vector<SourceFunction> DwarfIndex::find(ImageAddr address, SourceLine* line
   if (unit == nullptr) return functions;
   *line = unit->line_at(address);
   SourceLine at = *line;
-  for (const FunctionAt& found : unit->functions_at(address)) {
-    const FunctionName& name = names_.name_of(found.die);
-    functions.push_back({.name = name.name,
-                         .linkage_name = name.linkage_name,
-                         .file = std::string(at.file),
+  for (const FunctionAt& found : unit->functions_at(address, names_)) {
+    functions.push_back({.name = found.name->name,
+                         .linkage_name = found.name->linkage_name,
+                         .file = at.file,
                          .line = at.line,
-                         .start_line = name.start_line,
+                         .start_line = found.name->start_line,
                          .offset = found.offset,
                          .inlined = found.inlined});
     at = found.call;

@@ -1,4 +1,5 @@
-// DWARF of one module: which unit covers an address, and lazily what is in that unit.
+// DWARF of one module: which unit covers an address, and lazily what is in that unit. One thread at
+// a time; other threads take another() of their own.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -20,9 +21,16 @@ namespace swipr::symbolize {
 class DwarfIndex {
  public:
   // Null: `file` has no DWARF. Errors: it is damaged, or needs a supplementary file that is not
-  // there. Lifetime: both files outlive the index. `image` tells which addresses are code.
-  static host::Result<std::unique_ptr<DwarfIndex>> load(const ElfFile& file, const ElfFile& image,
-                                                        const Options& options);
+  // there. Lifetime: `image`, which tells which addresses are code, and `texts` outlive the index.
+  static host::Result<std::unique_ptr<DwarfIndex>> load(ElfFile& file, const ElfFile& image,
+                                                        const Options& options, TextPool& texts);
+  // The same for another thread, with nothing indexed yet. Null: no memory.
+  std::unique_ptr<DwarfIndex> another() const;
+
+  // Which unit covers an address: the same number in all copies.
+  std::optional<std::uint32_t> unit_of(ImageAddr address) const { return unit_map_.find(address); }
+  // Bytes of DWARF that were indexed so far, and take memory until this object ends.
+  std::uint64_t indexed_bytes() const { return indexed_bytes_; }
   ~DwarfIndex();
   DwarfIndex(const DwarfIndex&) = delete;
   DwarfIndex& operator=(const DwarfIndex&) = delete;
@@ -45,14 +53,28 @@ class DwarfIndex {
     void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
   };
 
-  DwarfIndex(const ElfFile& image, bool demangle) : image_(&image), names_(demangle, strings_) {}
+  DwarfIndex(ElfFile file, const ElfFile& image, bool demangle, TextPool& texts)
+      : file_(std::move(file)),
+        image_(&image),
+        demangle_(demangle),
+        texts_(&texts),
+        names_(demangle, strings_, texts) {}
+  static host::Result<std::unique_ptr<DwarfIndex>> load_shared(
+      const ElfFile& file, const std::optional<ElfFile>& supplementary, const ElfFile& image,
+      bool demangle, TextPool& texts, const Options* options);
+  host::Result<void> attach_supplementary(const std::optional<ElfFile>& known,
+                                          const Options* options);
   void load_units();
   void add_unit(const Dwarf_Die& unit, std::vector<Interval>* intervals);
   void add_address_ranges(std::vector<Interval>* intervals);
   bool has_usable_paths(Dwarf_Die* unit) const;
   UnitIndex* unit_at(ImageAddr address);
 
+  ElfFile file_;
   const ElfFile* image_;
+  bool demangle_;
+  TextPool* texts_;
+  std::uint64_t indexed_bytes_ = 0;
   std::optional<ElfFile> supplementary_file_;
   std::unique_ptr<Dwarf, EndDwarf> supplementary_;
   std::unique_ptr<Dwarf, EndDwarf> dwarf_;

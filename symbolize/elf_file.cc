@@ -40,6 +40,7 @@ host::Result<ElfFile> ElfFile::open(const std::string& path) {
   if (!fd) return host::system_error(path, errno);
   auto file = from_descriptor(std::move(fd));
   if (!file) return file.error().with_context(path);
+  file->origin_ = path;
   return file;
 }
 
@@ -47,25 +48,97 @@ host::Result<ElfFile> ElfFile::from_descriptor(host::UniqueFd fd) {
   struct stat status {};
   if (::fstat(fd.value(), &status) != 0) return host::system_error("fstat", errno);
   if (!S_ISREG(status.st_mode)) return host::Error("not a regular file");
-  elf_version(EV_CURRENT);
+  auto bytes = FileBytes::open(std::move(fd), static_cast<std::size_t>(status.st_size));
+  if (!bytes) return bytes.error();
   ElfFile file;
   file.identity_ = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
-  file.elf_.reset(elf_begin(fd.value(), ELF_C_READ, nullptr));
-  file.fd_ = std::move(fd);
+  file.bytes_ = *std::move(bytes);
+  file.load_headers();
   if (auto loaded = file.load(); !loaded) return loaded.error();
   return file;
 }
 
 host::Result<ElfFile> ElfFile::from_memory(std::vector<char> bytes) {
-  elf_version(EV_CURRENT);
   ElfFile file;
-  file.bytes_ = std::move(bytes);
-  file.elf_.reset(elf_memory(file.bytes_.data(), file.bytes_.size()));
+  file.bytes_ = FileBytes::from_memory(std::move(bytes));
   if (auto loaded = file.load(); !loaded) return loaded.error();
   return file;
 }
 
+host::Result<ElfFile> ElfFile::share() const {
+  ElfFile file;
+  file.bytes_ = bytes_;
+  file.identity_ = identity_;
+  file.origin_ = origin_;
+  if (auto loaded = file.load(); !loaded) return loaded.error();
+  return file;
+}
+
+// Where the header says that tables are. libelf checks it all again.
+void ElfFile::load_headers() {
+  bytes_->load(0, kPageBytes);
+  const std::span<char> bytes = bytes_->bytes();
+  Elf64_Ehdr header{};
+  if (bytes.size() < sizeof header || bytes[EI_CLASS] == ELFCLASS32) {
+    return bytes_->load(0, bytes.size());  // 32-bit programs are small
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
+  bytes_->load(header.e_phoff, std::uint64_t{header.e_phnum} * header.e_phentsize);
+  Elf64_Shdr first{};  // says how many there are when the header has no room for it
+  bytes_->load(header.e_shoff, sizeof first);
+  if (header.e_shoff < bytes.size() && bytes.size() - header.e_shoff >= sizeof first) {
+    std::memcpy(&first, bytes.data() + header.e_shoff, sizeof first);
+  }
+  const std::uint64_t sections = header.e_shnum != 0 ? header.e_shnum : first.sh_size;
+  bytes_->load(header.e_shoff, std::min<std::uint64_t>(sections, bytes.size()) * sizeof first);
+  for (std::size_t index = 0; index < header.e_phnum; ++index) {
+    Elf64_Phdr segment{};
+    const std::uint64_t at = header.e_phoff + index * sizeof segment;
+    if (at >= bytes.size() || bytes.size() - at < sizeof segment) break;
+    std::memcpy(&segment, bytes.data() + at, sizeof segment);
+    if (segment.p_type == PT_NOTE) bytes_->load(segment.p_offset, segment.p_filesz);
+  }
+  const std::uint64_t names = header.e_shstrndx == SHN_XINDEX ? first.sh_link : header.e_shstrndx;
+  for (std::uint64_t index = 0; index < sections; ++index) {
+    Elf64_Shdr section{};
+    const std::uint64_t at = header.e_shoff + index * sizeof section;
+    if (at >= bytes.size() || bytes.size() - at < sizeof section) break;
+    std::memcpy(&section, bytes.data() + at, sizeof section);
+    if (index == names || section.sh_type == SHT_NOTE) {
+      bytes_->load(section.sh_offset, section.sh_size);
+    }
+  }
+}
+
+bool ElfFile::is_symbol_section(std::string_view name) {
+  return name == ".symtab" || name == ".dynsym" || name == ".strtab" || name == ".dynstr" ||
+         name == ".symtab_shndx" || name.starts_with(".rela") || name.starts_with(".plt");
+}
+
+// Locations of variables, macros and lookup tables are as large as the rest and not needed.
+bool ElfFile::is_debug_section(std::string_view name) {
+  if (name.starts_with(".gnu_debugaltlink")) return true;
+  if (!name.starts_with(".debug_") && !name.starts_with(".zdebug_")) return false;
+  const std::string_view kind = name.substr(name.find('_') + 1);
+  return !kind.starts_with("loc") && !kind.starts_with("mac") && !kind.starts_with("pub") &&
+         !kind.starts_with("gnu_pub") && !kind.starts_with("frame") && !kind.starts_with("names");
+}
+
+void ElfFile::load_sections(bool (*wanted)(std::string_view name)) const {
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf_.get(), &names) != 0) return;
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf_.get(), section)) != nullptr) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* name = elf_strptr(elf_.get(), names, header.sh_name);
+    if (name != nullptr && wanted(name)) bytes_->load(header.sh_offset, header.sh_size);
+  }
+}
+
 host::Result<void> ElfFile::load() {
+  elf_version(EV_CURRENT);
+  elf_.reset(elf_memory(bytes_->bytes().data(), bytes_->bytes().size()));
   if (elf_ == nullptr) return host::Error(elf_problem());
   GElf_Ehdr header;
   if (elf_kind(elf_.get()) != ELF_K_ELF || gelf_getehdr(elf_.get(), &header) == nullptr) {
@@ -144,6 +217,7 @@ std::string_view ElfFile::section_bytes(std::string_view name) const {
     if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
     const char* found = elf_strptr(elf_.get(), names, header.sh_name);
     if (found == nullptr || found != name) continue;
+    bytes_->load(header.sh_offset, header.sh_size);
     const Elf_Data* data = elf_rawdata(section, nullptr);
     if (data == nullptr || data->d_buf == nullptr) return {};
     return {static_cast<const char*>(data->d_buf), data->d_size};

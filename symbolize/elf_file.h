@@ -1,6 +1,5 @@
 // One ELF image: a file, or bytes in memory (the vDSO). Knows its build-id and its load segments.
-// Files are read, not mapped: one that is truncated or rewritten meanwhile yields errors, not
-// SIGBUS.
+// Of a file only the headers and notes are read at first; the rest in the parts that are asked for.
 #pragma once
 
 #include <libelf.h>
@@ -16,6 +15,7 @@
 #include "common/core/addresses.h"
 #include "common/host/result.h"
 #include "common/host/unique_fd.h"
+#include "symbolize/file_bytes.h"
 
 namespace swipr::symbolize {
 
@@ -27,9 +27,20 @@ class ElfFile {
   static host::Result<ElfFile> from_descriptor(host::UniqueFd fd);
   static host::Result<ElfFile> from_memory(std::vector<char> bytes);
 
+  // Another handle on the same bytes, for another thread. What this one has read, that one has.
+  // Errors: no memory.
+  host::Result<ElfFile> share() const;
+
+  // Reads what symbol tables and the procedure linkage table consist of.
+  void load_symbols() { load_sections(&is_symbol_section); }
+  // Reads the DWARF that names and lines need.
+  void load_debug_info() { load_sections(&is_debug_section); }
+
   Elf* elf() const { return elf_.get(); }
   const std::string& build_id() const { return build_id_; }  // lower-case hex; empty: none
   const std::string& identity() const { return identity_; }  // device and inode; empty: in memory
+  const std::string& origin() const { return origin_; }      // where it was found, for people
+  void set_origin(std::string origin) { origin_ = std::move(origin); }
 
   std::optional<ImageAddr> image_address(FileOffset offset) const;
   std::optional<FileOffset> file_offset(ImageAddr address) const;
@@ -50,14 +61,18 @@ class ElfFile {
   };
 
   ElfFile() = default;
+  static bool is_symbol_section(std::string_view name);
+  static bool is_debug_section(std::string_view name);
   host::Result<void> load();
+  void load_headers();
+  void load_sections(bool (*wanted)(std::string_view name)) const;
   const Segment* segment_of(FileOffset offset) const;
 
-  host::UniqueFd fd_;
-  std::vector<char> bytes_;
+  std::shared_ptr<FileBytes> bytes_;
   std::unique_ptr<Elf, EndElf> elf_;
   std::string build_id_;
   std::string identity_;
+  std::string origin_;
   std::vector<Segment> segments_;
 };
 

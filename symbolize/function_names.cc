@@ -91,18 +91,15 @@ FunctionName FunctionNames::resolve(Dwarf_Die* function) {
     result.start_line = static_cast<std::uint32_t>(line);
   }
   const bool flat = is_flat_language(function);
-  if (linkage != nullptr) {
-    result.linkage_name = linkage;
-  } else if (name != nullptr && flat) {
-    result.linkage_name = name;
-  }
-  result.name = result.linkage_name;
-  if (demangle_ && linkage != nullptr) result.name = symbolize::demangle(result.linkage_name);
+  std::string linkage_name = linkage != nullptr ? linkage : flat && name != nullptr ? name : "";
+  std::string readable = linkage_name;
+  if (demangle_ && linkage != nullptr) readable = demangle(linkage_name);
   // DWARF's own name is better than one that stays mangled (overlong, a scheme nobody knows).
-  const bool readable = !result.name.empty() && (!demangle_ || !is_mangled(result.name));
-  if (!readable && name != nullptr) {
-    result.name = flat ? std::string(name) : qualified_name(function, name);
+  if (name != nullptr && (readable.empty() || (demangle_ && is_mangled(readable)))) {
+    readable = flat ? std::string(name) : qualified_name(function, name);
   }
+  result.linkage_name = texts_->intern(linkage_name);
+  result.name = texts_->intern(readable);
   return result;
 }
 

@@ -5,24 +5,26 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "symbolize/debug_strings.h"
+#include "symbolize/text_pool.h"
 
 namespace swipr::symbolize {
 
 struct FunctionName {
-  std::string name;
-  std::string linkage_name;      // empty: DWARF has none
-  std::uint32_t start_line = 0;  // of the declaration; 0: unknown
+  std::string_view name;
+  std::string_view linkage_name;  // empty: DWARF has none
+  std::uint32_t start_line = 0;   // of the declaration; 0: unknown
 };
 
 class FunctionNames {
  public:
-  // Lifetime: `strings` outlives this object.
-  FunctionNames(bool demangle, const DebugStrings& strings)
-      : demangle_(demangle), strings_(&strings) {}
+  // Lifetime: `strings` and `texts` outlive this object.
+  FunctionNames(bool demangle, const DebugStrings& strings, TextPool& texts)
+      : demangle_(demangle), strings_(&strings), texts_(&texts) {}
 
   // `function` is a subprogram or an inlined subroutine; abstract origins and specifications are
   // followed. Without a linkage name that can be demangled, the enclosing namespaces and classes
@@ -51,6 +53,7 @@ class FunctionNames {
 
   bool demangle_;
   const DebugStrings* strings_;
+  TextPool* texts_;
   std::unordered_map<const void*, FunctionName> names_;
   std::unordered_map<const void*, UnitScopes> units_;
 };

@@ -21,17 +21,21 @@ std::string_view without_clone_suffix(std::string_view name) {
 
 }  // namespace
 
-Module::Module(ModuleFiles files, const Options& options)
+Module::Module(ModuleFiles files, const Options& options, TextPool& texts)
     : options_(&options),
+      texts_(&texts),
       path_(std::move(files.path)),
       note_(std::move(files.note)),
       image_(std::move(files.image)) {}
 
 void Module::load() {
+  if (loaded_ || !image_) return;
   loaded_ = true;
   load_dwarf();
+  image_->load_symbols();
   static_symbols_ = SymbolTable::read(image_->elf(), SymbolTable::Kind::kStatic);
   if (static_symbols_.empty() && debug_file_) {
+    debug_file_->load_symbols();
     static_symbols_ = SymbolTable::read(debug_file_->elf(), SymbolTable::Kind::kStatic);
   }
   if (static_symbols_.empty() && (mini_ = find_mini_debug_info(*image_))) {
@@ -47,8 +51,8 @@ void Module::load_dwarf() {
   if (debug_file_) load_dwarf_of(*debug_file_);
 }
 
-bool Module::load_dwarf_of(const ElfFile& file) {
-  auto index = DwarfIndex::load(file, *image_, *options_);
+bool Module::load_dwarf_of(ElfFile& file) {
+  auto index = DwarfIndex::load(file, *image_, *options_, *texts_);
   if (!index) {
     note_ = path_ + ": debug information not used: " + index.error().message();
     return false;
@@ -67,45 +71,52 @@ FileOffset Module::file_offset(ImageAddr address) const {
   return offset.value_or(FileOffset{address.value});
 }
 
-std::vector<SourceFunction> Module::find_functions(FileOffset offset) {
+std::optional<ImageAddr> Module::code_address(FileOffset offset) const {
   const auto address = image_ ? image_->image_address(offset) : std::nullopt;
-  if (!address || !image_->is_code(*address)) return {};
-  if (!loaded_) load();
+  return address && image_->is_code(*address) ? address : std::nullopt;
+}
+
+void Module::note_damage(const DwarfIndex& dwarf) {
+  if (!note_.empty()) return;
+  if (dwarf.damaged()) note_ = path_ + ": damaged debug information";
+  if (!dwarf.missing_split_file().empty()) {
+    note_ = path_ + ": split debug information is missing: " + dwarf.missing_split_file();
+  }
+}
+
+std::vector<SourceFunction> Module::find_functions(ImageAddr address, DwarfIndex* dwarf) const {
   SourceLine line;
   std::vector<SourceFunction> functions;
-  if (dwarf_ != nullptr) {
-    functions = dwarf_->find(*address, &line);
-    if (dwarf_->damaged() && note_.empty()) note_ = path_ + ": damaged debug information";
-    if (!dwarf_->missing_split_file().empty() && note_.empty()) {
-      note_ = path_ + ": split debug information is missing: " + dwarf_->missing_split_file();
-    }
-  }
-  if (functions.empty()) return find_symbol(*address, line);
+  if (dwarf != nullptr) functions = dwarf->find(address, &line);
+  if (functions.empty()) return find_symbol(address, line);
   if (!options_->inlines) functions.erase(functions.begin(), functions.end() - 1);
-  complete_linkage_name(&functions.back(), *address);
+  complete_linkage_name(&functions.back(), address);
   return functions;
+}
+
+std::string_view Module::readable(std::string_view name) const {
+  return texts_->intern(options_->demangle ? demangle(std::string(name)) : name);
 }
 
 std::vector<SourceFunction> Module::find_symbol(ImageAddr address, const SourceLine& line) const {
   SourceFunction function;
-  function.file = std::string(line.file);
+  function.file = line.file;
   function.line = line.line;
   auto symbol = static_symbols_.find(address);
   if (!symbol) symbol = dynamic_symbols_.find(address);
   if (symbol) {
-    function.linkage_name = std::string(symbol->name);
-    function.name = options_->demangle
-                        ? demangle(std::string(without_clone_suffix(symbol->name)))
-                        : function.linkage_name;
+    function.linkage_name = texts_->intern(symbol->name);
+    function.name =
+        options_->demangle ? readable(without_clone_suffix(symbol->name)) : function.linkage_name;
     function.offset = address.value - symbol->begin.value;
-    return {std::move(function)};
+    return {function};
   }
   const auto stub = plt_.find(address);
   if (!stub) return {};
-  function.linkage_name = stub->symbol + "@plt";
-  function.name = (options_->demangle ? demangle(stub->symbol) : stub->symbol) + "@plt";
+  function.linkage_name = texts_->intern(stub->symbol + "@plt");
+  function.name = texts_->intern(std::string(readable(stub->symbol)) + "@plt");
   function.offset = address.value - stub->begin.value;
-  return {std::move(function)};
+  return {function};
 }
 
 // Functions without a linkage name in DWARF (local to their unit, extern "C", constructors, clang's
@@ -116,12 +127,12 @@ void Module::complete_linkage_name(SourceFunction* function, ImageAddr address) 
   auto symbol = static_symbols_.find(address);
   if (!symbol) symbol = dynamic_symbols_.find(address);
   if (!symbol || address.value - symbol->begin.value != function->offset) return;
-  const std::string stem(symbol->name.substr(0, symbol->name.find('.', 1)));
+  const std::string_view stem = symbol->name.substr(0, symbol->name.find('.', 1));
   if (stem.starts_with("_Z")) {
-    function->linkage_name = stem;
-    function->name = options_->demangle ? demangle(stem) : stem;
+    function->linkage_name = texts_->intern(stem);
+    function->name = readable(stem);
   } else if (stem == function->name) {
-    function->linkage_name = stem;
+    function->linkage_name = function->name;
   }
 }
 

@@ -17,23 +17,35 @@ namespace swipr::symbolize {
 
 class Module {
  public:
-  // Lifetime: `options` outlives the module.
-  Module(ModuleFiles files, const Options& options);
+  // Lifetime: `options` and `texts` outlive the module.
+  Module(ModuleFiles files, const Options& options, TextPool& texts);
 
-  std::vector<SourceFunction> find_functions(FileOffset offset);
+  // Reads what is there, once. The other functions do not: call it before find_functions, from one
+  // thread; then lookups with a reader each may run in any number of threads.
+  void load();
+
+  // What the byte `offset` is in the image; none: no code.
+  std::optional<ImageAddr> code_address(FileOffset offset) const;
+  std::vector<SourceFunction> find_functions(ImageAddr address, DwarfIndex* dwarf) const;
+  // The module's own reader; null: it has no DWARF.
+  DwarfIndex* dwarf() const { return dwarf_.get(); }
+
   ImageAddr image_address(FileOffset offset) const;
   FileOffset file_offset(ImageAddr address) const;
   const std::string& note() const { return note_; }
   void set_note(std::string note) { note_ = std::move(note); }
+  // Takes over what a reader met.
+  void note_damage(const DwarfIndex& dwarf);
 
  private:
-  void load();
   void load_dwarf();
-  bool load_dwarf_of(const ElfFile& file);
+  bool load_dwarf_of(ElfFile& file);
   std::vector<SourceFunction> find_symbol(ImageAddr address, const SourceLine& line) const;
   void complete_linkage_name(SourceFunction* function, ImageAddr address) const;
+  std::string_view readable(std::string_view name) const;
 
   const Options* options_;
+  TextPool* texts_;
   bool loaded_ = false;
   std::string path_;
   std::string note_;

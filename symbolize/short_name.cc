@@ -11,8 +11,8 @@ namespace {
 constexpr int kMaxDepth = 64;  // of names inside names
 
 constexpr std::array<std::string_view, 6> kPrefixes = {
-    "non-virtual thunk to ", "virtual thunk to ", "vtable for ", "guard variable for ",
-    "typeinfo for ",         "TLS init function for "};
+    "non-virtual thunk to ", "virtual thunk to ", "vtable for ",
+    "guard variable for ",   "typeinfo for ",     "TLS init function for "};
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -78,7 +78,8 @@ class Shortener {
     return length != 0;
   }
 
-  // Template arguments; at the start of a path, Rust's "<Type as Trait>" or a compiler's "<lambda>".
+  // Template arguments; at the start of a path, Rust's "<Type as Trait>" or a compiler's
+  // "<lambda>".
   bool angle() {
     const std::size_t length = bracketed('<', '>');
     if (length < 2) return false;

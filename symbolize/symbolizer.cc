@@ -7,12 +7,14 @@
 
 #include "symbolize/debug_files.h"
 #include "symbolize/module.h"
+#include "symbolize/parallel_lookup.h"
 
 namespace swipr::symbolize {
 
 class Symbolizer::Impl {
  public:
-  explicit Impl(Options options) : options_(std::move(options)) {}
+  Impl(Options options, std::shared_ptr<TextPool> texts)
+      : texts_(std::move(texts)), options_(std::move(options)) {}
 
   ModuleHandle open_module(const ModuleSpec& spec) {
     const auto [entry, is_new] =
@@ -30,12 +32,12 @@ class Symbolizer::Impl {
   // Processes of one recording share most of their files, and with them the indexes.
   std::shared_ptr<Module> open(const ModuleSpec& spec) {
     ModuleFiles files = find_files(spec);
-    if (!files.image) return std::make_shared<Module>(std::move(files), options_);
+    if (!files.image) return std::make_shared<Module>(std::move(files), options_, *texts_);
     const std::string& id = files.image->build_id();
     const std::string identity = id.empty() ? files.image->identity() : id;
-    if (identity.empty()) return std::make_shared<Module>(std::move(files), options_);
+    if (identity.empty()) return std::make_shared<Module>(std::move(files), options_, *texts_);
     std::shared_ptr<Module>& shared = by_identity_[identity];
-    if (shared == nullptr) shared = std::make_shared<Module>(std::move(files), options_);
+    if (shared == nullptr) shared = std::make_shared<Module>(std::move(files), options_, *texts_);
     return shared;
   }
 
@@ -49,13 +51,15 @@ class Symbolizer::Impl {
     }
   }
 
+  const std::shared_ptr<TextPool> texts_;
   const Options options_;
   std::map<std::tuple<std::string, std::string, std::int32_t>, std::size_t> handles_;
   std::vector<std::shared_ptr<Module>> modules_;
   std::map<std::string, std::shared_ptr<Module>> by_identity_;
 };
 
-Symbolizer::Symbolizer(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Symbolizer::Symbolizer(Options options, std::shared_ptr<TextPool> texts)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(texts))) {}
 Symbolizer::~Symbolizer() = default;
 
 Symbolizer::ModuleHandle Symbolizer::open_module(const ModuleSpec& spec) {
@@ -64,13 +68,28 @@ Symbolizer::ModuleHandle Symbolizer::open_module(const ModuleSpec& spec) {
 
 std::vector<SourceFunction> Symbolizer::find_functions(ModuleHandle handle, FileOffset offset) {
   Module* module = impl_->find_module(handle);
-  if (module == nullptr) return {};
+  const auto address = module == nullptr ? std::nullopt : module->code_address(offset);
+  if (!address) return {};
   try {
-    return module->find_functions(offset);
+    module->load();
+    auto functions = module->find_functions(*address, module->dwarf());
+    if (module->dwarf() != nullptr) module->note_damage(*module->dwarf());
+    return functions;
   } catch (const std::exception& problem) {  // memory: an image may claim any amount of symbols
     module->set_note(std::string("symbols not read: ") + problem.what());
     return {};
   }
+}
+
+std::vector<std::vector<SourceFunction>> Symbolizer::find_all(std::span<const Lookup> lookups) {
+  std::vector<ModuleLookup> resolved;
+  resolved.reserve(lookups.size());
+  for (const Lookup& lookup : lookups) {
+    Module* module = impl_->find_module(lookup.module);
+    const auto address = module == nullptr ? std::nullopt : module->code_address(lookup.offset);
+    resolved.push_back({address ? module : nullptr, address.value_or(ImageAddr{0})});
+  }
+  return find_in_parallel(resolved);
 }
 
 ImageAddr Symbolizer::image_address(ModuleHandle handle, FileOffset offset) {

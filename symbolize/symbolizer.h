@@ -1,16 +1,18 @@
 // Turns addresses of modules into functions, inlined frames, files and lines.
 // Sources, in this order: DWARF of the module or of its separate debug file, .symtab, the table in
 // .gnu_debugdata, .dynsym, stubs of the PLT. A module is accepted only if its build-id is the
-// recorded one. Thread: one Symbolizer per thread.
+// recorded one. Thread: one Symbolizer per thread; find_all starts threads of its own.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/core/addresses.h"
+#include "symbolize/text_pool.h"
 
 namespace swipr::symbolize {
 
@@ -34,19 +36,21 @@ struct ModuleSpec {
   std::uint64_t size_bytes = 0;
 };
 
+// Texts live as long as the pool that the symbolizer was made with.
 struct SourceFunction {
-  std::string name;              // demangled unless Options::demangle is off
-  std::string linkage_name;      // as in the symbol table
-  std::string file;              // empty: unknown
-  std::uint32_t line = 0;        // 0: unknown
-  std::uint32_t start_line = 0;  // line of the function's declaration; 0: unknown
-  std::uint64_t offset = 0;      // bytes from the function's start; 0 for inlined functions
+  std::string_view name;          // demangled unless Options::demangle is off
+  std::string_view linkage_name;  // as in the symbol table
+  std::string_view file;          // empty: unknown
+  std::uint32_t line = 0;         // 0: unknown
+  std::uint32_t start_line = 0;   // line of the function's declaration; 0: unknown
+  std::uint64_t offset = 0;       // bytes from the function's start; 0 for inlined functions
   bool inlined = false;
 };
 
 class Symbolizer {
  public:
-  explicit Symbolizer(Options options = {});
+  explicit Symbolizer(Options options = {},
+                      std::shared_ptr<TextPool> texts = std::make_shared<TextPool>());
   ~Symbolizer();
   Symbolizer(const Symbolizer&) = delete;
   Symbolizer& operator=(const Symbolizer&) = delete;
@@ -60,6 +64,14 @@ class Symbolizer {
   // inlined function first; empty: no symbol covers it. Pass the looked-up byte: callers subtract
   // one from return addresses (lookup_address).
   std::vector<SourceFunction> find_functions(ModuleHandle module, FileOffset offset);
+
+  struct Lookup {
+    ModuleHandle module;
+    FileOffset offset;
+  };
+  // The same for many, on all CPUs and with bounded memory: units are indexed one after the other
+  // and dropped again. Shape: parallel to `lookups`.
+  std::vector<std::vector<SourceFunction>> find_all(std::span<const Lookup> lookups);
 
   // The image address (as in symbol tables) of a byte of the file; the offset itself if unknown.
   ImageAddr image_address(ModuleHandle module, FileOffset offset);

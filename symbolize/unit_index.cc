@@ -41,14 +41,11 @@ std::optional<Dwarf_Word> number_attribute(Dwarf_Die* die, unsigned int name) {
   return value;
 }
 
-std::string_view view_of(const char* text) {
-  return text == nullptr ? std::string_view() : std::string_view(text);
-}
-
 }  // namespace
 
-UnitIndex::UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const ElfFile& image)
-    : image_(&image), unit_(unit) {
+UnitIndex::UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const ElfFile& image,
+                     TextPool& texts)
+    : image_(&image), texts_(&texts), unit_(unit) {
   Dwarf_Die root = tree;
   walk(&root, kNone, 0);
   map_ = AddressMap(std::move(ranges_));
@@ -85,7 +82,7 @@ void UnitIndex::visit(Dwarf_Die* die, std::uint32_t function, int depth) {
   last_die_ = offset;
   const auto node = static_cast<std::uint32_t>(nodes_.size());
   if (add_ranges(die, node, depth)) {
-    nodes_.push_back({*die, function, inlined});
+    nodes_.push_back({.die = *die, .parent = function, .inlined = inlined});
     function = node;
   }
   walk(die, function, depth + 1);
@@ -108,19 +105,20 @@ bool UnitIndex::add_ranges(Dwarf_Die* die, std::uint32_t node, int depth) {
   return added;
 }
 
-std::vector<FunctionAt> UnitIndex::functions_at(ImageAddr address) {
+std::vector<FunctionAt> UnitIndex::functions_at(ImageAddr address, FunctionNames& names) {
   std::vector<FunctionAt> chain;
   const auto found = map_.find(address);
   std::uint32_t index = found ? *found : kNone;
   while (index != kNone) {
     Node& node = nodes_[index];
-    FunctionAt function{.die = node.die, .inlined = node.inlined, .call = {}, .offset = 0};
-    if (node.inlined) {
-      function.call = call_site(&node.die);
-    } else {
-      function.offset = offset_in(&node.die, address);
+    if (node.name == nullptr) {
+      node.name = &names.name_of(node.die);
+      if (node.inlined) node.call = call_site(&node.die);
     }
-    chain.push_back(function);
+    chain.push_back({.name = node.name,
+                     .inlined = node.inlined,
+                     .call = node.call,
+                     .offset = node.inlined ? 0 : offset_in(&node.die, address)});
     index = node.inlined ? node.parent : kNone;
   }
   return chain;
@@ -144,6 +142,17 @@ void UnitIndex::load_lines() {
   lines_loaded_ = true;
   if (dwarf_getsrclines(&unit_, &lines_, &line_count_) != 0) line_count_ = 0;
   if (dwarf_getsrcfiles(&unit_, &files_, &file_count_) != 0) file_count_ = 0;
+  file_names_.resize(file_count_);
+}
+
+std::string_view UnitIndex::file_name(std::size_t index) {
+  if (index >= file_names_.size()) return {};
+  std::string_view& name = file_names_[index];
+  if (name.empty()) {
+    const char* text = dwarf_filesrc(files_, index, nullptr, nullptr);
+    if (text != nullptr) name = texts_->intern(text);
+  }
+  return name;
 }
 
 SourceLine UnitIndex::call_site(Dwarf_Die* inlined) {
@@ -151,9 +160,7 @@ SourceLine UnitIndex::call_site(Dwarf_Die* inlined) {
   SourceLine call;
   call.line = static_cast<std::uint32_t>(number_attribute(inlined, DW_AT_call_line).value_or(0));
   const auto file = number_attribute(inlined, DW_AT_call_file);
-  if (file && *file < file_count_) {
-    call.file = view_of(dwarf_filesrc(files_, *file, nullptr, nullptr));
-  }
+  if (file) call.file = file_name(*file);
   return call;
 }
 
@@ -178,7 +185,9 @@ SourceLine UnitIndex::line_at(ImageAddr address) {
   if (dwarf_lineendsequence(row, &ends_sequence) != 0 || ends_sequence) return {};
   // Line 0: code of no line in particular; its file is still known.
   if (dwarf_lineno(row, &line) != 0 || line < 0) return {};
-  return {view_of(dwarf_linesrc(row, nullptr, nullptr)), static_cast<std::uint32_t>(line)};
+  const char* file = dwarf_linesrc(row, nullptr, nullptr);
+  return {file == nullptr ? std::string_view() : texts_->intern(file),
+          static_cast<std::uint32_t>(line)};
 }
 
 }  // namespace swipr::symbolize

@@ -9,6 +9,7 @@
 
 #include "symbolize/address_map.h"
 #include "symbolize/elf_file.h"
+#include "symbolize/function_names.h"
 
 namespace swipr::symbolize {
 
@@ -19,7 +20,7 @@ struct SourceLine {
 
 // One function of the chain at an address.
 struct FunctionAt {
-  Dwarf_Die die;
+  const FunctionName* name = nullptr;
   bool inlined = false;
   SourceLine call;           // inlined only: where its caller calls it
   std::uint64_t offset = 0;  // not inlined only: from the function's entry, or from the start of
@@ -32,10 +33,10 @@ class UnitIndex {
   // search walks it once per address. Damage ends the walk and is remembered.
   // `tree` is `unit`, or of a skeleton the unit in its .dwo file.
   // Lifetime: as long as the Dwarf of `unit`, and `image`.
-  UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const ElfFile& image);
+  UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const ElfFile& image, TextPool& texts);
 
-  // Innermost first; empty: no function covers the address.
-  std::vector<FunctionAt> functions_at(ImageAddr address);
+  // Innermost first; empty: no function covers the address. `names` is the same in all calls.
+  std::vector<FunctionAt> functions_at(ImageAddr address, FunctionNames& names);
   SourceLine line_at(ImageAddr address);
 
   bool damaged() const { return damaged_; }
@@ -45,6 +46,8 @@ class UnitIndex {
     Dwarf_Die die;
     std::uint32_t parent;
     bool inlined;
+    const FunctionName* name = nullptr;  // found out, with the call, when first asked for
+    SourceLine call = {};
   };
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
@@ -55,7 +58,10 @@ class UnitIndex {
   SourceLine call_site(Dwarf_Die* inlined);
   std::uint64_t offset_in(Dwarf_Die* function, ImageAddr address) const;
 
+  std::string_view file_name(std::size_t index);
+
   const ElfFile* image_;
+  TextPool* texts_;
   Dwarf_Die unit_;
   std::vector<Node> nodes_;
   std::vector<Interval> ranges_;  // only while walking
@@ -68,6 +74,7 @@ class UnitIndex {
   std::size_t line_count_ = 0;
   Dwarf_Files* files_ = nullptr;
   std::size_t file_count_ = 0;
+  std::vector<std::string_view> file_names_;
 };
 
 }  // namespace swipr::symbolize

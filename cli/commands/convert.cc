@@ -31,10 +31,8 @@ Outcome run_convert(const options::ConvertOptions& options) {
   writing.format = options.format;
   writing.weight = options.weight;
   writing.state_frames = options.state_frames;
-  writing.demangle = options.demangle;
-  writing.inlines = options.inlines;
+  writing.symbols = options.symbols;
   writing.file_lines = options.file_lines;
-  writing.debug_directories = options.debug_directories;
   std::vector<std::string> notes = recording->warnings;
   auto written = export_recording(*recording, writing, output->fd(), output->name(), notes);
   if (written) written = output->commit();

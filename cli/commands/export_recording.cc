@@ -33,13 +33,7 @@ exporters::StateFrames state_frames_of(options::StateFrames chosen) {
 host::Result<void> export_recording(const profile::Recording& recording,
                                     const ExportOptions& options, int fd, const std::string& name,
                                     std::vector<std::string>& notes) {
-  symbolize::Options symbols;
-  symbols.demangle = options.demangle;
-  symbols.inlines = options.inlines;
-  symbols.debug_directories.insert(symbols.debug_directories.begin(),
-                                   options.debug_directories.begin(),
-                                   options.debug_directories.end());
-  NamedRecording named = symbolize_recording(recording, symbols);
+  NamedRecording named = symbolize_recording(recording, options.symbols);
   notes.insert(notes.end(), std::make_move_iterator(named.notes.begin()),
                std::make_move_iterator(named.notes.end()));
   exporters::Options writing;

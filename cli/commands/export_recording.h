@@ -16,10 +16,8 @@ struct ExportOptions {
   options::Format format = options::Format::kPerf;  // never kRaw
   std::optional<profile::Weight> weight;            // none: what suits the format
   options::StateFrames state_frames = options::StateFrames::kByFormat;
-  bool demangle = true;
-  bool inlines = true;
+  options::SymbolOptions symbols;
   bool file_lines = false;
-  std::vector<std::string> debug_directories;  // before the standard one
 };
 
 // Symbolizes and writes to `fd`; `name` is for messages. What was missing is added to `notes`.

@@ -18,7 +18,7 @@ Outcome run_report(const options::ReportOptions& options) {
   auto recording = load_recording(options.input);
   if (!recording) return recording.error();
   profile::keep_states(*recording, options.states);
-  const NamedRecording named = symbolize_recording(*recording, {});
+  const NamedRecording named = symbolize_recording(*recording, options.symbols);
   exporters::ReportOptions writing;
   writing.weight = options.weight.value_or(profile::natural_weight(*recording));
   writing.function_count = options.function_count;

@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "common/core/addresses.h"
+#include "symbolize/debuginfod.h"
+#include "symbolize/demangle.h"
+#include "symbolize/symbolizer.h"
 
 namespace swipr::commands {
 
@@ -27,17 +31,12 @@ std::string_view short_module_name(std::string_view path) {
   return path.empty() ? "unknown" : path;
 }
 
-FrameNames unnamed(std::string text) {
+profile::NamedFrame named(const symbolize::SourceFunction& function, bool short_names,
+                          symbolize::TextPool& texts) {
   profile::NamedFrame frame;
-  frame.function = std::move(text);
-  return {std::move(frame)};
-}
-
-profile::NamedFrame named(symbolize::SourceFunction&& function) {
-  profile::NamedFrame frame;
-  frame.function = std::move(function.name);
-  frame.system_name = std::move(function.linkage_name);
-  frame.file = std::move(function.file);
+  frame.function = short_names ? texts.intern(symbolize::shorten(function.name)) : function.name;
+  frame.system_name = function.linkage_name;
+  frame.file = function.file;
   frame.line = function.line;
   frame.start_line = function.start_line;
   frame.offset = function.offset;
@@ -45,24 +44,44 @@ profile::NamedFrame named(symbolize::SourceFunction&& function) {
   return frame;
 }
 
+symbolize::Options symbolizer_options(const options::SymbolOptions& chosen) {
+  symbolize::Options result;
+  result.demangle = chosen.demangle;
+  result.inlines = chosen.inlines;
+  result.symfs = chosen.symfs;
+  result.debug_directories = chosen.debug_directories;
+  if (!chosen.symfs.empty()) {
+    result.debug_directories.push_back(chosen.symfs + "/usr/lib/debug");
+  }
+  result.debug_directories.emplace_back("/usr/lib/debug");
+  result.debuginfod = symbolize::has_debuginfod();
+  return result;
+}
+
 class FrameNamer {
  public:
-  FrameNamer(const profile::Recording& recording, const symbolize::Options& options)
-      : recording_(recording), symbolizer_(options) {
+  FrameNamer(const profile::Recording& recording, const options::SymbolOptions& options)
+      : recording_(recording),
+        short_names_(options.short_names),
+        symbolizer_(symbolizer_options(options), texts_) {
     handles_.resize(recording.modules.size());
-    cache_.resize(recording.modules.size());
   }
 
-  FrameNames name(const profile::Frame& frame) {
-    if (frame.module == profile::kNone) return unnamed(fmt::format("[0x{:x}]", frame.pc.value));
-    const std::uint64_t looked_up = lookup_address(frame.pc.value, frame.kind);
-    const auto [entry, is_new] = cache_[frame.module].try_emplace(looked_up);
-    if (is_new) entry->second = look_up(frame.module, looked_up);
-    FrameNames names = entry->second;
-    // Lookups are for the byte before a return address; offsets are shown for the address itself.
-    if (!names.back().system_name.empty()) names.back().offset += frame.pc.value - looked_up;
+  std::vector<FrameNames> name_all() {
+    std::vector<Symbolizer::Lookup> lookups;
+    lookups.reserve(recording_.frames.size());
+    for (const profile::Frame& frame : recording_.frames) lookups.push_back(lookup_of(frame));
+    auto found = symbolizer_.find_all(lookups);
+    std::vector<FrameNames> names;
+    names.reserve(found.size());
+    for (std::size_t index = 0; index < found.size(); ++index) {
+      names.push_back(names_of(recording_.frames[index], found[index]));
+      found[index] = {};
+    }
     return names;
   }
+
+  std::shared_ptr<const void> texts() const { return texts_; }
 
   // Modules in which something was looked up and missing, each path once.
   std::vector<std::string> notes() const {
@@ -77,47 +96,69 @@ class FrameNamer {
   }
 
  private:
+  static constexpr Symbolizer::ModuleHandle kNoModule = 0xFFFFFFFFu;  // has no functions
+
   Symbolizer::ModuleHandle handle_of(std::uint32_t index) {
     auto& handle = handles_[index];
     if (!handle) {
       const profile::Module& module = recording_.modules[index];
       const Pid pid = recording_.processes[module.process].pid;
-      handle = symbolizer_.open_module({module.path, module.build_id, pid.value});
+      handle = symbolizer_.open_module(
+          {module.path, module.build_id, pid.value, module.start, module.size_bytes});
     }
     return *handle;
   }
 
-  FrameNames look_up(std::uint32_t index, std::uint64_t address) {
-    const profile::Module& module = recording_.modules[index];
-    const Symbolizer::ModuleHandle handle = handle_of(index);
-    const ImageAddr image{address - module.load_bias};
-    const FileOffset offset =
-        module.has_file_offset ? FileOffset{address - module.start.value + module.file_offset.value}
-                               : symbolizer_.file_offset(handle, image);
-    FrameNames names;
-    for (auto& function : symbolizer_.find_functions(handle, offset)) {
-      if (!function.name.empty()) names.push_back(named(std::move(function)));
+  Symbolizer::Lookup lookup_of(const profile::Frame& frame) {
+    if (frame.module == profile::kNone) return {kNoModule, FileOffset{0}};
+    const std::uint64_t address = lookup_address(frame.pc.value, frame.kind);
+    const profile::Module& module = recording_.modules[frame.module];
+    const Symbolizer::ModuleHandle handle = handle_of(frame.module);
+    if (module.has_file_offset) {
+      return {handle, FileOffset{address - module.start.value + module.file_offset.value}};
     }
-    if (!names.empty()) return names;
-    return unnamed(fmt::format("[{}+0x{:x}]", short_module_name(module.path), image.value));
+    return {handle, symbolizer_.file_offset(handle, ImageAddr{address - module.load_bias})};
+  }
+
+  FrameNames names_of(const profile::Frame& frame,
+                      const std::vector<symbolize::SourceFunction>& found) {
+    FrameNames names;
+    names.reserve(std::max<std::size_t>(found.size(), 1));
+    for (const symbolize::SourceFunction& function : found) {
+      if (!function.name.empty()) names.push_back(named(function, short_names_, *texts_));
+    }
+    const std::uint64_t address = lookup_address(frame.pc.value, frame.kind);
+    if (names.empty()) {
+      names.emplace_back().function =
+          texts_->intern(frame.module == profile::kNone ? fmt::format("[0x{:x}]", frame.pc.value)
+                                                        : place_in_module(frame.module, address));
+    } else if (!names.back().system_name.empty()) {
+      // Lookups are for the byte before a return address; offsets are shown for the address itself.
+      names.back().offset += frame.pc.value - address;
+    }
+    return names;
+  }
+
+  std::string place_in_module(std::uint32_t index, std::uint64_t address) const {
+    const profile::Module& module = recording_.modules[index];
+    return fmt::format("[{}+0x{:x}]", short_module_name(module.path), address - module.load_bias);
   }
 
   const profile::Recording& recording_;
+  const bool short_names_;
+  const std::shared_ptr<symbolize::TextPool> texts_ = std::make_shared<symbolize::TextPool>();
   Symbolizer symbolizer_;
-  std::vector<std::optional<Symbolizer::ModuleHandle>> handles_;      // by module
-  std::vector<std::unordered_map<std::uint64_t, FrameNames>> cache_;  // by module, then address
+  std::vector<std::optional<Symbolizer::ModuleHandle>> handles_;  // by module
 };
 
 }  // namespace
 
 NamedRecording symbolize_recording(const profile::Recording& recording,
-                                   const symbolize::Options& options) {
+                                   const options::SymbolOptions& options) {
   FrameNamer namer(recording, options);
   NamedRecording result;
-  result.names.frames.reserve(recording.frames.size());
-  for (const profile::Frame& frame : recording.frames) {
-    result.names.frames.push_back(namer.name(frame));
-  }
+  result.names.frames = namer.name_all();
+  result.names.texts = namer.texts();
   result.notes = namer.notes();
   return result;
 }

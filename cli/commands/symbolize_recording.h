@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/options/options.h"
 #include "cli/profile/names.h"
 #include "cli/profile/recording.h"
-#include "symbolize/symbolizer.h"
 
 namespace swipr::commands {
 
@@ -18,6 +18,6 @@ struct NamedRecording {
 // A frame without a symbol is called "[module+0xoffset]" (an address of the image, as addr2line
 // takes it), outside of every module "[0xaddress]".
 NamedRecording symbolize_recording(const profile::Recording& recording,
-                                   const symbolize::Options& options);
+                                   const options::SymbolOptions& options);
 
 }  // namespace swipr::commands

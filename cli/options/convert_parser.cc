@@ -45,16 +45,8 @@ void ConvertParser::add_to(CLI::App& parent) {
          "on, off: show what a thread waits in as the innermost frame, such as [epoll_wait] "
          "(default: off for collapsed and pprof)")
       ->type_name("on|off");
-  app->add_flag_callback(
-      "--no-demangle", [this] { options.demangle = false; },
-      "Keep names as in the symbol table (for | swift demangle)");
-  app->add_flag_callback(
-      "--no-inlines", [this] { options.inlines = false; }, "Leave inlined functions out");
+  add_symbol_options(*app, options.symbols);
   app->add_flag("--file-lines", options.file_lines, "perf: print file and line below each frame");
-  app->add_option("--debug-dir", options.debug_directories,
-                  "Look for separate debug files here, too (repeatable)")
-      ->type_name("DIR")
-      ->allow_extra_args(false);
 }
 
 ParseResult ConvertParser::finish() {

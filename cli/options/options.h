@@ -39,6 +39,15 @@ struct RecordOptions {
   bool follow = true;  // children and exec'd images of `command`, too
 };
 
+// How addresses become names.
+struct SymbolOptions {
+  bool demangle = true;
+  bool inlines = true;
+  bool short_names = false;
+  std::vector<std::string> debug_directories;  // searched before the standard one
+  std::string symfs;                           // root of the recorded system's files; empty: none
+};
+
 struct ConvertOptions {
   std::string input = "-";
   std::string output = "-";
@@ -46,10 +55,8 @@ struct ConvertOptions {
   std::optional<Weight> weight;   // none: what suits the format
   profile::StateSet states;       // empty: all
   StateFrames state_frames = StateFrames::kByFormat;
-  bool demangle = true;
-  bool inlines = true;
+  SymbolOptions symbols;
   bool file_lines = false;
-  std::vector<std::string> debug_directories;  // searched before the standard one
 };
 
 struct ReportOptions {
@@ -57,6 +64,7 @@ struct ReportOptions {
   std::optional<Weight> weight;  // none: what suits the recording
   profile::StateSet states;      // empty: all
   std::size_t function_count = 20;
+  SymbolOptions symbols;
   bool json = false;
 };
 

@@ -40,4 +40,21 @@ CLI::Option* add_states(CLI::App& app, profile::StateSet& states) {
       ->type_name("STATE[,STATE]");
 }
 
+void add_symbol_options(CLI::App& app, SymbolOptions& symbols) {
+  app.add_flag_callback(
+      "--no-demangle", [&symbols] { symbols.demangle = false; },
+      "Keep names as in the symbol table (for | swift demangle)");
+  app.add_flag_callback(
+      "--no-inlines", [&symbols] { symbols.inlines = false; }, "Leave inlined functions out");
+  app.add_flag("--short-names", symbols.short_names,
+               "Names without template arguments, parameters and return types");
+  app.add_option("--debug-dir", symbols.debug_directories,
+                 "Look for separate debug files here, too (repeatable)")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
+  app.add_option("--symfs", symbols.symfs,
+                 "Look for the recorded files below DIR, the root of the system they come from")
+      ->type_name("DIR");
+}
+
 }  // namespace swipr::options

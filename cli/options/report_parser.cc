@@ -33,6 +33,7 @@ void ReportParser::add_to(CLI::App& parent) {
   app->add_option_function<std::string>("--top", store(options.function_count, parse_top),
                                         "Show at most so many functions and threads (default 20)")
       ->type_name("N");
+  add_symbol_options(*app, options.symbols);
   app->add_flag("--json", options.json, "For scripts: one JSON object");
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -15,9 +15,10 @@ inline constexpr std::string_view kOmittedFrames = "[frames omitted]";
 
 // One source-level function at an address.
 struct NamedFrame {
-  std::string function;  // demangled if asked for; never empty: "[libx.so+0x12ab]" without a symbol
-  std::string system_name;       // as in the symbol table; empty without a symbol
-  std::string file;              // empty: unknown
+  // Demangled if asked for; never empty: "[libx.so+0x12ab]" without a symbol.
+  std::string_view function;
+  std::string_view system_name;  // as in the symbol table; empty without a symbol
+  std::string_view file;         // empty: unknown
   std::uint32_t line = 0;        // 0: unknown
   std::uint32_t start_line = 0;  // of the function; 0: unknown
   std::uint64_t offset = 0;      // bytes from the function's start (0 for inlined ones)
@@ -28,7 +29,8 @@ struct NamedFrame {
 using FrameNames = std::vector<NamedFrame>;
 
 struct Names {
-  std::vector<FrameNames> frames;  // same index as Recording::frames
+  std::vector<FrameNames> frames;     // same index as Recording::frames
+  std::shared_ptr<const void> texts;  // owns what they name; null: somebody else does
 };
 
 }  // namespace swipr::profile

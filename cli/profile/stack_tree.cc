@@ -76,7 +76,8 @@ std::uint32_t StackTree::place_of(const Frame& frame, const NamedFrame& named) {
              line),
       static_cast<std::uint32_t>(places_.size()));
   if (is_new) {
-    places_.push_back({named.function, module, named.file, named.start_line, line, true});
+    places_.push_back({std::string(named.function), module, std::string(named.file),
+                       named.start_line, line, true});
   }
   return found->second;
 }

@@ -12,12 +12,12 @@ using profile::State;
 
 constexpr std::uint32_t kPoll = 7;  // x86-64
 
-profile::NamedFrame function(std::string name, std::string system_name, std::string file,
-                             std::uint32_t line, std::uint64_t offset) {
+profile::NamedFrame function(std::string_view name, std::string_view system_name,
+                             std::string_view file, std::uint32_t line, std::uint64_t offset) {
   profile::NamedFrame named;
-  named.function = std::move(name);
-  named.system_name = std::move(system_name);
-  named.file = std::move(file);
+  named.function = name;
+  named.system_name = system_name;
+  named.file = file;
   named.line = line;
   named.start_line = line > 5 ? line - 5 : line;
   named.offset = offset;

@@ -141,7 +141,7 @@ TEST(ParseConvert, ReadsAndWritesStandardStreamsByDefault) {
   EXPECT_EQ(options.output, "-");
   EXPECT_EQ(options.format, Format::kPprof);
   EXPECT_FALSE(options.weight.has_value());
-  EXPECT_TRUE(options.demangle);
+  EXPECT_TRUE(options.symbols.demangle);
 }
 
 TEST(ParseConvert, TakesEveryOption) {
@@ -151,10 +151,10 @@ TEST(ParseConvert, TakesEveryOption) {
   EXPECT_EQ(options.input, "in.swipr");
   EXPECT_EQ(options.output, "out");
   EXPECT_EQ(options.weight, Weight::kBlocked);
-  EXPECT_FALSE(options.demangle);
-  EXPECT_FALSE(options.inlines);
+  EXPECT_FALSE(options.symbols.demangle);
+  EXPECT_FALSE(options.symbols.inlines);
   EXPECT_TRUE(options.file_lines);
-  EXPECT_THAT(options.debug_directories, ElementsAre("/a", "/b"));
+  EXPECT_THAT(options.symbols.debug_directories, ElementsAre("/a", "/b"));
 }
 
 TEST(ParseReport, LeavesTheWeightToTheRecording) {

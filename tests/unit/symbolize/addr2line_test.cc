@@ -73,7 +73,8 @@ std::map<std::uint64_t, Frames> ask_addr2line(const std::string& path,
 Frames frames_of(const std::vector<SourceFunction>& functions) {
   Frames frames;
   for (const SourceFunction& function : functions) {
-    frames.push_back(without_clone(function.name) + " " + std::to_string(function.line));
+    frames.push_back(without_clone(std::string(function.name)) + " " +
+                     std::to_string(function.line));
   }
   return frames;
 }

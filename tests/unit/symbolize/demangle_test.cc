@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "symbolize/demangle.h"
+
+#include <gtest/gtest.h>
 
 namespace swipr::symbolize {
 namespace {

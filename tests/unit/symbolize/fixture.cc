@@ -92,7 +92,7 @@ std::uint32_t line_of(std::string_view source, std::string_view mark) {
 
 std::vector<std::string> names(const std::vector<SourceFunction>& functions) {
   std::vector<std::string> result;
-  for (const SourceFunction& function : functions) result.push_back(function.name);
+  for (const SourceFunction& function : functions) result.emplace_back(function.name);
   return result;
 }
 

@@ -34,8 +34,8 @@ class SourcesTest : public testing::Test {
   std::vector<std::string> chain_in(const ModuleSpec& spec) {
     Symbolizer symbolizer(options_);
     const auto module = symbolizer.open_module(spec);
-    auto found = names(symbolizer.find_functions(
-        module, offset_of(fixture("chain_dwarf5"), "label_in_chain")));
+    auto found = names(
+        symbolizer.find_functions(module, offset_of(fixture("chain_dwarf5"), "label_in_chain")));
     note_ = symbolizer.note(module);
     return found;
   }

@@ -20,13 +20,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::vector<SourceFunction> find(const std::string& path, FileOffset offset, Options options = {}) {
-  Symbolizer symbolizer(std::move(options));
+  static const auto texts = std::make_shared<TextPool>();  // of what outlives the symbolizer
+  Symbolizer symbolizer(std::move(options), texts);
   return symbolizer.find_functions(symbolizer.open_module({path, "", 0}), offset);
 }
 
 std::vector<std::string> dwarf_fixtures() {
-  std::vector<std::string> fixtures = {"chain_dwarf5", "chain_dwarf4", "chain_dwarf3",
-                                       "chain_dwarf2", "chain_split5", "chain_split4",
+  std::vector<std::string> fixtures = {"chain_dwarf5",    "chain_dwarf4", "chain_dwarf3",
+                                       "chain_dwarf2",    "chain_split5", "chain_split4",
                                        "chain_compressed"};
   // Its parts are kept in a file that two programs share.
   if (std::filesystem::exists(fixture("dwz/chain"))) fixtures.push_back("dwz/chain");
@@ -148,7 +149,7 @@ TEST(Symbolizer, NamesStubsOfTheLinkageTable) {
   std::set<std::string> stubs;
   for (std::uint64_t offset = 0x1000; offset < 0x1100; ++offset) {
     for (const auto& function : symbolizer.find_functions(module, {offset})) {
-      if (function.name.ends_with("@plt")) stubs.insert(function.name);
+      if (function.name.ends_with("@plt")) stubs.emplace(function.name);
     }
   }
   EXPECT_THAT(stubs, testing::Contains("strtol@plt"));
@@ -236,6 +237,32 @@ TEST_F(DamageTest, IsNotedForUnitsThatCannotBeRead) {
   expect_symbols_and_a_note("no unit can be read");
 }
 
+TEST(Symbolizer, FindsManyAtOnceWhatItFindsOneByOne) {
+  Symbolizer symbolizer, other;
+  std::vector<Symbolizer::Lookup> lookups;
+  for (const char* name : {"chain_dwarf5", "chain_split5", "chain_only_symtab"}) {
+    const auto module = symbolizer.open_module({fixture(name), "", 0});
+    ASSERT_EQ(other.open_module({fixture(name), "", 0}), module);
+    for (const FileOffset offset : function_bytes(fixture(name))) {
+      lookups.push_back({module, offset});
+    }
+  }
+  lookups.push_back({77, {0x1000}});
+  lookups.push_back({0, {~std::uint64_t{0}}});
+  const auto found = symbolizer.find_all(lookups);
+  ASSERT_EQ(found.size(), lookups.size());
+  for (std::size_t index = 0; index < lookups.size(); ++index) {
+    const auto one = other.find_functions(lookups[index].module, lookups[index].offset);
+    ASSERT_EQ(names(found[index]), names(one)) << "at " << lookups[index].offset.value;
+    for (std::size_t at = 0; at < one.size(); ++at) {
+      EXPECT_EQ(found[index][at].line, one[at].line);
+      EXPECT_EQ(found[index][at].file, one[at].file);
+      EXPECT_EQ(found[index][at].offset, one[at].offset);
+    }
+  }
+  EXPECT_THAT(names(found[0]), testing::Not(IsEmpty()));
+}
+
 TEST(Symbolizer, GivesTheSameHandleForTheSameSpec) {
   Symbolizer symbolizer;
   const std::string path = fixture("chain_dwarf5");
@@ -262,7 +289,7 @@ TEST(Symbolizer, NamesFunctionsOfTheVdso) {
   std::set<std::string> found;
   for (std::uint64_t offset = 0; offset < 0x4000; ++offset) {
     for (const auto& function : symbolizer.find_functions(vdso, {offset})) {
-      found.insert(function.name);
+      found.emplace(function.name);
     }
   }
   // The kernel exports both __vdso_clock_gettime and the weak clock_gettime.

@@ -1,0 +1,58 @@
+#include "symbolize/file_bytes.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace swipr::symbolize {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{128} << 10;
+
+}  // namespace
+
+host::Result<std::shared_ptr<FileBytes>> FileBytes::open(host::UniqueFd fd, std::size_t size) {
+  std::shared_ptr<FileBytes> file(new FileBytes);
+  void* data = ::mmap(nullptr, std::max<std::size_t>(size, 1), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) return host::system_error("cannot reserve memory", errno);
+  file->fd_ = std::move(fd);
+  file->data_ = static_cast<char*>(data);
+  file->size_ = size;
+  file->loaded_.resize((size + kChunkBytes - 1) / kChunkBytes);
+  return file;
+}
+
+std::shared_ptr<FileBytes> FileBytes::from_memory(std::vector<char> bytes) {
+  std::shared_ptr<FileBytes> file(new FileBytes);
+  file->memory_ = std::move(bytes);
+  file->data_ = file->memory_.data();
+  file->size_ = file->memory_.size();
+  return file;
+}
+
+FileBytes::~FileBytes() {
+  if (memory_.empty() && data_ != nullptr) ::munmap(data_, std::max<std::size_t>(size_, 1));
+}
+
+void FileBytes::load(std::uint64_t offset, std::uint64_t size) {
+  if (offset >= size_ || size == 0 || loaded_.empty()) return;
+  const std::size_t end = static_cast<std::size_t>(offset + std::min(size, size_ - offset));
+  for (std::size_t chunk = offset / kChunkBytes; chunk * kChunkBytes < end; ++chunk) {
+    if (loaded_[chunk]) continue;
+    loaded_[chunk] = true;
+    std::size_t at = chunk * kChunkBytes;
+    const std::size_t chunk_end = std::min(at + kChunkBytes, size_);
+    while (at < chunk_end) {
+      const ssize_t count =
+          ::pread(fd_.value(), data_ + at, chunk_end - at, static_cast<off_t>(at));
+      if (count <= 0) break;
+      at += static_cast<std::size_t>(count);
+    }
+  }
+}
+
+}  // namespace swipr::symbolize

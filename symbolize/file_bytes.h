@@ -1,0 +1,42 @@
+// The parts of a file that were asked for, in memory at their places in the file. A file is read,
+// not mapped: one that is truncated meanwhile yields zeros, not SIGBUS. What was not asked for
+// takes no memory and reads as zeros.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/host/result.h"
+#include "common/host/unique_fd.h"
+
+namespace swipr::symbolize {
+
+class FileBytes {
+ public:
+  // Errors: no memory of that size can be reserved.
+  static host::Result<std::shared_ptr<FileBytes>> open(host::UniqueFd fd, std::size_t size);
+  static std::shared_ptr<FileBytes> from_memory(std::vector<char> bytes);
+  ~FileBytes();
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+
+  // Each byte of the file is read once, however often it is asked for; what lies behind the end is
+  // ignored. Not while another thread uses the same object.
+  void load(std::uint64_t offset, std::uint64_t size);
+
+  std::span<char> bytes() { return {data_, size_}; }
+
+ private:
+  FileBytes() = default;
+
+  host::UniqueFd fd_;
+  std::vector<char> memory_;
+  char* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::vector<bool> loaded_;  // by chunk
+};
+
+}  // namespace swipr::symbolize

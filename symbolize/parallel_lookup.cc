@@ -1,0 +1,190 @@
+#include "symbolize/parallel_lookup.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <tuple>
+
+namespace swipr::symbolize {
+namespace {
+
+constexpr std::size_t kMaxThreads = 16;
+// Fewer lookups do not pay for starting threads.
+constexpr std::size_t kMinParallelLookups = 64;
+// What a thread keeps indexed, as bytes of DWARF; indexes and libdw's tables take about as much.
+constexpr std::uint64_t kMaxIndexedBytes = std::uint64_t{8} << 20;
+constexpr std::size_t kSymbolBatch = 4096;  // lookups in modules without DWARF that go together
+
+// Calls `work` on each index below `count`, in as many threads as are worth it.
+void for_each_index(std::size_t count, std::size_t threads,
+                    const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  const auto run = [&] {
+    for (std::size_t index = next++; index < count; index = next++) work(index);
+  };
+  std::vector<std::thread> others;
+  for (std::size_t index = 1; index < std::min(threads, count); ++index) others.emplace_back(run);
+  run();
+  for (std::thread& other : others) other.join();
+}
+
+// A lookup, by what should be done together.
+struct Placed {
+  Module* module;
+  std::uint32_t unit;  // of its DWARF; kNoUnit: none
+  ImageAddr address;
+  std::size_t index;  // in the request
+};
+constexpr std::uint32_t kNoUnit = 0xFFFFFFFFu;
+
+struct Batch {
+  std::size_t begin, end;
+};
+
+bool go_together(const Placed& left, const Placed& right) {
+  return left.module == right.module && left.unit == right.unit;
+}
+
+std::vector<Batch> batches_of(const std::vector<Placed>& placed) {
+  std::vector<Batch> batches;
+  for (std::size_t begin = 0; begin < placed.size();) {
+    std::size_t end = begin + 1;
+    const std::size_t limit = placed[begin].unit == kNoUnit ? begin + kSymbolBatch : placed.size();
+    while (end < std::min(limit, placed.size()) && go_together(placed[begin], placed[end])) ++end;
+    batches.push_back({begin, end});
+    begin = end;
+  }
+  return batches;
+}
+
+// What one thread needs to look up: an index of its own for the module that it is at.
+class Reader {
+ public:
+  explicit Reader(std::mutex& notes) : notes_(&notes) {}
+  ~Reader() { leave(); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  DwarfIndex* index_of(Module* module) {
+    const bool full = index_ != nullptr && index_->indexed_bytes() > kMaxIndexedBytes;
+    if (module_ != module || full) {
+      leave();
+      module_ = module;
+      if (module->dwarf() != nullptr) index_ = module->dwarf()->another();
+    }
+    return index_.get();
+  }
+
+ private:
+  void leave() {
+    if (index_ == nullptr) return;
+    const std::lock_guard lock(*notes_);
+    module_->note_damage(*index_);
+    index_.reset();
+  }
+
+  std::mutex* notes_;
+  Module* module_ = nullptr;
+  std::unique_ptr<DwarfIndex> index_;
+};
+
+class ParallelLookup {
+ public:
+  explicit ParallelLookup(std::span<const ModuleLookup> lookups)
+      : lookups_(lookups), results_(lookups.size()) {
+    const std::size_t cpus = std::max(1u, std::thread::hardware_concurrency());
+    threads_ = lookups.size() < kMinParallelLookups ? 1 : std::min(cpus, kMaxThreads);
+  }
+
+  std::vector<std::vector<SourceFunction>> run() {
+    load_modules();
+    place();
+    const std::vector<Batch> batches = batches_of(placed_);
+    std::atomic<std::size_t> next = 0;
+    // One reader per thread: for_each_index hands out threads, not batches.
+    for_each_index(std::min(threads_, batches.size()), threads_, [&](std::size_t) {
+      Reader reader(notes_);
+      for (std::size_t at = next++; at < batches.size(); at = next++) {
+        look_up(batches[at], reader);
+      }
+    });
+    return std::move(results_);
+  }
+
+ private:
+  // An image may claim any amount of symbols: memory may run out.
+  template <typename Work>
+  void guarded(Module* module, const Work& work) {
+    try {
+      work();
+    } catch (const std::exception& problem) {
+      const std::lock_guard lock(notes_);
+      module->set_note(std::string("symbols not read: ") + problem.what());
+    }
+  }
+
+  void load_modules() {
+    std::vector<Module*> modules;
+    for (const ModuleLookup& lookup : lookups_) {
+      if (lookup.module != nullptr && (modules.empty() || modules.back() != lookup.module)) {
+        modules.push_back(lookup.module);
+      }
+    }
+    std::sort(modules.begin(), modules.end());
+    modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
+    for_each_index(modules.size(), threads_, [&](std::size_t index) {
+      guarded(modules[index], [&] { modules[index]->load(); });
+    });
+  }
+
+  void place() {
+    placed_.reserve(lookups_.size());
+    for (std::size_t index = 0; index < lookups_.size(); ++index) {
+      const auto& [module, address] = lookups_[index];
+      if (module == nullptr) continue;
+      const DwarfIndex* dwarf = module->dwarf();
+      const auto unit = dwarf == nullptr ? std::nullopt : dwarf->unit_of(address);
+      placed_.push_back({module, unit.value_or(kNoUnit), address, index});
+    }
+    std::sort(placed_.begin(), placed_.end(), [](const Placed& left, const Placed& right) {
+      return std::tuple(left.module, left.unit, left.address.value) <
+             std::tuple(right.module, right.unit, right.address.value);
+    });
+  }
+
+  void look_up(const Batch& batch, Reader& reader) {
+    guarded(placed_[batch.begin].module, [&] {
+      const Module* module = placed_[batch.begin].module;
+      DwarfIndex* dwarf = placed_[batch.begin].unit == kNoUnit
+                              ? nullptr
+                              : reader.index_of(placed_[batch.begin].module);
+      const std::vector<SourceFunction>* last = nullptr;
+      ImageAddr last_address{0};
+      for (std::size_t at = batch.begin; at < batch.end; ++at) {
+        const Placed& lookup = placed_[at];
+        auto& result = results_[lookup.index];
+        const bool again = last != nullptr && last_address == lookup.address;
+        result = again ? *last : module->find_functions(lookup.address, dwarf);
+        last = &result;
+        last_address = lookup.address;
+      }
+    });
+  }
+
+  std::span<const ModuleLookup> lookups_;
+  std::vector<std::vector<SourceFunction>> results_;
+  std::size_t threads_ = 1;
+  std::vector<Placed> placed_;
+  std::mutex notes_;
+};
+
+}  // namespace
+
+std::vector<std::vector<SourceFunction>> find_in_parallel(std::span<const ModuleLookup> lookups) {
+  return ParallelLookup(lookups).run();
+}
+
+}  // namespace swipr::symbolize

@@ -43,7 +43,7 @@ _swipr() {
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return
       ;;
-    --debug-dir)
+    --debug-dir | --symfs)
       mapfile -t COMPREPLY < <(compgen -d -- "$cur")
       return
       ;;
@@ -54,7 +54,7 @@ _swipr() {
           words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --no-follow --help --'
           ;;
         convert)
-          words='--format --output --weight --state --state-frames --no-demangle --no-inlines --file-lines --debug-dir --help'
+          words='--format --output --weight --state --state-frames --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --help'
           ;;
         report) words='--weight --state --top --json --help' ;;
         list) words='--json --help' ;;

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <cstdio>
+#include <deque>
+#include <memory>
 #include <string>
 
 #include "cli/export/export.h"
@@ -21,10 +23,15 @@ golden::Golden make_hostile() {
   input.recording.threads[1].name = "<img src=x onerror='window.broken = true'>";
   input.recording.modules[1].path = "/opt/\"quoted\" & 'named'/" + script;
   input.recording.warnings.push_back(script);
+  const auto texts = std::make_shared<std::deque<std::string>>();
   for (auto& frame : input.names.frames) {
-    for (auto& named : frame)
-      named.function += " \\\"'" + script + "\u2028`${broken}` \u202e日本 😀";
+    for (auto& named : frame) {
+      texts->push_back(std::string(named.function) + " \\\"'" + script +
+                       "\u2028`${broken}` \u202e日本 😀");
+      named.function = texts->back();
+    }
   }
+  input.names.texts = texts;
   return input;
 }
 

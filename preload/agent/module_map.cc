@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "preload/agent/debug_frame_file.h"
 #include "preload/agent/proc_directory.h"
 #include "preload/agent/thread_clock.h"
 #include "preload/handler/slots.h"
@@ -136,6 +137,29 @@ bool ModuleMap::take_mapping(const MapsLine& line, std::uint64_t header, ProcMem
   return modules_.push_back(module) && events_.push_back({index, false});
 }
 
+namespace {
+
+// Code built without .eh_frame still has the few bytes of it that belong to the start-up code.
+unwind::BuildResult build_image(const MapsLine& line, std::uint64_t header,
+                                ProcMemory& memory) noexcept {
+  constexpr std::uint64_t kStartUpOnly = 1024;
+  using unwind::BuildStatus;
+  unwind::BuildResult built = unwind::build_table(header, memory.image_reader());
+  const bool may_have_more =
+      built.status == BuildStatus::kOk
+          ? built.eh_frame_bytes < kStartUpOnly
+          : built.status == BuildStatus::kNoCfi || built.status == BuildStatus::kDamaged;
+  if (!may_have_more) return built;
+  DebugFrameFile file(line.path, line.inode);
+  if (file.section().bytes == 0) return built;
+  unwind::BuildResult more = unwind::build_table(header, memory.image_reader(), file.section());
+  if (more.status != BuildStatus::kOk) return built;
+  unwind::destroy_table(built.table);
+  return more;
+}
+
+}  // namespace
+
 std::uint32_t ModuleMap::find_or_build_image(const MapsLine& line, std::uint64_t header,
                                              ProcMemory& memory) noexcept {
   for (std::uint32_t index = 0; index < images_.size(); ++index) {
@@ -150,7 +174,7 @@ std::uint32_t ModuleMap::find_or_build_image(const MapsLine& line, std::uint64_t
   image.device = line.device;
   image.inode = line.inode;
   image.live = true;
-  if (memory.is_open()) image.built = unwind::build_table(header, memory.image_reader());
+  if (memory.is_open()) image.built = build_image(line, header, memory);
   if (!images_.push_back(image)) {
     if (image.built.table != nullptr) unwind::destroy_table(image.built.table);
     return kNoImage;

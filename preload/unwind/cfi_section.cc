@@ -45,12 +45,18 @@ bool parse_augmentation(ByteCursor& cursor, std::span<const std::byte> letters, 
 std::optional<Cie> CfiSection::parse_cie(const CfiEntry& entry) const noexcept {
   ByteCursor cursor(bytes_.subspan(entry.body, entry.end - entry.body));
   const std::uint8_t version = cursor.u8();
-  if (version != 1 && version != 3) return std::nullopt;
+  if (version != 1 && version != 3 && (version != 4 || format_ == CfiFormat::kEhFrame)) {
+    return std::nullopt;
+  }
   const std::span<const std::byte> text = cursor.rest();
   std::size_t letters = 0;
   while (letters < text.size() && text[letters] != std::byte{0}) ++letters;
   if (letters > kMaxAugmentationLetters) return std::nullopt;
   cursor.skip(letters + 1);
+  // DWARF 4 and later name the sizes of an address and of a segment selector.
+  if (version == 4 && (cursor.u8() != sizeof(std::uint64_t) || cursor.u8() != 0)) {
+    return std::nullopt;
+  }
   Cie cie;
   cie.code_alignment = cursor.uleb();
   cie.data_alignment = cursor.sleb();

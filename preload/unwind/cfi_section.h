@@ -1,4 +1,4 @@
-// CIEs and FDEs of a copied .eh_frame section.
+// CIEs and FDEs of a copied .eh_frame or .debug_frame section.
 // Context: control thread.  Allocates: never.
 // Source: LSB 5.0 Core, section 10.6.1; DWARF 5, section 6.4.1.
 #pragma once
@@ -37,12 +37,14 @@ struct Fde {
   std::span<const std::byte> instructions;
 };
 
+enum class CfiFormat : std::uint8_t { kEhFrame, kDebugFrame };
+
 class CfiSection {
  public:
   // `address`: image address of the first byte. `load_bias`: for pointers that were relocated.
-  CfiSection(std::span<const std::byte> bytes, std::uint64_t address,
-             std::uint64_t load_bias) noexcept
-      : bytes_(bytes), address_(address), load_bias_(load_bias) {}
+  CfiSection(std::span<const std::byte> bytes, std::uint64_t address, std::uint64_t load_bias,
+             CfiFormat format = CfiFormat::kEhFrame) noexcept
+      : bytes_(bytes), address_(address), load_bias_(load_bias), format_(format) {}
 
   // Bytes of the entry at `offset` with its length field, as far as `bytes` tell; 0: the
   // terminator, or not enough bytes to know.
@@ -68,6 +70,7 @@ class CfiSection {
   std::span<const std::byte> bytes_;
   std::uint64_t address_;
   std::uint64_t load_bias_;
+  CfiFormat format_;
 };
 
 // Inlined: a large library has a hundred thousand entries, each read twice.
@@ -89,10 +92,18 @@ inline std::optional<CfiEntry> CfiSection::parse_entry(std::size_t offset) const
   const bool extended = cursor.fixed<std::uint32_t>() == kExtendedLength;
   if (extended) cursor.skip(8);
   const std::size_t id_at = offset + cursor.position();
-  const std::uint64_t id = cursor.fixed<std::uint32_t>();  // four bytes also after a long length
+  // .eh_frame: four bytes also after a long length.
+  const bool wide = extended && format_ == CfiFormat::kDebugFrame;
+  const std::uint64_t id = wide ? cursor.fixed<std::uint64_t>() : cursor.fixed<std::uint32_t>();
   if (cursor.failed()) return std::nullopt;
-  CfiEntry entry{
-      .offset = offset, .body = id_at + 4, .end = offset + static_cast<std::size_t>(size)};
+  CfiEntry entry{.offset = offset,
+                 .body = offset + cursor.position(),
+                 .end = offset + static_cast<std::size_t>(size)};
+  if (format_ == CfiFormat::kDebugFrame) {  // the CIE's offset in the section, or all ones
+    entry.is_cie = id == (wide ? UINT64_MAX : UINT32_MAX);
+    entry.cie = static_cast<std::size_t>(id);
+    return entry;
+  }
   entry.is_cie = id == 0;
   if (id > id_at) return std::nullopt;  // the distance back from this very field
   entry.cie = id_at - static_cast<std::size_t>(id);

@@ -84,6 +84,8 @@ class GrowableArray {
     return mapping;
   }
 
+  // Not for arrays that resize again.
+  void truncate(std::size_t count) noexcept { size_ = std::min(size_, count); }
   void pop_back() noexcept { --size_; }
   T& back() noexcept { return data_[size_ - 1]; }
   T& operator[](std::size_t index) noexcept { return data_[index]; }

@@ -21,7 +21,7 @@
 namespace swipr::unwind {
 namespace {
 
-constexpr std::uint64_t kMaxEhFrameBytes = 256 << 20;
+constexpr std::uint64_t kMaxSectionBytes = 256 << 20;
 constexpr std::uint64_t kMaxCoveredBytes = UINT32_MAX;  // rows count from the base in 32 bits
 constexpr std::size_t kPieceBytes = 256 << 10;          // most libraries need one or two reads
 constexpr std::size_t kEntryHeadBytes = 12;             // the longest length field
@@ -33,7 +33,7 @@ BuildStatus copy_section(Range<std::uint64_t> section, std::uint64_t load_bias, 
   std::uint64_t next = 0;  // offset of the first entry whose length has not been looked at
   while (out.size() < limit) {
     const std::size_t done = out.size();
-    if (done > kMaxEhFrameBytes) return BuildStatus::kTooLarge;
+    if (done > kMaxSectionBytes) return BuildStatus::kTooLarge;
     const std::size_t piece = std::min<std::uint64_t>(kPieceBytes, limit - done);
     if (!out.resize(done + piece)) return BuildStatus::kNoMemory;
     const std::uint64_t address = load_bias + section.begin + done;
@@ -42,7 +42,10 @@ BuildStatus copy_section(Range<std::uint64_t> section, std::uint64_t load_bias, 
     }
     while (next + kEntryHeadBytes <= out.size() || (out.size() == limit && next < limit)) {
       const std::uint64_t bytes = CfiSection::entry_bytes(out.span(), next);
-      if (bytes == 0 || bytes > limit - next) return BuildStatus::kOk;
+      if (bytes == 0 || bytes > limit - next) {
+        out.truncate(next);
+        return BuildStatus::kOk;
+      }
       next += bytes;
     }
   }
@@ -53,13 +56,16 @@ BuildStatus copy_section(Range<std::uint64_t> section, std::uint64_t load_bias, 
 // number, so that sorting moves little.
 class FdeIndex {
  public:
-  FdeIndex(std::uint64_t start, std::size_t offset) noexcept
-      : bits_(start << 32 | static_cast<std::uint32_t>(offset)) {}
+  FdeIndex(std::uint64_t start, CfiFormat section, std::size_t offset) noexcept
+      : bits_(start << 32 | static_cast<std::uint64_t>(section) << kOffsetBits | offset) {}
   std::uint64_t start() const noexcept { return bits_ >> 32; }
-  std::size_t offset() const noexcept { return static_cast<std::uint32_t>(bits_); }
+  CfiFormat section() const noexcept { return static_cast<CfiFormat>(bits_ >> kOffsetBits & 1); }
+  std::size_t offset() const noexcept { return bits_ & ((1u << kOffsetBits) - 1); }
   friend auto operator<=>(FdeIndex, FdeIndex) noexcept = default;
 
  private:
+  static constexpr unsigned kOffsetBits = 31;
+  static_assert(kMaxSectionBytes < std::uint64_t{1} << kOffsetBits);
   std::uint64_t bits_;
 };
 
@@ -90,12 +96,17 @@ bool sort_by_start(std::span<FdeIndex> fdes) noexcept {
 
 class CfiCompiler {
  public:
-  CfiCompiler(const CfiSection& section, Range<std::uint64_t> text) noexcept
-      : section_(section), text_(text), budget_(kBudgetPerByte * section.bytes().size()) {}
+  CfiCompiler(const CfiSection& eh_frame, const CfiSection& debug_frame,
+              Range<std::uint64_t> text) noexcept
+      : sections_{&eh_frame, &debug_frame},
+        text_(text),
+        budget_(kBudgetPerByte * (eh_frame.bytes().size() + debug_frame.bytes().size())) {}
 
   BuildStatus run(const UnwindTable*& table) noexcept {
     if (text_.end - text_.begin > kMaxCoveredBytes) return BuildStatus::kTooLarge;
-    if (!rules_.prepare() || !collect()) return BuildStatus::kNoMemory;
+    if (!rules_.prepare() || !collect(CfiFormat::kEhFrame) || !collect(CfiFormat::kDebugFrame)) {
+      return BuildStatus::kNoMemory;
+    }
     if (fdes_.empty()) return BuildStatus::kNoCfi;
     if (!sort_by_start(fdes_.span())) return BuildStatus::kNoMemory;
     RowWriter rows(text_.begin + fdes_[0].start());
@@ -120,20 +131,26 @@ class CfiCompiler {
   // A CIE and what its instructions set up.
   struct CachedCie {
     std::size_t offset = SIZE_MAX;
+    CfiFormat format = CfiFormat::kEhFrame;
     std::optional<Cie> cie;
     CfiState state;
   };
 
-  const CachedCie& load_cie(std::size_t offset) noexcept {
+  const CfiSection& section(CfiFormat format) const noexcept {
+    return *sections_[static_cast<std::size_t>(format)];
+  }
+
+  const CachedCie& load_cie(CfiFormat format, std::size_t offset) noexcept {
     CachedCie& cached = cies_[offset / 8 % cies_.size()];
-    if (cached.offset == offset) return cached;
+    if (cached.offset == offset && cached.format == format) return cached;
     cached.offset = offset;
+    cached.format = format;
     cached.cie = std::nullopt;
-    const std::optional<CfiEntry> entry = section_.parse_entry(offset);
-    if (entry && entry->is_cie) cached.cie = section_.parse_cie(*entry);
+    const std::optional<CfiEntry> entry = section(format).parse_entry(offset);
+    if (entry && entry->is_cie) cached.cie = section(format).parse_cie(*entry);
     if (cached.cie &&
         (!spend(cached.cie->instructions) ||
-         !CfiProgram::run_initial(section_, *cached.cie, remembered_, cached.state))) {
+         !CfiProgram::run_initial(section(format), *cached.cie, remembered_, cached.state))) {
       cached.cie = std::nullopt;
     }
     return cached;
@@ -141,17 +158,18 @@ class CfiCompiler {
 
   // False: no memory. Stops at the first bytes that are no entry; FDEs that make no sense are left
   // out.
-  bool collect() noexcept {
-    std::optional<CfiEntry> entry = section_.parse_entry(0);
-    for (; entry; entry = section_.parse_entry(entry->end)) {
+  bool collect(CfiFormat format) noexcept {
+    const CfiSection& from = section(format);
+    std::optional<CfiEntry> entry = from.parse_entry(0);
+    for (; entry; entry = from.parse_entry(entry->end)) {
       if (entry->is_cie) continue;
-      const CachedCie& cached = load_cie(entry->cie);
+      const CachedCie& cached = load_cie(format, entry->cie);
       if (!cached.cie) continue;
-      const std::optional<Fde> fde = section_.parse_fde(*entry, *cached.cie);
+      const std::optional<Fde> fde = from.parse_fde(*entry, *cached.cie);
       if (!fde || fde->code.empty() || fde->code.begin < text_.begin || fde->code.end > text_.end) {
         continue;
       }
-      if (!fdes_.push_back({fde->code.begin - text_.begin, entry->offset})) return false;
+      if (!fdes_.push_back({fde->code.begin - text_.begin, format, entry->offset})) return false;
     }
     return true;
   }
@@ -179,19 +197,19 @@ class CfiCompiler {
 
   // False: no memory. Code behind a damaged instruction gets no rule.
   bool compile(FdeIndex index, RowWriter& writer) noexcept {
-    const std::optional<CfiEntry> entry = section_.parse_entry(index.offset());
-    const CachedCie& cached = load_cie(entry->cie);
-    const std::optional<Fde> fde =
-        cached.cie ? section_.parse_fde(*entry, *cached.cie) : std::nullopt;
+    const CfiSection& from = section(index.section());
+    const std::optional<CfiEntry> entry = from.parse_entry(index.offset());
+    const CachedCie& cached = load_cie(index.section(), entry->cie);
+    const std::optional<Fde> fde = cached.cie ? from.parse_fde(*entry, *cached.cie) : std::nullopt;
     if (!fde) return true;
     // A row takes a byte of code and one of instructions.
     const std::uint64_t max_rows =
         std::min<std::uint64_t>(fde->code.end - fde->code.begin, fde->instructions.size()) + 1;
     if (!writer.begin_fde(fde->code.begin, static_cast<std::size_t>(max_rows))) return false;
-    Rows rows{section_, rules_, writer, cached.cie->signal_frame};
+    Rows rows{from, rules_, writer, cached.cie->signal_frame};
     bool ok = true;
     if (spend(fde->instructions)) {
-      CfiProgram program(section_, *cached.cie, cached.state, *fde, remembered_);
+      CfiProgram program(from, *cached.cie, cached.state, *fde, remembered_);
       ok = CfiRows<Rows>(program, *fde, rows).run();
     } else {
       ok = rows.add_none(fde->code.begin);
@@ -200,7 +218,7 @@ class CfiCompiler {
     return ok;
   }
 
-  const CfiSection& section_;
+  std::array<const CfiSection*, 2> sections_;  // by format
   Range<std::uint64_t> text_;
   std::uint64_t budget_;
   std::array<CachedCie, 16> cies_{};  // a library has two or three
@@ -211,19 +229,31 @@ class CfiCompiler {
 
 }  // namespace
 
-BuildResult build_table(std::uint64_t elf_header, ImageReader reader) noexcept {
+BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
+                        const DebugFrame& debug_frame) noexcept {
   BuildResult result;
   ElfImage image;
   result.status = read_elf_image(elf_header, reader, image);
   result.load_bias = image.load_bias;
   result.build_id_bytes = image.build_id_bytes;
   std::memcpy(result.build_id, image.build_id, image.build_id_bytes);
-  if (result.status != BuildStatus::kOk) return result;
-  GrowableArray<std::byte> bytes;
-  result.status = copy_section(image.eh_frame, image.load_bias, reader, bytes);
-  if (result.status != BuildStatus::kOk) return result;
-  const CfiSection section(bytes.span(), image.eh_frame.begin, image.load_bias);
-  result.status = CfiCompiler(section, image.text).run(result.table);
+  const bool has_eh_frame = result.status == BuildStatus::kOk;
+  if (!has_eh_frame && debug_frame.bytes == 0) return result;
+  GrowableArray<std::byte> eh_bytes;
+  GrowableArray<std::byte> debug_bytes;
+  if (has_eh_frame) {
+    result.status = copy_section(image.eh_frame, image.load_bias, reader, eh_bytes);
+    if (result.status != BuildStatus::kOk) return result;
+  }
+  result.eh_frame_bytes = eh_bytes.size();
+  if (debug_frame.bytes != 0) {
+    result.status = copy_section({0, debug_frame.bytes}, 0, debug_frame.reader, debug_bytes);
+    if (result.status != BuildStatus::kOk) return result;
+  }
+  const CfiSection eh_frame(eh_bytes.span(), image.eh_frame.begin, image.load_bias);
+  // Addresses in a file are as they were linked.
+  const CfiSection debug(debug_bytes.span(), 0, 0, CfiFormat::kDebugFrame);
+  result.status = CfiCompiler(eh_frame, debug, image.text).run(result.table);
   return result;
 }
 

@@ -84,6 +84,19 @@ void walk_randomly(const BuildResult& built, std::span<const std::byte> input) {
   }
 }
 
+// As if the second half of the input were its file's .debug_frame.
+void build_with_debug_frame(std::span<const std::byte> image) {
+  std::span<const std::byte> section = image.last(image.size() / 2);
+  const auto read = [](void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
+    return read_image(state, kLoadBias + address, out);
+  };
+  const BuildResult built = build_table(kLoadBias, {&read_image, &image},
+                                        {.reader = {read, &section}, .bytes = section.size()});
+  if ((built.status == BuildStatus::kOk) != (built.table != nullptr)) std::abort();
+  walk_randomly(built, section);
+  destroy_table(built.table);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -93,5 +106,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (built.build_id_bytes > sizeof built.build_id) std::abort();
   walk_randomly(built, image.last(size < kWalkBytes ? size : kWalkBytes));
   destroy_table(built.table);
+  build_with_debug_frame(image);
   return 0;
 }

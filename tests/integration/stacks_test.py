@@ -222,6 +222,11 @@ class CodeTest(StacksCase):
                     self.assertEqual(frames, chain[: len(frames)])
                 self.assert_chain(stacks, chain)
 
+    def test_code_that_only_debug_frame_describes(self):
+        self.check_shape(
+            "described", ["described_outer", "described_middle", "described_leaf"], "stack_debug_frame"
+        )
+
     def test_library_that_comes_and_goes(self):
         for build in BUILDS:
             with self.subTest(build=build):

@@ -169,11 +169,13 @@ class OtherStacksTest(StacksCase):
         for build in BUILDS:
             with self.subTest(shape=shape, build=build):
                 stacks, totals = self.record_shape("stack_frames", shape, build, "busy", count=100)
-                self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
                 self.assert_chain(stacks, [ROOT, outer, *chain])
                 # While libgcc installs the frame that catches (__builtin_eh_return), registers and
                 # stack pointer belong to different frames for a few instructions: no CFI says so.
                 between = [stack for stack in stacks if ROOT not in stack.frames]
+                # None of the others claims less than its root; those may claim none.
+                unrooted = totals["stacks_walked"] - totals["stacks_rooted"]
+                self.assertLessEqual(unrooted, profiles.total(between))
                 for stack in between:
                     self.assertTrue(any(name.startswith("_Unwind_") for name in stack.frames), stack.frames)
                 self.assertLessEqual(profiles.total(between), profiles.total(stacks) * 0.05)

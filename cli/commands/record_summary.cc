@@ -19,6 +19,9 @@ std::string format_summary(const session::SessionTotals& totals, std::uint64_t r
                         100.0 * static_cast<double>(totals.stacks_rooted) /
                             static_cast<double>(totals.stacks_walked));
   }
+  if (totals.stacks_missing != 0) {
+    text += fmt::format(", {} without a stack", counted(totals.stacks_missing, "sample"));
+  }
   if (totals.ticks_stretched != 0) {
     text += fmt::format("; idle threads left out of {} to stay below --max-overhead",
                         counted(totals.ticks_stretched, "tick"));

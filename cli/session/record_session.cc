@@ -68,6 +68,7 @@ void SessionTotals::add(const StreamSummary& stream) {
   threads += stream.total(counter::kThreads, stream.threads);
   stacks_walked += stream.total(counter::kStacksWalked, 0);
   stacks_rooted += stream.total(counter::kStacksRooted, 0);
+  stacks_missing += stream.total(counter::kStacksMissing, 0);
 }
 
 RecordSession::RecordSession(RecordingFile& file, SignalWatch& signals, StreamRequest request)

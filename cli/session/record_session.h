@@ -30,6 +30,7 @@ struct SessionTotals {
   std::uint64_t threads = 0;
   std::uint64_t stacks_walked = 0;
   std::uint64_t stacks_rooted = 0;
+  std::uint64_t stacks_missing = 0;  // samples without a stack
   void add(const StreamSummary& stream);
 };
 

@@ -31,6 +31,13 @@ TEST(FormatSummary, SaysWhatWasAskedForAndWhatCame) {
             "99.8 % of stacks complete; 47,920 bytes (8.0 per sample)");
 }
 
+TEST(FormatSummary, SaysHowManySamplesHaveNoStack) {
+  session::SessionTotals totals = some_totals();
+  totals.stacks_missing = 47;
+  EXPECT_THAT(format_summary(totals, 47920),
+              testing::HasSubstr("99.8 % of stacks complete, 47 samples without a stack;"));
+}
+
 TEST(FormatSummary, SaysThatIdleThreadsWereLeftOut) {
   session::SessionTotals totals = some_totals();
   totals.ticks_stretched = 900;

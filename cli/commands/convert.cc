@@ -24,7 +24,7 @@ Outcome run_convert(const options::ConvertOptions& options) {
   // Before the work, so that a wrong path costs nobody the conversion of a large recording.
   auto output = OutputFile::create(options.output);
   if (!output) return output.error();
-  auto recording = load_recording(options.input);
+  auto recording = load_recording_for(options.format, options.input);
   if (!recording) return recording.error();
   profile::keep_states(*recording, options.states);
   ExportOptions writing;

@@ -112,4 +112,13 @@ host::Result<profile::Recording> load_recording(const std::string& path) {
   return importers::read_recording(fd.value(), path);
 }
 
+host::Result<profile::Recording> load_recording_for(options::Format format,
+                                                    const std::string& path) {
+  auto recording = load_recording(path);
+  const bool in_order_of_time =
+      format == options::Format::kSpeedscope || format == options::Format::kFirefox;
+  if (recording && !in_order_of_time) profile::credit_cpu(*recording);
+  return recording;
+}
+
 }  // namespace swipr::commands

@@ -34,5 +34,9 @@ std::string_view format_name(options::Format format);
 
 // Opens and reads a recording; "-" is standard input.
 host::Result<profile::Recording> load_recording(const std::string& path);
+// The same for adding up (CPU time credited to running stacks), unless the format keeps the order
+// of time.
+host::Result<profile::Recording> load_recording_for(options::Format format,
+                                                    const std::string& path);
 
 }  // namespace swipr::commands

@@ -15,7 +15,7 @@ Outcome run_report(const options::ReportOptions& options) {
                    kWrongUsage};
   }
   end_without_reader();
-  auto recording = load_recording(options.input);
+  auto recording = load_recording_for(options::Format::kCollapsed, options.input);
   if (!recording) return recording.error();
   profile::keep_states(*recording, options.states);
   const NamedRecording named = symbolize_recording(*recording, options.symbols);

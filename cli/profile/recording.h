@@ -113,6 +113,14 @@ class StateSet {
 // Removes the samples of all other states; an empty set keeps everything.
 void keep_states(Recording& recording, StateSet states);
 
+// A sample says how much CPU time its thread has used since the one before, not in which stack: a
+// thread that is found waiting has used it elsewhere. So what waiting samples carry is moved, with
+// as much of their wall time, to the same thread's next sample that found it running: the stacks
+// that a thread is found running in are to each other as the CPU time that it spends in them. What
+// no such sample follows stays where it is. Sums of each thread stay the same; samples are no
+// longer laid end to end.
+void credit_cpu(Recording& recording);
+
 // What `sample` counts for: ticks, or nanoseconds. Blocked is wall − CPU − run queue, never below
 // 0.
 std::uint64_t weight_of(const Sample& sample, Weight weight);

@@ -1,0 +1,35 @@
+#include <algorithm>
+#include <vector>
+
+#include "cli/profile/recording.h"
+
+namespace swipr::profile {
+
+namespace {
+
+void move_cpu(Sample& from, Sample& to) {
+  const auto moved = std::min(from.cpu, from.wall);
+  from.cpu -= moved;
+  from.wall -= moved;
+  to.cpu += moved;
+  to.wall += moved;
+}
+
+}  // namespace
+
+void credit_cpu(Recording& recording) {
+  // Of each thread: its blocked samples with CPU time since it was last seen running.
+  std::vector<std::vector<std::size_t>> waiting(recording.threads.size());
+  for (std::size_t index = 0; index < recording.samples.size(); ++index) {
+    Sample& sample = recording.samples[index];
+    std::vector<std::size_t>& earlier = waiting[sample.thread];
+    if (sample.state == State::kBlocked && sample.cpu.count() > 0) {
+      earlier.push_back(index);
+    } else if (sample.state == State::kRunning && sample.stack != kNone) {
+      for (const std::size_t at : earlier) move_cpu(recording.samples[at], sample);
+      earlier.clear();
+    }
+  }
+}
+
+}  // namespace swipr::profile

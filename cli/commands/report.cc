@@ -15,8 +15,9 @@ Outcome run_report(const options::ReportOptions& options) {
                    kWrongUsage};
   }
   end_without_reader();
-  auto recording = load_recording_for(options::Format::kCollapsed, options.input);
+  auto recording = load_recording(options.input);
   if (!recording) return recording.error();
+  profile::credit_cpu(*recording);
   profile::keep_states(*recording, options.states);
   const NamedRecording named = symbolize_recording(*recording, options.symbols);
   exporters::ReportOptions writing;

@@ -24,13 +24,11 @@ void DoctorParser::add_to(CLI::App& parent) {
   app = parent.add_subcommand("doctor", "Check what can be recorded here, and say what to do");
   app->formatter(with_usage("doctor [--pid N]"));
   app->footer(std::string(kDoctorFooter));
-  app->add_option_function<std::string>("--pid", store(pid, parse_pid), "Check this process")
+  app->add_option_function<std::string>("--pid", store(options.pid, parse_pid),
+                                        "Check this process")
       ->type_name("N");
 }
 
-ParseResult DoctorParser::finish() {
-  if (app->count("--pid") != 0) options.pid = pid;
-  return Command{options};
-}
+ParseResult DoctorParser::finish() { return Command{options}; }
 
 }  // namespace swipr::options

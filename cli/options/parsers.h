@@ -13,7 +13,6 @@ namespace swipr::options {
 
 struct RecordParser {
   RecordOptions options;
-  Pid pid;
   CLI::App* app = nullptr;
 
   void add_to(CLI::App& parent);
@@ -46,7 +45,6 @@ struct ListParser {
 
 struct DoctorParser {
   DoctorOptions options;
-  Pid pid;
   CLI::App* app = nullptr;
 
   void add_to(CLI::App& parent);

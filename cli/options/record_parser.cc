@@ -27,7 +27,7 @@ void RecordParser::add_to(CLI::App& parent) {
       parent.add_subcommand("record", "Record a running process, or start a program and record it");
   app->formatter(with_usage("record --pid N | --name COMM | -- CMD [ARG…]  [OPTION…]"));
   app->footer(std::string(kRecordFooter));
-  auto* by_pid = app->add_option_function<std::string>("--pid", store(pid, parse_pid),
+  auto* by_pid = app->add_option_function<std::string>("--pid", store(options.pid, parse_pid),
                                                        "Record the process with this id");
   by_pid->type_name("N");
   auto* by_name = app->add_option("--name", options.name,
@@ -66,7 +66,6 @@ void RecordParser::add_to(CLI::App& parent) {
 
 ParseResult RecordParser::finish(std::vector<std::string> command, bool has_separator) {
   options.command = std::move(command);
-  if (app->count("--pid") != 0) options.pid = pid;
   if (has_separator && options.command.empty()) {
     return UsageError{"record: no command behind '--'"};
   }

@@ -2,8 +2,6 @@
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -13,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/host/proc.h"
 #include "symbolize/debuginfod.h"
+#include "symbolize/process_files.h"
 
 namespace swipr::symbolize {
 namespace {
@@ -26,31 +24,13 @@ std::string without_deleted(std::string_view path) {
   return std::string(path);
 }
 
-// An absolute link in a container means a path in that container. openat2 resolves it so; where a
-// kernel or a filter has no openat2, a plain open is right for all paths without absolute links.
-host::Result<ElfFile> open_in_root(const std::string& root, const std::string& path) {
-  host::UniqueFd directory(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!directory) return host::system_error(root, errno);
-  struct open_how how {};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-  how.resolve = RESOLVE_IN_ROOT;
-  const long fd = ::syscall(SYS_openat2, directory.value(), path.c_str(), &how, sizeof how);
-  if (fd >= 0) return ElfFile::from_descriptor(host::UniqueFd(static_cast<int>(fd)));
-  if (errno == ENOSYS || errno == EPERM) return ElfFile::open(root + path);
-  return host::system_error(root + path, errno);
-}
-
-// Processes that know themselves by this id, in PID namespaces of their own: that is the id which
-// their recordings have.
-std::vector<Pid> find_namesakes(std::int32_t pid) {
-  std::vector<Pid> found;
-  for (const Pid process : host::list_processes()) {
-    const auto status = host::read_process_status(process);
-    if (status && process.value != pid && status->namespace_pid.value == pid) {
-      found.push_back(process);
-    }
-  }
-  return found;
+host::Result<ElfFile> open_image_in_root(const std::string& root, const std::string& path) {
+  auto fd = open_in_root(root, path);
+  if (!fd) return fd.error();
+  auto file = ElfFile::from_descriptor(std::move(*fd));
+  if (!file) return file.error().with_context(root + path);
+  file->set_origin(root + path);
+  return file;
 }
 
 // DIRECTORY/.build-id/xx/yyyy + suffix
@@ -155,13 +135,14 @@ bool offer_mapped_file(const ModuleSpec& spec, Candidates* candidates) {
 bool offer_local_file(const ModuleSpec& spec, const Options& options, const std::string& path,
                       Candidates* candidates) {
   if (!options.symfs.empty()) {
-    if (candidates->offer(open_in_root(options.symfs, path), options.symfs + path)) return true;
+    if (candidates->offer(open_image_in_root(options.symfs, path), options.symfs + path))
+      return true;
     // This system's file of that name may be anything.
     return !spec.build_id.empty() && candidates->offer(ElfFile::open(path), path);
   }
   if (spec.pid > 0) {
     const std::string root = "/proc/" + std::to_string(spec.pid) + "/root";
-    if (candidates->offer(open_in_root(root, path), path)) return true;
+    if (candidates->offer(open_image_in_root(root, path), path)) return true;
   }
   return candidates->offer(ElfFile::open(path), path) ||
          (spec.pid > 0 && offer_mapped_file(spec, candidates));
@@ -174,7 +155,7 @@ bool offer_file_of_namesake(const ModuleSpec& spec, const std::string& path,
   for (const Pid namesake : find_namesakes(spec.pid)) {
     const std::string note = candidates->note();
     const std::string root = "/proc/" + std::to_string(namesake.value) + "/root";
-    if (candidates->offer(open_in_root(root, path), path)) return true;
+    if (candidates->offer(open_image_in_root(root, path), path)) return true;
     candidates->set_note(note);
   }
   return false;

@@ -30,8 +30,8 @@ exporters::StateFrames state_frames_of(options::StateFrames chosen) {
 
 }  // namespace
 
-host::Result<void> export_recording(const profile::Recording& recording,
-                                    const ExportOptions& options, int fd, const std::string& name,
+host::Result<void> export_recording(profile::Recording& recording, const ExportOptions& options,
+                                    int fd, const std::string& name,
                                     std::vector<std::string>& notes) {
   NamedRecording named = symbolize_recording(recording, options.symbols);
   notes.insert(notes.end(), std::make_move_iterator(named.notes.begin()),

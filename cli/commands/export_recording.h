@@ -21,8 +21,8 @@ struct ExportOptions {
 };
 
 // Symbolizes and writes to `fd`; `name` is for messages. What was missing is added to `notes`.
-host::Result<void> export_recording(const profile::Recording& recording,
-                                    const ExportOptions& options, int fd, const std::string& name,
+host::Result<void> export_recording(profile::Recording& recording, const ExportOptions& options,
+                                    int fd, const std::string& name,
                                     std::vector<std::string>& notes);
 
 // Usual end of a file's name: ".perf", ".pb.gz", ".collapsed", ".html", ".swipr".

@@ -88,7 +88,7 @@ Result<RecordOutput> RecordOutput::open(const options::RecordOptions& options,
 
 Result<void> RecordOutput::finish(options::Format format, std::vector<std::string>& notes) {
   if (auto closed = raw_.close(); !closed || !converted_) return closed;
-  const auto recording = load_recording_for(format, raw_name_);
+  auto recording = load_recording_for(format, raw_name_);
   if (!recording) return recording.error();
   notes = recording->warnings;
   ExportOptions writing;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cli/commands/jit_frames.h"
 #include "common/core/addresses.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
@@ -60,8 +61,9 @@ symbolize::Options symbolizer_options(const options::SymbolOptions& chosen) {
 
 class FrameNamer {
  public:
-  FrameNamer(const profile::Recording& recording, const options::SymbolOptions& options)
+  FrameNamer(profile::Recording& recording, const options::SymbolOptions& options)
       : recording_(recording),
+        jit_(recording, options.symfs),
         short_names_(options.short_names),
         symbolizer_(symbolizer_options(options), texts_) {
     handles_.resize(recording.modules.size());
@@ -75,7 +77,7 @@ class FrameNamer {
     std::vector<FrameNames> names;
     names.reserve(found.size());
     for (std::size_t index = 0; index < found.size(); ++index) {
-      names.push_back(names_of(recording_.frames[index], found[index]));
+      names.push_back(names_of(static_cast<std::uint32_t>(index), found[index]));
       found[index] = {};
     }
     return names;
@@ -120,14 +122,15 @@ class FrameNamer {
     return {handle, symbolizer_.file_offset(handle, ImageAddr{address - module.load_bias})};
   }
 
-  FrameNames names_of(const profile::Frame& frame,
-                      const std::vector<symbolize::SourceFunction>& found) {
+  FrameNames names_of(std::uint32_t index, const std::vector<symbolize::SourceFunction>& found) {
+    const profile::Frame& frame = recording_.frames[index];
     FrameNames names;
     names.reserve(std::max<std::size_t>(found.size(), 1));
     for (const symbolize::SourceFunction& function : found) {
       if (!function.name.empty()) names.push_back(named(function, short_names_, *texts_));
     }
     const std::uint64_t address = lookup_address(frame.pc.value, frame.kind);
+    if (names.empty()) names = generated_names(index);
     if (names.empty()) {
       names.emplace_back().function =
           texts_->intern(frame.module == profile::kNone ? fmt::format("[0x{:x}]", frame.pc.value)
@@ -139,12 +142,25 @@ class FrameNamer {
     return names;
   }
 
+  FrameNames generated_names(std::uint32_t index) {
+    const auto found = jit_.find(index);
+    if (!found) return {};
+    profile::NamedFrame frame;
+    frame.function = texts_->intern(found->function);
+    frame.system_name = frame.function;
+    frame.file = texts_->intern(found->file);
+    frame.line = found->line;
+    frame.offset = found->offset;
+    return {frame};
+  }
+
   std::string place_in_module(std::uint32_t index, std::uint64_t address) const {
     const profile::Module& module = recording_.modules[index];
     return fmt::format("[{}+0x{:x}]", short_module_name(module.path), address - module.load_bias);
   }
 
   const profile::Recording& recording_;
+  const JitFrames jit_;
   const bool short_names_;
   const std::shared_ptr<symbolize::TextPool> texts_ = std::make_shared<symbolize::TextPool>();
   Symbolizer symbolizer_;
@@ -153,7 +169,7 @@ class FrameNamer {
 
 }  // namespace
 
-NamedRecording symbolize_recording(const profile::Recording& recording,
+NamedRecording symbolize_recording(profile::Recording& recording,
                                    const options::SymbolOptions& options) {
   FrameNamer namer(recording, options);
   NamedRecording result;

@@ -16,8 +16,9 @@ struct NamedRecording {
 };
 
 // A frame without a symbol is called "[module+0xoffset]" (an address of the image, as addr2line
-// takes it), outside of every module "[0xaddress]".
-NamedRecording symbolize_recording(const profile::Recording& recording,
+// takes it), outside of every module "[0xaddress]". Frames in generated code that was replaced
+// while it was recorded become several (JitFrames), hence `recording` changes.
+NamedRecording symbolize_recording(profile::Recording& recording,
                                    const options::SymbolOptions& options);
 
 }  // namespace swipr::commands

@@ -1,0 +1,202 @@
+#include "cli/commands/jit_frames.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "symbolize/process_files.h"
+
+namespace swipr::commands {
+
+namespace {
+
+using symbolize::JitSymbols;
+
+constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
+
+// Empty: not a file, or nobody that this user trusts wrote it. Of a longer file the beginning.
+std::string read_file(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  const bool is_trusted = status.st_uid == 0 || status.st_uid == ::geteuid() || ::geteuid() == 0;
+  if (!is_trusted) return {};  // anybody may write to /tmp
+  std::string text(std::min(static_cast<std::size_t>(status.st_size), kMaxFileBytes), '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::read(fd, text.data() + done, text.size() - done);
+    if (count <= 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  text.resize(done);
+  return text;
+}
+
+// Another program may have the pid by now, or have it in another container.
+bool runs(Pid pid, const std::string& executable) {
+  char target[4096];
+  const std::string link = fmt::format("/proc/{}/exe", pid.value);
+  const ssize_t length = ::readlink(link.c_str(), target, sizeof target);
+  return length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == executable;
+}
+
+// Where the files of the process may be, the likeliest first.
+std::vector<std::string> find_roots(const profile::Process& process, const std::string& symfs) {
+  if (!symfs.empty()) return {symfs};
+  std::vector<Pid> candidates = symbolize::find_namesakes(process.pid.value);
+  candidates.insert(candidates.begin(), process.pid);
+  std::vector<std::string> roots;
+  for (const Pid pid : candidates) {
+    if (runs(pid, process.executable)) roots.push_back(fmt::format("/proc/{}/root", pid.value));
+  }
+  roots.emplace_back("/");
+  return roots;
+}
+
+std::string read_below(const std::vector<std::string>& roots, const std::string& path) {
+  for (const std::string& root : roots) {
+    const auto fd = symbolize::open_in_root(root, path);
+    if (!fd) continue;
+    if (std::string text = read_file(fd->value()); !text.empty()) return text;
+  }
+  return {};
+}
+
+bool is_jitdump(std::string_view path) {
+  path.remove_prefix(path.rfind('/') + 1);
+  return path.starts_with("jit-") && path.ends_with(".dump");
+}
+
+// No file has this code: no mapping is known, or one without a file or of a memory file.
+bool is_generated(const profile::Recording& recording, const profile::Frame& frame) {
+  if (frame.module == profile::kNone) return true;
+  const std::string_view path = recording.modules[frame.module].path;
+  const bool is_anonymous = path.starts_with('[') && path != "[vdso]" && path != "[vsyscall]";
+  return is_anonymous || path.starts_with("/memfd:") || path.starts_with("/dev/zero") ||
+         is_jitdump(path);
+}
+
+JitSymbols read_symbols(const profile::Recording& recording, std::uint32_t process,
+                        const std::string& symfs) {
+  const Pid pid = recording.processes[process].pid;
+  const std::vector<std::string> roots = find_roots(recording.processes[process], symfs);
+  JitSymbols symbols;
+  symbols.add_perf_map(read_below(roots, fmt::format("/tmp/perf-{}.map", pid.value)));
+  std::set<std::string> dumps = {fmt::format("/tmp/jit-{}.dump", pid.value)};
+  // Compilers map their dump so that its place shows up.
+  for (const profile::Module& module : recording.modules) {
+    if (module.process == process && is_jitdump(module.path)) dumps.insert(module.path);
+  }
+  for (const std::string& dump : dumps) {
+    const std::string bytes = read_below(roots, dump);
+    symbols.add_jitdump(std::as_bytes(std::span(bytes)));
+  }
+  symbols.finish();
+  return symbols;
+}
+
+}  // namespace
+
+// Gives every sample the stack whose frames were valid at its time.
+struct JitFrames::Splitter {
+  JitFrames& jit;
+  profile::Recording& recording;
+  std::vector<bool> generated;                                    // by frame of the recording
+  std::map<std::uint32_t, std::vector<std::uint32_t>> originals;  // frames of a stack as it was
+  std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> stacks;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> frames;
+
+  void run() {
+    for (profile::Sample& sample : recording.samples) {
+      if (sample.stack != profile::kNone) sample.stack = stack_at(sample.stack, sample.time);
+    }
+  }
+
+  std::optional<JitSymbols::Place> place_of(std::uint32_t frame, std::chrono::nanoseconds time) {
+    const profile::Frame& entry = recording.frames[frame];
+    const RuntimeAddr address{lookup_address(entry.pc.value, entry.kind)};
+    return jit.symbols_[entry.process].find(address, time);
+  }
+
+  std::uint32_t stack_at(std::uint32_t stack, std::chrono::nanoseconds time) {
+    const auto known = originals.find(stack);
+    const auto old_frames =
+        known == originals.end() ? recording.stacks[stack].frames : known->second;
+    std::vector<std::optional<JitSymbols::Place>> places(old_frames.size());
+    std::vector<std::uint32_t> versions;
+    for (std::size_t index = 0; index < old_frames.size(); ++index) {
+      if (!generated[old_frames[index]]) continue;
+      places[index] = place_of(old_frames[index], time);
+      versions.push_back(places[index] ? places[index]->symbol : profile::kNone);
+    }
+    if (versions.empty()) return stack;
+    const auto [entry, is_new] = stacks.try_emplace({stack, versions}, stack);
+    if (!is_new) return entry->second;
+    profile::Stack version = recording.stacks[stack];
+    version.frames = old_frames;
+    for (std::size_t index = 0; index < old_frames.size(); ++index) {
+      if (generated[old_frames[index]]) {
+        version.frames[index] = frame_at(old_frames[index], places[index]);
+      }
+    }
+    if (known == originals.end()) {  // the first version takes the stack's own place
+      originals.emplace(stack, old_frames);
+      recording.stacks[stack] = std::move(version);
+    } else {
+      entry->second = static_cast<std::uint32_t>(recording.stacks.size());
+      recording.stacks.push_back(std::move(version));
+    }
+    return entry->second;
+  }
+
+  std::uint32_t frame_at(std::uint32_t frame, const std::optional<JitSymbols::Place>& place) {
+    const std::uint32_t version = place ? place->symbol : profile::kNone;
+    const auto any_version = frames.lower_bound({frame, 0});
+    const bool is_first = any_version == frames.end() || any_version->first.first != frame;
+    const auto [entry, is_new] = frames.try_emplace({frame, version}, frame);
+    if (!is_new) return entry->second;
+    if (!is_first) {
+      entry->second = static_cast<std::uint32_t>(recording.frames.size());
+      recording.frames.push_back(profile::Frame(recording.frames[frame]));
+      jit.places_.emplace_back();
+    }
+    jit.places_[entry->second] = place;
+    return entry->second;
+  }
+};
+
+JitFrames::JitFrames(profile::Recording& recording, const std::string& symfs)
+    : symbols_(recording.processes.size()),
+      places_(recording.frames.size()),
+      recording_(&recording) {
+  std::vector<bool> generated(recording.frames.size());
+  std::set<std::uint32_t> processes;
+  for (std::size_t frame = 0; frame < recording.frames.size(); ++frame) {
+    generated[frame] = is_generated(recording, recording.frames[frame]);
+    if (generated[frame]) processes.insert(recording.frames[frame].process);
+  }
+  bool any = false;
+  for (const std::uint32_t process : processes) {
+    symbols_[process] = read_symbols(recording, process, symfs);
+    any = any || !symbols_[process].empty();
+  }
+  if (any) Splitter{*this, recording, std::move(generated), {}, {}, {}}.run();
+}
+
+std::optional<JitFrames::Name> JitFrames::find(std::uint32_t frame) const {
+  const auto& place = places_[frame];
+  if (!place) return std::nullopt;
+  const JitSymbols& symbols = symbols_[recording_->frames[frame].process];
+  return Name{.function = symbols.name_of(place->symbol),
+              .file = place->file,
+              .line = place->line,
+              .offset = place->offset};
+}
+
+}  // namespace swipr::commands

@@ -1,0 +1,37 @@
+// Generated code: which frames of a recording are in it, and what was there when they were taken.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/profile/recording.h"
+#include "symbolize/jit_symbols.h"
+
+namespace swipr::commands {
+
+class JitFrames {
+ public:
+  // Reads the perf maps and jitdump files of processes that were seen in generated code: below
+  // /proc/PID/root while they live, else at their place, or below `symfs`. Code that was replaced
+  // during the recording makes one frame several, and stacks with them; hence `recording` changes.
+  // Lifetime: `recording` outlives this object.
+  JitFrames(profile::Recording& recording, const std::string& symfs);
+
+  struct Name {
+    std::string_view function, file;
+    std::uint32_t line = 0;
+    std::uint64_t offset = 0;
+  };
+  // None: not generated code, or its compiler did not name it.
+  std::optional<Name> find(std::uint32_t frame) const;
+
+ private:
+  struct Splitter;
+
+  std::vector<symbolize::JitSymbols> symbols_;                       // by process
+  std::vector<std::optional<symbolize::JitSymbols::Place>> places_;  // by frame
+  const profile::Recording* recording_;
+};
+
+}  // namespace swipr::commands

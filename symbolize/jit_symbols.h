@@ -1,0 +1,80 @@
+// Names of generated code, as its compilers write them down: perf maps and jitdump files.
+// Source: tools/perf/Documentation/jit-interface.txt and jitdump-specification.txt of the kernel.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/core/addresses.h"
+
+namespace swipr::symbolize {
+
+class JitSymbols {
+ public:
+  struct Symbol {
+    std::string name;
+    std::uint32_t first_line = 0, line_count = 0;  // in lines_
+  };
+  struct Place {
+    std::uint32_t symbol = 0;  // names what is there, and when: other code there has another one
+    std::uint64_t offset = 0;  // bytes from the function's start
+    std::string_view file;     // empty: unknown
+    std::uint32_t line = 0;
+  };
+
+  // "START SIZE name" per line, hexadecimal. Maps have no times: the last line for an address
+  // holds. Lines that are no such thing are ignored.
+  void add_perf_map(std::string_view text);
+  // Code loaded and moved, with times of CLOCK_MONOTONIC. Damage ends the reading; what was read
+  // stays. False: not a jitdump file of this kind of machine.
+  bool add_jitdump(std::span<const std::byte> bytes);
+  // Call it after everything was added.
+  void finish();
+
+  // What was at the address at that time.
+  std::optional<Place> find(RuntimeAddr address, std::chrono::nanoseconds time) const;
+  // More than one function was there, so that the time matters.
+  bool changes_at(RuntimeAddr address) const;
+
+  const std::string& name_of(std::uint32_t symbol) const { return symbols_[symbol].name; }
+  bool empty() const { return loads_.empty(); }
+
+ private:
+  struct Load {
+    std::uint64_t begin, end;
+    std::chrono::nanoseconds from;
+    std::uint32_t symbol;
+  };
+  struct Line {
+    std::uint64_t offset;
+    std::uint32_t line;
+    std::uint32_t file;
+  };
+  class DumpReader;
+
+  // False: not a range, or too many.
+  bool add_load(std::uint64_t begin, std::uint64_t size, std::chrono::nanoseconds from,
+                std::uint32_t symbol);
+  std::span<const std::uint32_t> loads_at(RuntimeAddr address) const;
+  std::uint32_t intern_file(std::string_view name);
+
+  std::vector<Symbol> symbols_;
+  std::vector<Line> lines_;
+  std::vector<std::string> files_;
+  std::unordered_map<std::string, std::uint32_t> file_index_;
+  std::vector<Load> loads_;
+  // Disjoint pieces of the address space: piece i, from starts_[i] on, holds the loads
+  // covering_[first_[i]] … covering_[first_[i + 1] - 1], in the order in which they came.
+  std::vector<std::uint64_t> starts_;
+  std::vector<std::uint32_t> first_;
+  std::vector<std::uint32_t> covering_;
+};
+
+}  // namespace swipr::symbolize

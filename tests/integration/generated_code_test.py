@@ -1,0 +1,64 @@
+"""Code that a program compiles while it runs: named by what its compiler writes for perf."""
+
+import pathlib
+import re
+import unittest
+
+from support import profiles
+from support.case import SwiprCase
+
+SCRIPT = """
+function generatedHot(n) { let sum = 0; for (let i = 0; i < n; ++i) sum = (sum * 31 + i) | 0; return sum; }
+function callsHot() { let all = 0; for (let i = 0; i < 50; ++i) all ^= generatedHot(20000); return all; }
+let sink = 0, ended = false;
+process.stdin.on('end', () => { ended = true; }).resume();
+let turns = 0;
+function turn() {
+  sink ^= callsHot();
+  if (++turns == 20) console.log('ready');
+  if (!ended) setImmediate(turn);
+}
+turn();
+"""
+
+
+class NodeTest(SwiprCase):
+    def record_node(self, *flags):
+        """Baseline code for every function at once: nothing hangs on when V8 optimizes."""
+        script = self.folder / "loop.js"
+        script.write_text(SCRIPT)
+        program = self.start("node", "--always-sparkplug", "--no-turbo-inlining", *flags, script, preloaded=True)
+        self.addCleanup(pathlib.Path(f"/tmp/perf-{program.pid}.map").unlink, missing_ok=True)
+        program.wait_ready()
+        self.wait_for_socket(program.pid)
+        path = self.record(program.pid, "--count", 100, "--interval", "2ms")
+        self.assertEqual(program.end().code, 0)
+        return path
+
+    def check_names(self, path):
+        """Caller and callee, one below the other, in every format."""
+        caller, callee = (re.compile(rf"^JS:[*^]?{name} ") for name in ("callsHot", "generatedHot"))
+        for fmt in ("collapsed", "perf", "pprof"):
+            stacks = self.convert(path, fmt)
+            found = any(
+                caller.match(outer) and callee.match(inner)
+                for stack in stacks
+                for outer, inner in zip(stack.frames, stack.frames[1:])
+            )
+            with self.subTest(format=fmt):
+                self.assertTrue(found, {f for s in stacks for f in s.frames if "Hot" in f})
+
+    def test_names_of_the_perf_map(self):
+        self.check_names(self.record_node("--perf-basic-prof"))
+
+    def test_names_of_the_jitdump(self):
+        path = self.record_node("--perf-prof")  # writes into its folder
+        self.check_names(path)
+
+    def test_addresses_where_nothing_is_written(self):
+        path = self.record_node()
+        self.assertFalse(profiles.has_function(self.convert(path, "collapsed"), "generatedHot"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -50,9 +50,8 @@ Result<host::UniqueFd> make_body(options::Format format) {
   ExportOptions writing;
   writing.format = format;
   std::vector<std::string> notes;  // nobody reads them at this end
-  if (auto done = export_recording(*recording, writing, body.value(), "the answer", notes); !done) {
-    return done.error();
-  }
+  auto done = export_recording(*recording, writing, body.value(), "the answer", notes);
+  if (!done) return done.error();
   return body;
 }
 

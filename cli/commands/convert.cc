@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/export_recording.h"
+#include "cli/commands/filters.h"
 #include "cli/commands/output_file.h"
 #include "cli/commands/terminal.h"
 
@@ -16,7 +17,7 @@ Outcome run_convert(const options::ConvertOptions& options) {
             format_name(options.format)),
         kWrongUsage};
   }
-  if (options.input == "-" && ::isatty(STDIN_FILENO) == 1) {
+  if (options.inputs.front() == "-" && ::isatty(STDIN_FILENO) == 1) {
     return Failure{"convert: no recording on standard input; name a file, or use < FILE",
                    kWrongUsage};
   }
@@ -24,17 +25,20 @@ Outcome run_convert(const options::ConvertOptions& options) {
   // Before the work, so that a wrong path costs nobody the conversion of a large recording.
   auto output = OutputFile::create(options.output);
   if (!output) return output.error();
-  auto recording = load_recording_for(options.format, options.input);
-  if (!recording) return recording.error();
-  profile::keep_states(*recording, options.states);
+  auto inputs = load_inputs(options.inputs, options.base, options.filters,
+                            keeps_order_of_time(options.format) ? Credit::kNo : Credit::kYes);
+  if (!inputs) return inputs.error();
   ExportOptions writing;
   writing.format = options.format;
   writing.weight = options.weight;
   writing.state_frames = options.state_frames;
   writing.symbols = options.symbols;
   writing.file_lines = options.file_lines;
-  std::vector<std::string> notes = recording->warnings;
-  auto written = export_recording(*recording, writing, output->fd(), output->name(), notes);
+  writing.filters = options.filters;
+  writing.invert = options.invert;
+  writing.first_base_process = inputs->first_base_process;
+  std::vector<std::string> notes = inputs->recording.warnings;
+  auto written = export_recording(inputs->recording, writing, output->fd(), output->name(), notes);
   if (written) written = output->commit();
   if (!written) return written.error();
   print_notes(notes);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "cli/commands/filters.h"
 #include "cli/commands/symbolize_recording.h"
 #include "cli/export/export.h"
 #include "cli/import/read_recording.h"
@@ -36,9 +37,20 @@ host::Result<void> export_recording(profile::Recording& recording, const ExportO
   NamedRecording named = symbolize_recording(recording, options.symbols);
   notes.insert(notes.end(), std::make_move_iterator(named.notes.begin()),
                std::make_move_iterator(named.notes.end()));
+  if (auto kept = filter_stacks(recording, named.names, options.filters); !kept) return kept;
   exporters::Options writing;
   writing.weight = options.weight;
   writing.state_frames = state_frames_of(options.state_frames);
+  writing.first_base_process = options.first_base_process;
+  if (options.invert && options.format == options::Format::kHtml) {
+    writing.inverted = true;
+  } else if (options.invert) {
+    const bool by_format = options.format == options::Format::kSpeedscope &&
+                           writing.state_frames == exporters::StateFrames::kByFormat;
+    invert_stacks(recording, named.names,
+                  by_format || writing.state_frames == exporters::StateFrames::kYes);
+    writing.state_frames = exporters::StateFrames::kNo;
+  }
   writing.source_lines = options.file_lines;
   exporters::Sink sink(fd, name);
   switch (options.format) {
@@ -85,6 +97,10 @@ bool is_binary(options::Format format) {
          format == options::Format::kFirefox;
 }
 
+bool keeps_order_of_time(options::Format format) {
+  return format == options::Format::kSpeedscope || format == options::Format::kFirefox;
+}
+
 std::string_view format_name(options::Format format) {
   switch (format) {
     case options::Format::kPerf:
@@ -115,9 +131,7 @@ host::Result<profile::Recording> load_recording(const std::string& path) {
 host::Result<profile::Recording> load_recording_for(options::Format format,
                                                     const std::string& path) {
   auto recording = load_recording(path);
-  const bool in_order_of_time =
-      format == options::Format::kSpeedscope || format == options::Format::kFirefox;
-  if (recording && !in_order_of_time) profile::credit_cpu(*recording);
+  if (recording && !keeps_order_of_time(format)) profile::credit_cpu(*recording);
   return recording;
 }
 

@@ -18,9 +18,13 @@ struct ExportOptions {
   options::StateFrames state_frames = options::StateFrames::kByFormat;
   options::SymbolOptions symbols;
   bool file_lines = false;
+  options::FilterOptions filters;  // of functions; samples are filtered when they are read
+  bool invert = false;
+  std::uint32_t first_base_process = profile::kNone;  // see exporters::Options
 };
 
-// Symbolizes and writes to `fd`; `name` is for messages. What was missing is added to `notes`.
+// Symbolizes, filters (both change `recording`) and writes to `fd`; `name` is for messages. What
+// was missing is added to `notes`.
 host::Result<void> export_recording(profile::Recording& recording, const ExportOptions& options,
                                     int fd, const std::string& name,
                                     std::vector<std::string>& notes);
@@ -29,6 +33,8 @@ host::Result<void> export_recording(profile::Recording& recording, const ExportO
 std::string_view file_suffix(options::Format format);
 // Not for terminals.
 bool is_binary(options::Format format);
+// Samples in order of time rather than added up.
+bool keeps_order_of_time(options::Format format);
 // As on the command line.
 std::string_view format_name(options::Format format);
 

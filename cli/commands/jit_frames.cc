@@ -121,7 +121,8 @@ struct JitFrames::Splitter {
   std::optional<JitSymbols::Place> place_of(std::uint32_t frame, std::chrono::nanoseconds time) {
     const profile::Frame& entry = recording.frames[frame];
     const RuntimeAddr address{lookup_address(entry.pc.value, entry.kind)};
-    return jit.symbols_[entry.process].find(address, time);
+    const auto recorded_at = time - recording.processes[entry.process].moved_by;
+    return jit.symbols_[entry.process].find(address, recorded_at);
   }
 
   std::uint32_t stack_at(std::uint32_t stack, std::chrono::nanoseconds time) {

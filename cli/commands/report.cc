@@ -3,23 +3,25 @@
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/export_recording.h"
+#include "cli/commands/filters.h"
 #include "cli/commands/symbolize_recording.h"
 #include "cli/commands/terminal.h"
 
 namespace swipr::commands {
 
 Outcome run_report(const options::ReportOptions& options) {
-  if (options.input == "-" && ::isatty(STDIN_FILENO) == 1) {
+  if (options.inputs.front() == "-" && ::isatty(STDIN_FILENO) == 1) {
     return Failure{"report: no recording on standard input; name a file, or use < FILE",
                    kWrongUsage};
   }
   end_without_reader();
-  auto recording = load_recording(options.input);
-  if (!recording) return recording.error();
-  profile::credit_cpu(*recording);
-  profile::keep_states(*recording, options.states);
-  const NamedRecording named = symbolize_recording(*recording, options.symbols);
+  auto inputs = load_inputs(options.inputs, "", options.filters, Credit::kYes);
+  if (!inputs) return inputs.error();
+  profile::Recording* recording = &inputs->recording;
+  NamedRecording named = symbolize_recording(*recording, options.symbols);
+  if (auto kept = filter_stacks(*recording, named.names, options.filters); !kept) {
+    return kept.error();
+  }
   exporters::ReportOptions writing;
   writing.weight = options.weight.value_or(profile::natural_weight(*recording));
   writing.function_count = options.function_count;

@@ -39,7 +39,7 @@ _swipr() {
     --rate) words='10 100 1000' ;;
     --count) words='100 1000 10000' ;;
     --top) words='10 20 50' ;;
-    -o | --output)
+    -o | --output | --diff)
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return
       ;;
@@ -54,9 +54,9 @@ _swipr() {
           words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --no-follow --help --'
           ;;
         convert)
-          words='--format --output --weight --state --state-frames --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --help'
+          words='--format --output --weight --state --thread --from --to --only --hide --focus --merge-threads --invert --diff --state-frames --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --help'
           ;;
-        report) words='--weight --state --top --json --help' ;;
+        report) words='--weight --state --thread --from --to --only --hide --focus --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --json --help' ;;
         list) words='--json --help' ;;
         doctor) words='--pid --help' ;;
       esac

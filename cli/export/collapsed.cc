@@ -34,7 +34,12 @@ class CollapsedWriter {
 
   host::Result<void> write(Sink& sink) {
     const bool by_state = options_.state_frames == StateFrames::kYes;
-    std::map<std::string, std::uint64_t> lines;
+    const bool compares = options_.first_base_process != profile::kNone;
+    struct Sums {
+      std::uint64_t base = 0;
+      std::uint64_t own = 0;
+    };
+    std::map<std::string, Sums> lines;
     for (const auto& merged :
          profile::aggregate(recording_, {.by_thread = true, .by_state = by_state})) {
       const std::uint64_t weight = merged.weights[profile::index_of(options_.weight_or_samples())];
@@ -43,9 +48,13 @@ class CollapsedWriter {
       line += stack_text(merged.stack);
       const std::string state = state_frame(recording_, merged.state, merged.stack);
       if (!state.empty()) line += ";" + state;
-      lines[line] += weight;
+      const bool is_base = options_.is_base(recording_.threads[merged.thread]);
+      (is_base ? lines[line].base : lines[line].own) += weight;
     }
-    for (const auto& [line, weight] : lines) sink.write(fmt::format("{} {}\n", line, weight));
+    for (const auto& [line, sums] : lines) {
+      sink.write(compares ? fmt::format("{} {} {}\n", line, sums.base, sums.own)
+                          : fmt::format("{} {}\n", line, sums.own));
+    }
     return sink.flush();
   }
 

@@ -24,7 +24,11 @@ struct Options {
   profile::Weight weight_or_samples() const { return weight.value_or(profile::Weight::kSamples); }
   StateFrames state_frames = StateFrames::kByFormat;
   bool source_lines = false;  // perf only: a "  file:line" line behind every frame
-  bool inverted = false;      // html only: callers above the functions is what it shows first
+  bool inverted = false;      // html only: callers below the functions is what it shows first
+  // html, pprof, collapsed: the threads of this process and of those behind it are the base that
+  // the others are compared with.
+  std::uint32_t first_base_process = profile::kNone;
+  bool is_base(const profile::Thread& thread) const { return thread.process >= first_base_process; }
 };
 
 // As `perf script` prints it. Samples that weigh nothing are left out.
@@ -35,7 +39,8 @@ host::Result<void> write_perf(const profile::Recording& recording, const profile
 host::Result<void> write_pprof(const profile::Recording& recording, const profile::Names& names,
                                const Options& options, Sink& sink);
 
-// "thread;root;…;leaf weight", sorted.
+// "thread;root;…;leaf weight", sorted; compared with a base: "… base-weight weight", as
+// difffolded.pl writes it and flamegraph.pl reads it.
 host::Result<void> write_collapsed(const profile::Recording& recording, const profile::Names& names,
                                    const Options& options, Sink& sink);
 

@@ -93,6 +93,12 @@ class PageData {
     sink_.write(",\n");
     write_json_array(sink_, "process", recording_.threads,
                      [](const profile::Thread& thread) { return thread.process; });
+    if (options_.first_base_process != profile::kNone) {
+      sink_.write(",\n");
+      write_json_array(sink_, "base", recording_.threads, [this](const profile::Thread& thread) {
+        return options_.is_base(thread) ? 1 : 0;
+      });
+    }
     sink_.write("},\n");
   }
 

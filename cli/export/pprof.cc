@@ -159,7 +159,8 @@ class PprofWriter {
     }
     std::vector<std::int64_t> values;
     for (const SampleType* type : sample_types_) {
-      values.push_back(static_cast<std::int64_t>(merged.weights[profile::index_of(type->weight)]));
+      const auto value = static_cast<std::int64_t>(merged.weights[profile::index_of(type->weight)]);
+      values.push_back(options_.is_base(recording_.threads[merged.thread]) ? -value : value);
     }
     Builder<SampleTag> sample(out_, ProfileTag::kSample);
     sample.add_packed_uint64(SampleTag::kLocationId, locations.begin(), locations.end());
@@ -169,6 +170,8 @@ class PprofWriter {
 
   void write_labels(Builder<SampleTag>& sample, const profile::MergedStack& merged) {
     const profile::Thread& thread = recording_.threads[merged.thread];
+    // By this label and the sign pprof tells what is compared from what it is compared with.
+    if (options_.is_base(thread)) add_label(sample, "pprof::base", "true");
     add_label(sample, "thread", thread_name(thread));
     add_number(sample, "tid", thread.tid.value);
     add_label(sample, "state", state_name(merged.state));

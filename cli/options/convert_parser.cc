@@ -17,6 +17,8 @@ Examples:
   swipr convert app.swipr --format html -o app.html
   swipr convert app.swipr --format firefox -o app.json.gz   for profiler.firefox.com
   swipr convert --format perf < app.swipr > app.perf
+  swipr convert after.swipr --diff before.swipr --format html -o diff.html
+  swipr convert app.swipr --format pprof --thread 'worker*' --from 2s --to 5s -o part.pb.gz
   swipr convert app.swipr --format collapsed --weight cpu | flamegraph.pl > app.svg
   swipr convert app.swipr --format collapsed --state blocked --weight blocked --state-frames on
   swipr convert app.swipr --format pprof -o app.pb.gz && go tool pprof -top app.pb.gz
@@ -27,10 +29,10 @@ Examples:
 void ConvertParser::add_to(CLI::App& parent) {
   app = parent.add_subcommand("convert",
                               "Turn a recording into a page for the browser, pprof, perf script …");
-  app->formatter(with_usage("convert [INPUT|-] --format FORMAT  [OPTION…]"));
+  app->formatter(with_usage("convert [INPUT…|-] --format FORMAT  [OPTION…]"));
   app->footer(std::string(kConvertFooter));
-  app->add_option("input", options.input, "The recording; - or nothing is standard input")
-      ->type_name("INPUT");
+  app->add_option("input", options.inputs, "Recordings, merged; - or nothing is standard input")
+      ->type_name("INPUT…");
   app->add_option("-o,--output", options.output, "Write to FILE; - or nothing is standard output")
       ->type_name("FILE");
   add_format(*app, options.format, "html, pprof, speedscope, firefox, perf or collapsed")
@@ -39,7 +41,13 @@ void ConvertParser::add_to(CLI::App& parent) {
                                         "What counts: samples (default; html: cpu; speedscope: "
                                         "wall), cpu, wall, blocked, runqueue")
       ->type_name("WEIGHT");
-  add_states(*app, options.states);
+  add_filters(*app, options.filters);
+  app->add_option(
+         "--diff", options.base,
+         "Compare with this recording: html in red and blue, pprof and collapsed with both")
+      ->type_name("BASE");
+  app->add_flag("--invert", options.invert,
+                "html, collapsed, speedscope: innermost functions first, callers below them");
   app->add_option_function<std::string>(
          "--state-frames", store(options.state_frames, parse_state_frames),
          "on, off: show what a thread waits in as the innermost frame, such as [epoll_wait] "
@@ -54,6 +62,18 @@ ParseResult ConvertParser::finish() {
     return UsageError{
         "convert: --format raw is what goes in; use one of html, pprof, speedscope, firefox, "
         "perf, collapsed"};
+  }
+  const bool is_html = options.format == Format::kHtml;
+  const bool is_collapsed = options.format == Format::kCollapsed;
+  if (!options.base.empty() && !is_html && !is_collapsed && options.format != Format::kPprof) {
+    return UsageError{"convert: --diff goes with --format html, pprof or collapsed"};
+  }
+  if (options.invert && !is_html && !is_collapsed && options.format != Format::kSpeedscope) {
+    return UsageError{"convert: --invert goes with --format html, collapsed or speedscope"};
+  }
+  const auto& samples = options.filters.samples;
+  if (samples.from && samples.to && *samples.from >= *samples.to) {
+    return UsageError{"convert: --from must be before --to"};
   }
   return Command{std::move(options)};
 }

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "cli/profile/filter.h"
 #include "cli/profile/recording.h"
 #include "common/core/ids.h"
 
@@ -48,21 +49,32 @@ struct SymbolOptions {
   std::string symfs;                           // root of the recorded system's files; empty: none
 };
 
+// Which part of a recording is wanted; expressions are POSIX extended ones, empty: none.
+struct FilterOptions {
+  profile::SampleFilter samples;
+  std::string only;
+  std::string hide;
+  std::string focus;
+  bool merge_threads = false;
+};
+
 struct ConvertOptions {
-  std::string input = "-";
+  std::vector<std::string> inputs = {"-"};  // merged into one
+  std::string base;                         // compared with; empty: nothing
   std::string output = "-";
   Format format = Format::kPerf;  // never kRaw
   std::optional<Weight> weight;   // none: what suits the format
-  profile::StateSet states;       // empty: all
+  FilterOptions filters;
+  bool invert = false;
   StateFrames state_frames = StateFrames::kByFormat;
   SymbolOptions symbols;
   bool file_lines = false;
 };
 
 struct ReportOptions {
-  std::string input = "-";
-  std::optional<Weight> weight;  // none: what suits the recording
-  profile::StateSet states;      // empty: all
+  std::vector<std::string> inputs = {"-"};  // merged into one
+  std::optional<Weight> weight;             // none: what suits the recording
+  FilterOptions filters;
   std::size_t function_count = 20;
   SymbolOptions symbols;
   bool json = false;

@@ -32,12 +32,30 @@ CLI::Option* add_format(CLI::App& app, Format& format, const std::string& help) 
       ->type_name("FORMAT");
 }
 
-CLI::Option* add_states(CLI::App& app, profile::StateSet& states) {
-  return app
-      .add_option_function<std::string>(
-          "--state", store(states, parse_states),
-          "Only samples of threads that were running, runnable (waiting for a CPU), blocked")
+void add_filters(CLI::App& app, FilterOptions& filters) {
+  app.add_option("--thread", filters.samples.threads,
+                 "Only threads of this name (a shell pattern) or tid (repeatable)")
+      ->type_name("NAME|TID")
+      ->allow_extra_args(false);
+  app.add_option_function<std::string>(
+         "--state", store(filters.samples.states, parse_states),
+         "Only samples of threads that were running, runnable (waiting for a CPU), blocked")
       ->type_name("STATE[,STATE]");
+  app.add_option_function<std::string>("--from", store(filters.samples.from, parse_moment),
+                                       "Only what came this long after the beginning, or later")
+      ->type_name("TIME");
+  app.add_option_function<std::string>("--to", store(filters.samples.to, parse_moment),
+                                       "Only what came before this time after the beginning")
+      ->type_name("TIME");
+  app.add_option("--only", filters.only, "Only stacks with a function that matches")
+      ->type_name("REGEX");
+  app.add_option("--hide", filters.hide, "Leave functions that match out of the stacks")
+      ->type_name("REGEX");
+  app.add_option("--focus", filters.focus,
+                 "Only stacks with a match, and these from the outermost match on")
+      ->type_name("REGEX");
+  app.add_flag("--merge-threads", filters.merge_threads,
+               "Make one thread of all threads of a process");
 }
 
 void add_symbol_options(CLI::App& app, SymbolOptions& symbols) {

@@ -34,7 +34,8 @@ auto store(std::optional<Value>& target, host::Result<Value> (*parse)(std::strin
 }
 
 CLI::Option* add_format(CLI::App& app, Format& format, const std::string& help);
-CLI::Option* add_states(CLI::App& app, profile::StateSet& states);
+// --thread, --state, --from, --to, --only, --hide, --focus, --merge-threads
+void add_filters(CLI::App& app, FilterOptions& filters);
 void add_symbol_options(CLI::App& app, SymbolOptions& symbols);
 
 }  // namespace swipr::options

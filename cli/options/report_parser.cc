@@ -14,22 +14,23 @@ constexpr std::string_view kReportFooter = R"(
 Examples:
   swipr report app.swipr
   swipr report --weight blocked --top 50 app.swipr
+  swipr report --thread 'worker*' --hide '^std::' app.swipr
 )";
 
 }  // namespace
 
 void ReportParser::add_to(CLI::App& parent) {
   app = parent.add_subcommand("report", "Print what was hot");
-  app->formatter(with_usage("report [INPUT|-] [OPTION…]"));
+  app->formatter(with_usage("report [INPUT…|-] [OPTION…]"));
   app->footer(std::string(kReportFooter));
-  app->add_option("input", options.input, "The recording; - or nothing is standard input")
-      ->type_name("INPUT");
+  app->add_option("input", options.inputs, "Recordings, merged; - or nothing is standard input")
+      ->type_name("INPUT…");
   app->add_option_function<std::string>(
          "--weight", store(options.weight, parse_weight),
          "What counts: cpu (default), samples, wall, blocked (default of offcpu recordings) or "
          "runqueue")
       ->type_name("WEIGHT");
-  add_states(*app, options.states);
+  add_filters(*app, options.filters);
   app->add_option_function<std::string>("--top", store(options.function_count, parse_top),
                                         "Show at most so many functions and threads (default 20)")
       ->type_name("N");
@@ -37,6 +38,12 @@ void ReportParser::add_to(CLI::App& parent) {
   app->add_flag("--json", options.json, "For scripts: one JSON object");
 }
 
-ParseResult ReportParser::finish() { return Command{std::move(options)}; }
+ParseResult ReportParser::finish() {
+  const auto& samples = options.filters.samples;
+  if (samples.from && samples.to && *samples.from >= *samples.to) {
+    return UsageError{"report: --from must be before --to"};
+  }
+  return Command{std::move(options)};
+}
 
 }  // namespace swipr::options

@@ -139,6 +139,14 @@ Result<nanoseconds> parse_length(std::string_view text) {
   return duration;
 }
 
+Result<nanoseconds> parse_moment(std::string_view text) {
+  if (text == "0") return nanoseconds(0);
+  auto moment = host::parse_duration(text);
+  if (!moment) return moment.error();
+  if (*moment < nanoseconds(0)) return Error("times count from the beginning of the recording");
+  return moment;
+}
+
 Result<nanoseconds> parse_interval(std::string_view text) {
   auto interval = host::parse_duration(text);
   if (!interval) return interval.error().with_context("--interval");

@@ -24,6 +24,8 @@ host::Result<std::size_t> parse_top(std::string_view text);
 host::Result<Pid> parse_pid(std::string_view text);
 // A positive duration.
 host::Result<std::chrono::nanoseconds> parse_length(std::string_view text);
+// A duration since the beginning, 0 included.
+host::Result<std::chrono::nanoseconds> parse_moment(std::string_view text);
 host::Result<std::chrono::nanoseconds> parse_interval(std::string_view text);
 // Share of one CPU, in thousandths: "10%", "0.5%".
 host::Result<std::uint32_t> parse_overhead(std::string_view text);

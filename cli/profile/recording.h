@@ -34,6 +34,8 @@ struct Process {
   std::vector<std::string> command_line;
   std::chrono::nanoseconds start_realtime{0};  // since the epoch
   std::chrono::nanoseconds start_monotonic{0};
+  // Times of this process are that much later than CLOCK_MONOTONIC said: see append().
+  std::chrono::nanoseconds moved_by{0};
   std::chrono::nanoseconds interval{0};
   std::chrono::nanoseconds duration{0};
   Mode mode = Mode::kWall;

@@ -20,8 +20,8 @@ using exporters::StateFrames;
 using profile::Weight;
 using Writer = decltype(exporters::write_perf);
 
-std::string exported(Writer* writer, const Options& options) {
-  const golden::Golden input = golden::make_golden();
+std::string exported(Writer* writer, const Options& options,
+                     const golden::Golden& input = golden::make_golden()) {
   golden::OutputFile file;
   exporters::Sink sink(file.fd(), "output");
   const auto result = writer(input.recording, input.names, options, sink);
@@ -75,6 +75,22 @@ TEST(CollapsedGolden, MatchesInSamples) {
 TEST(CollapsedGolden, MatchesInBlockedTimeWithStates) {
   expect_golden(exported(exporters::write_collapsed, {Weight::kBlocked, StateFrames::kYes}),
                 "blocked_states.collapsed");
+}
+
+std::string exported_comparison(Writer* writer) {
+  const golden::Golden input = golden::make_comparison();
+  Options options;
+  options.first_base_process = golden::kFirstBaseProcess;
+  return exported(writer, options, input);
+}
+
+TEST(CollapsedGolden, MatchesComparedWithABase) {
+  expect_golden(exported_comparison(exporters::write_collapsed), "difference.collapsed");
+}
+
+TEST(PprofGolden, MatchesComparedWithABase) {
+  expect_golden(golden::pprof_text(golden::gunzip(exported_comparison(exporters::write_pprof))),
+                "difference.pprof.txt");
 }
 
 TEST(SpeedscopeGolden, MatchesInWallTime) {

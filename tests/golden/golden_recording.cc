@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/profile/filter.h"
+
 namespace swipr::golden {
 
 namespace {
@@ -139,5 +141,17 @@ class Maker {
 }  // namespace
 
 Golden make_golden() { return Maker().make(); }
+
+Golden make_comparison() {
+  Golden input = make_golden();
+  Golden base = make_golden();
+  base.recording.samples.back().wall /= 2;
+  base.recording.samples.back().ticks = 22;
+  base.recording.samples.erase(base.recording.samples.begin());
+  profile::append(input.recording, std::move(base.recording), profile::Align::kBegin);
+  input.names.frames.insert(input.names.frames.end(), base.names.frames.begin(),
+                            base.names.frames.end());
+  return input;
+}
 
 }  // namespace swipr::golden

@@ -3,6 +3,8 @@
 // run of blocked ticks, every thread state.
 #pragma once
 
+#include <cstdint>
+
 #include "cli/profile/names.h"
 #include "cli/profile/recording.h"
 
@@ -14,5 +16,10 @@ struct Golden {
 };
 
 Golden make_golden();
+
+// The golden recording behind which one is appended that it is compared with: there the main thread
+// waited for half the time, and one running sample is missing.
+inline constexpr std::uint32_t kFirstBaseProcess = 1;
+Golden make_comparison();
 
 }  // namespace swipr::golden

@@ -87,7 +87,9 @@ class Printer {
     std::string line = "locations";
     for (std::uint64_t id : packed(sample.views.at(1).at(0))) line += fmt::format(" {}", id);
     line += " values";
-    for (std::uint64_t value : packed(sample.views.at(2).at(0))) line += fmt::format(" {}", value);
+    for (std::uint64_t value : packed(sample.views.at(2).at(0))) {
+      line += fmt::format(" {}", static_cast<std::int64_t>(value));
+    }
     line += " labels";
     for (protozero::data_view bytes : sample.views.at(3)) {
       const Fields label(bytes);

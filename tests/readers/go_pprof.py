@@ -108,6 +108,11 @@ def main():
            r"^Period: 10000000$",
            r"cpu/nanoseconds wall/nanoseconds blocked/nanoseconds runqueue/nanoseconds samples/count\[dflt\]")
     expect_sample(raw)
+    # Percentages of a comparison are shares of the base, whose samples are labelled and negative.
+    expect(pprof(os.path.join(sys.argv[1], "difference.pb.gz"), "-top"),
+           r"Total samples = 37 ?$",
+           r"^ +23 62\.16% 62\.16% +23 62\.16% +__poll$",
+           r"^ +1 +2\.70% 64\.86% +1 +2\.70% +mix\(unsigned int\) \(inline\)$")
     print("go tool pprof: -top and -raw are right")
 
 

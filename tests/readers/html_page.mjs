@@ -28,10 +28,10 @@ async function close(page, screenshot) {
 
 const rows = (page) => page.$$eval('#functions tbody tr', (all) => all.map((row) => row.innerText.split('\t')));
 const selected = (page) => page.innerText('#selected');
-const pixel = (page) => page.evaluate(() => {
+const pixel = (page, y = 2) => page.evaluate((y) => {
   const canvas = document.getElementById('canvas');
-  return [...canvas.getContext('2d').getImageData(8, 2, 1, 1).data];
-});
+  return [...canvas.getContext('2d').getImageData(8, y, 1, 1).data];
+}, y);
 
 async function finds_the_hot_function() {
   const page = await open('golden.html');
@@ -104,6 +104,20 @@ async function filters() {
   await close(page, 'html-range.png');
 }
 
+async function compares_with_a_base() {
+  const page = await open('difference.html');
+  await page.selectOption('#weight', 'samples');
+  assert.match(await page.innerText('#summary'), /^61 samples, \+24/);
+  await page.focus('#stage');
+  await page.keyboard.press('Home');
+  await page.keyboard.press('ArrowDown');
+  assert.match(await selected(page), /^_start golden — now 58 samples 95\.1 % · before 34 samples 91\.9 % · change \+24/);
+  await page.keyboard.press('Home');
+  const [red, , blue] = await pixel(page, 22);
+  assert.ok(red > blue, `more than before is red, not ${red} ${blue}`);
+  await close(page, 'html-difference.png');
+}
+
 async function survives_hostile_names() {
   const page = await open('hostile.html');
   assert.equal(await page.evaluate(() => window.broken), undefined);
@@ -132,7 +146,7 @@ async function follows_the_colour_scheme() {
   await close(dark);
 }
 
-for (const test of [finds_the_hot_function, is_used_by_keyboard, filters, survives_hostile_names,
+for (const test of [finds_the_hot_function, is_used_by_keyboard, filters, compares_with_a_base, survives_hostile_names,
                     follows_the_colour_scheme]) {
   await test();
   console.log(`html: ${test.name.replaceAll('_', ' ')}`);

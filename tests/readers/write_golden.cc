@@ -36,10 +36,11 @@ golden::Golden make_hostile() {
 }
 
 bool write(decltype(exporters::write_perf)* writer, const std::string& path,
-           const golden::Golden& input = golden::make_golden()) {
+           const golden::Golden& input = golden::make_golden(),
+           const exporters::Options& options = {}) {
   const host::UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   exporters::Sink sink(file.value(), path);
-  const auto result = writer(input.recording, input.names, {}, sink);
+  const auto result = writer(input.recording, input.names, options, sink);
   if (!result) std::fprintf(stderr, "%s\n", result.error().message().c_str());
   return result.has_value();
 }
@@ -56,5 +57,11 @@ int main(int count, char** arguments) {
                        write(exporters::write_firefox, folder + "/golden.firefox.json.gz") &&
                        write(exporters::write_html, folder + "/golden.html") &&
                        write(exporters::write_html, folder + "/hostile.html", make_hostile());
-  return written ? 0 : 1;
+  exporters::Options comparing;
+  comparing.first_base_process = golden::kFirstBaseProcess;
+  const golden::Golden both = golden::make_comparison();
+  const bool compared =
+      write(exporters::write_pprof, folder + "/difference.pb.gz", both, comparing) &&
+      write(exporters::write_html, folder + "/difference.html", both, comparing);
+  return written && compared ? 0 : 1;
 }

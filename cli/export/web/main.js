@@ -37,13 +37,14 @@ class Page {
     document.title = `${profile.title} – swipr`;
     by_id('title').textContent = profile.title;
     const sums = profile.thread_sums;
-    const sum = (column) => column.reduce((all, value) => all + value, 0);
+    const own = profile.threads.name.map((_, thread) => !profile.threads.base?.[thread]);
+    const sum = (column) => column.reduce((all, value, thread) => all + (own[thread] ? value : 0), 0);
     const facts = [
       ['recorded', format_time(profile.duration_ns)],
       ['CPU', format_time(sum(sums.cpu))],
       ['run queue', format_time(sum(sums.runqueue))],
       ['blocked', format_time(sum(sums.blocked))],
-      ['threads', format_count(profile.threads.name.length)],
+      ['threads', format_count(own.filter(Boolean).length)],
       ['samples', format_count(sum(sums.samples))],
       ['dropped', format_count(profile.total_of('samples_dropped'))],
     ];

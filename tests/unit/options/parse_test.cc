@@ -46,11 +46,11 @@ TEST(ParseConvert, TakesStatesAndStateFrames) {
   using profile::State;
   const auto options = parsed<ConvertOptions>(
       {"convert", "--format", "pprof", "--state", "running,blocked", "--state-frames", "on"});
-  EXPECT_TRUE(options.states.has(State::kRunning));
-  EXPECT_TRUE(options.states.has(State::kBlocked));
-  EXPECT_FALSE(options.states.has(State::kRunnable));
+  EXPECT_TRUE(options.filters.samples.states.has(State::kRunning));
+  EXPECT_TRUE(options.filters.samples.states.has(State::kBlocked));
+  EXPECT_FALSE(options.filters.samples.states.has(State::kRunnable));
   EXPECT_EQ(options.state_frames, StateFrames::kOn);
-  EXPECT_TRUE(parsed<ReportOptions>({"report"}).states.empty());
+  EXPECT_TRUE(parsed<ReportOptions>({"report"}).filters.samples.states.empty());
   EXPECT_THAT(error_of({"report", "--state", "blocked,"}), HasSubstr("unknown state ''"));
   EXPECT_THAT(error_of({"convert", "--format", "perf", "--state-frames", "yes"}),
               HasSubstr("use one of on, off"));
@@ -133,11 +133,14 @@ INSTANTIATE_TEST_SUITE_P(
                    "html, pprof, speedscope, firefox, perf, collapsed"},
         WrongUsage{{"convert", "--format", "perf", "--weight", "gold"}, "weight 'gold'"},
         WrongUsage{{"convert", "--format", "perf", "--", "x"}, "record"},
+        WrongUsage{{"convert", "--format", "perf", "--diff", "x"}, "html, pprof or collapsed"},
+        WrongUsage{{"convert", "--format", "perf", "--invert"}, "html, collapsed or speedscope"},
+        WrongUsage{{"convert", "--format", "perf", "--from", "2s", "--to", "1s"}, "before --to"},
         WrongUsage{{"report", "--top", "0"}, "top '0'"}, WrongUsage{{"list", "extra"}, "extra"}));
 
 TEST(ParseConvert, ReadsAndWritesStandardStreamsByDefault) {
   const auto options = parsed<ConvertOptions>({"convert", "--format", "pprof"});
-  EXPECT_EQ(options.input, "-");
+  EXPECT_THAT(options.inputs, ElementsAre("-"));
   EXPECT_EQ(options.output, "-");
   EXPECT_EQ(options.format, Format::kPprof);
   EXPECT_FALSE(options.weight.has_value());
@@ -148,7 +151,7 @@ TEST(ParseConvert, TakesEveryOption) {
   const auto options = parsed<ConvertOptions>(
       {"convert", "--debug-dir", "/a", "in.swipr", "--debug-dir", "/b", "--format", "perf", "-o",
        "out", "--weight", "blocked", "--no-demangle", "--no-inlines", "--file-lines"});
-  EXPECT_EQ(options.input, "in.swipr");
+  EXPECT_THAT(options.inputs, ElementsAre("in.swipr"));
   EXPECT_EQ(options.output, "out");
   EXPECT_EQ(options.weight, Weight::kBlocked);
   EXPECT_FALSE(options.symbols.demangle);
@@ -157,12 +160,26 @@ TEST(ParseConvert, TakesEveryOption) {
   EXPECT_THAT(options.symbols.debug_directories, ElementsAre("/a", "/b"));
 }
 
+TEST(ParseConvert, TakesFilters) {
+  const auto options = parsed<ConvertOptions>(
+      {"convert", "a.swipr", "b.swipr", "--format", "html", "--thread", "pool*", "--thread", "7",
+       "--from", "0", "--to", "2s", "--only", "a|b", "--merge-threads", "--invert", "--diff", "c"});
+  EXPECT_THAT(options.inputs, ElementsAre("a.swipr", "b.swipr"));
+  EXPECT_THAT(options.filters.samples.threads, ElementsAre("pool*", "7"));
+  EXPECT_EQ(options.filters.samples.from, std::chrono::seconds(0));
+  EXPECT_EQ(options.filters.samples.to, std::chrono::seconds(2));
+  EXPECT_EQ(options.filters.only, "a|b");
+  EXPECT_TRUE(options.filters.merge_threads);
+  EXPECT_TRUE(options.invert);
+  EXPECT_EQ(options.base, "c");
+}
+
 TEST(ParseReport, LeavesTheWeightToTheRecording) {
   const auto options = parsed<ReportOptions>({"report", "--top", "5", "--json", "in.swipr"});
   EXPECT_FALSE(options.weight.has_value());
   EXPECT_EQ(options.function_count, 5u);
   EXPECT_TRUE(options.json);
-  EXPECT_EQ(options.input, "in.swipr");
+  EXPECT_THAT(options.inputs, ElementsAre("in.swipr"));
 }
 
 TEST(ParseHelp, IsTextAndHidesTheAgentsCommand) {

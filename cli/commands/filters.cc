@@ -1,0 +1,154 @@
+#include "cli/commands/filters.h"
+
+#include <fmt/format.h>
+#include <regex.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "cli/commands/export_recording.h"
+#include "cli/export/text.h"
+#include "cli/profile/filter.h"
+
+namespace swipr::commands {
+
+namespace {
+
+using host::Error;
+using host::Result;
+
+struct FreeRegex {
+  void operator()(regex_t* regex) const {
+    ::regfree(regex);
+    delete regex;
+  }
+};
+
+// POSIX extended: unlike std::regex its matcher needs no stack per character, and names can be
+// long. Null: no expression was given.
+Result<profile::NameMatch> compile(const std::string& option, const std::string& expression) {
+  if (expression.empty()) return profile::NameMatch();
+  auto compiled = std::make_unique<regex_t>();
+  if (const int error = ::regcomp(compiled.get(), expression.c_str(), REG_EXTENDED | REG_NOSUB)) {
+    std::array<char, 256> reason{};
+    ::regerror(error, compiled.get(), reason.data(), reason.size());
+    return Error(
+        fmt::format("{} '{}' is not a regular expression: {}", option, expression, reason.data()));
+  }
+  const std::shared_ptr<regex_t> regex(compiled.release(), FreeRegex());
+  return profile::NameMatch([regex](std::string_view name) {
+    return ::regexec(regex.get(), std::string(name).c_str(), 0, nullptr, 0) == 0;
+  });
+}
+
+// The options in use, as they were given: " --thread main --state blocked".
+std::string describe(const options::FilterOptions& filters) {
+  std::string text;
+  for (const std::string& thread : filters.samples.threads) text += " --thread " + thread;
+  if (!filters.samples.states.empty()) text += " --state";
+  if (filters.samples.from) text += " --from";
+  if (filters.samples.to) text += " --to";
+  if (!filters.only.empty()) text += " --only " + filters.only;
+  if (!filters.hide.empty()) text += " --hide " + filters.hide;
+  if (!filters.focus.empty()) text += " --focus " + filters.focus;
+  return text;
+}
+
+Result<void> check_rest(std::size_t before, std::size_t after,
+                        const options::FilterOptions& filters) {
+  if (after != 0 || before == 0) return {};
+  return Error(
+      fmt::format("nothing is left: none of {} samples fits{}; `swipr report` shows what there is",
+                  before, describe(filters)));
+}
+
+// In this order: times count from the beginning of the whole recording, crediting needs the samples
+// as they followed each other, and moves time between states but never between threads.
+void keep_wanted(profile::Recording& recording, const options::FilterOptions& filters,
+                 Credit credit) {
+  profile::keep_times(recording, filters.samples);
+  if (credit == Credit::kYes) profile::credit_cpu(recording);
+  profile::keep_threads_and_states(recording, filters.samples);
+  if (filters.merge_threads) profile::merge_threads(recording);
+}
+
+// What names of states as frames stay in, together with all earlier names.
+struct StateTexts {
+  std::shared_ptr<const void> earlier;
+  std::map<std::string, std::uint32_t> frames;
+};
+
+}  // namespace
+
+Result<Inputs> load_inputs(const std::vector<std::string>& paths, const std::string& base,
+                           const options::FilterOptions& filters, Credit credit) {
+  Inputs inputs;
+  std::size_t before = 0;
+  for (const std::string& path : paths) {
+    auto recording = load_recording(path);
+    if (!recording) return recording.error();
+    before += recording->samples.size();
+    if (&path == &paths.front()) {
+      inputs.recording = *std::move(recording);
+    } else {
+      profile::append(inputs.recording, *std::move(recording), profile::Align::kRealTime);
+    }
+  }
+  keep_wanted(inputs.recording, filters, credit);
+  if (auto rest = check_rest(before, inputs.recording.samples.size(), filters); !rest) {
+    return rest.error();
+  }
+  if (base.empty()) return inputs;
+  auto compared = load_recording(base);
+  if (!compared) return compared.error();
+  keep_wanted(*compared, filters, credit);
+  inputs.first_base_process = static_cast<std::uint32_t>(inputs.recording.processes.size());
+  profile::append(inputs.recording, *std::move(compared), profile::Align::kBegin);
+  return inputs;
+}
+
+Result<void> filter_stacks(profile::Recording& recording, profile::Names& names,
+                           const options::FilterOptions& filters) {
+  auto only = compile("--only", filters.only);
+  if (!only) return only.error();
+  auto hide = compile("--hide", filters.hide);
+  if (!hide) return hide.error();
+  auto focus = compile("--focus", filters.focus);
+  if (!focus) return focus.error();
+  const std::size_t before = recording.samples.size();
+  profile::filter_stacks(recording, names, {*std::move(only), *std::move(hide), *std::move(focus)});
+  return check_rest(before, recording.samples.size(), filters);
+}
+
+void invert_stacks(profile::Recording& recording, profile::Names& names, bool with_states) {
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> stacks;
+  const auto texts = std::make_shared<StateTexts>(StateTexts{names.texts, {}});
+  std::map<std::string, std::uint32_t>& frames = texts->frames;
+  names.texts = texts;
+  for (profile::Sample& sample : recording.samples) {
+    if (!with_states) break;
+    const std::string state = exporters::state_frame(recording, sample.state, sample.stack);
+    if (state.empty()) continue;
+    const auto [frame, is_new_frame] =
+        frames.try_emplace(state, static_cast<std::uint32_t>(recording.frames.size()));
+    if (is_new_frame) {
+      recording.frames.emplace_back();
+      names.frames.emplace_back().emplace_back().function = frame->first;
+    }
+    const auto [stack, is_new] = stacks.try_emplace(
+        {sample.stack, state}, static_cast<std::uint32_t>(recording.stacks.size()));
+    if (is_new) {
+      profile::Stack waiting =
+          sample.stack == profile::kNone ? profile::Stack() : recording.stacks[sample.stack];
+      waiting.frames.insert(waiting.frames.begin(), frame->second);
+      if (waiting.omitted_at != profile::kNone) ++waiting.omitted_at;
+      recording.stacks.push_back(std::move(waiting));
+    }
+    sample.stack = stack->second;
+  }
+  profile::invert_stacks(recording, names);
+}
+
+}  // namespace swipr::commands

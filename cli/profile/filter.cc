@@ -1,0 +1,238 @@
+#include "cli/profile/filter.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
+
+#include "cli/profile/time_slices.h"
+
+namespace swipr::profile {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+bool is_wanted(const Thread& thread, const std::vector<std::string>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&thread](const std::string& pattern) {
+    return pattern == std::to_string(thread.tid.value) ||
+           ::fnmatch(pattern.c_str(), thread.name.c_str(), 0) == 0;
+  });
+}
+
+nanoseconds part_of(nanoseconds time, double share) {
+  return nanoseconds(std::llround(static_cast<double>(time.count()) * share));
+}
+
+// False: nothing of the sample is inside.
+bool clip(Sample& sample, nanoseconds from, nanoseconds to) {
+  const nanoseconds begin = sample.time - sample.wall;
+  const nanoseconds inside = std::min(sample.time, to) - std::max(begin, from);
+  if (inside == sample.wall && sample.time <= to && begin >= from) return true;
+  if (inside <= nanoseconds(0)) return false;
+  const double share = std::chrono::duration<double>(inside) / sample.wall;
+  sample.time = std::min(sample.time, to);
+  sample.wall = inside;
+  sample.cpu = part_of(sample.cpu, share);
+  sample.runqueue = part_of(sample.runqueue, share);
+  sample.ticks =
+      static_cast<std::uint64_t>(std::llround(static_cast<double>(sample.ticks) * share));
+  return true;
+}
+
+// When the clock of the recording's times was 0, since the epoch.
+nanoseconds monotonic_zero(const Recording& recording) {
+  if (recording.processes.empty()) return nanoseconds(0);
+  const Process& first = recording.processes.front();
+  return first.start_realtime - first.start_monotonic;
+}
+
+template <typename Element>
+std::uint32_t count_of(const std::vector<Element>& elements) {
+  return static_cast<std::uint32_t>(elements.size());
+}
+
+void shift(std::uint32_t& index, std::uint32_t by) {
+  if (index != kNone) index += by;
+}
+
+// For each frame whether any of its functions matches.
+std::vector<bool> matching_frames(const Names& names, const NameMatch& matches) {
+  std::vector<bool> result;
+  for (const FrameNames& frame : names.frames) {
+    result.push_back(std::any_of(frame.begin(), frame.end(), [&matches](const NamedFrame& named) {
+      return matches(named.function);
+    }));
+  }
+  return result;
+}
+
+bool has_any(const Stack& stack, const std::vector<bool>& matching) {
+  return std::any_of(stack.frames.begin(), stack.frames.end(),
+                     [&matching](std::uint32_t frame) { return matching[frame]; });
+}
+
+void drop_samples_without(Recording& recording, const std::vector<bool>& matching) {
+  std::erase_if(recording.samples, [&](const Sample& sample) {
+    return sample.stack == kNone || !has_any(recording.stacks[sample.stack], matching);
+  });
+}
+
+void hide_functions(Recording& recording, Names& names, const NameMatch& matches) {
+  std::vector<bool> gone;
+  for (FrameNames& frame : names.frames) {
+    FrameNames kept;
+    std::copy_if(frame.begin(), frame.end(), std::back_inserter(kept),
+                 [&matches](const NamedFrame& named) { return !matches(named.function); });
+    gone.push_back(kept.empty());
+    if (!kept.empty()) frame = std::move(kept);  // nothing refers to the others any more
+  }
+  for (Stack& stack : recording.stacks) {
+    if (stack.omitted_at != kNone) {
+      const auto end = stack.frames.begin() + std::min(stack.omitted_at, count_of(stack.frames));
+      stack.omitted_at -= static_cast<std::uint32_t>(std::count_if(
+          stack.frames.begin(), end, [&gone](std::uint32_t frame) { return gone[frame]; }));
+    }
+    std::erase_if(stack.frames, [&gone](std::uint32_t frame) { return gone[frame]; });
+  }
+}
+
+// Cuts stacks behind (outside of) the outermost match.
+class Focus {
+ public:
+  Focus(Recording& recording, Names& names, const NameMatch& matches)
+      : recording_(recording), names_(names), matches_(matches) {}
+
+  void apply(const std::vector<bool>& matching) {
+    for (Stack& stack : recording_.stacks) {
+      const auto outermost =
+          std::find_if(stack.frames.rbegin(), stack.frames.rend(),
+                       [&matching](std::uint32_t frame) { return matching[frame]; });
+      if (outermost == stack.frames.rend()) continue;
+      stack.frames.erase(outermost.base(), stack.frames.end());
+      stack.frames.back() = cut_frame(stack.frames.back());
+      if (stack.omitted_at != kNone && stack.omitted_at >= stack.frames.size()) {
+        stack.omitted_at = kNone;
+      }
+    }
+  }
+
+ private:
+  // The frame without the functions that the match was inlined into.
+  std::uint32_t cut_frame(std::uint32_t frame) {
+    const FrameNames& functions = names_.frames[frame];
+    const auto match =
+        std::find_if(functions.rbegin(), functions.rend(),
+                     [this](const NamedFrame& named) { return matches_(named.function); });
+    if (match == functions.rbegin()) return frame;
+    const auto [place, is_new] = cut_.try_emplace(frame, count_of(recording_.frames));
+    if (is_new) {
+      FrameNames kept(functions.begin(), match.base());
+      recording_.frames.push_back(Frame(recording_.frames[frame]));
+      names_.frames.push_back(std::move(kept));
+    }
+    return place->second;
+  }
+
+  Recording& recording_;
+  Names& names_;
+  const NameMatch& matches_;
+  std::unordered_map<std::uint32_t, std::uint32_t> cut_;
+};
+
+}  // namespace
+
+void keep_times(Recording& recording, const SampleFilter& filter) {
+  if (!filter.from && !filter.to) return;
+  const Extent extent = extent_of(recording);
+  const nanoseconds from = extent.begin + filter.from.value_or(nanoseconds(0));
+  const nanoseconds to = filter.to ? extent.begin + *filter.to : extent.end;
+  std::erase_if(recording.samples, [from, to](Sample& sample) { return !clip(sample, from, to); });
+}
+
+void keep_threads_and_states(Recording& recording, const SampleFilter& filter) {
+  keep_states(recording, filter.states);
+  if (filter.threads.empty()) return;
+  std::vector<bool> wanted;
+  for (const Thread& thread : recording.threads) {
+    wanted.push_back(is_wanted(thread, filter.threads));
+  }
+  std::erase_if(recording.samples,
+                [&wanted](const Sample& sample) { return !wanted[sample.thread]; });
+}
+
+void merge_threads(Recording& recording) {
+  for (Sample& sample : recording.samples) {
+    sample.thread = recording.threads[sample.thread].process;
+  }
+  recording.threads.clear();
+  for (std::uint32_t index = 0; index < recording.processes.size(); ++index) {
+    const Process& process = recording.processes[index];
+    recording.threads.push_back({index, Tid{process.pid.value}, process.command_name});
+  }
+}
+
+void append(Recording& recording, Recording other, Align align) {
+  const std::uint32_t processes = count_of(recording.processes);
+  const std::uint32_t modules = count_of(recording.modules);
+  const std::uint32_t frames = count_of(recording.frames);
+  const std::uint32_t stacks = count_of(recording.stacks);
+  const std::uint32_t threads = count_of(recording.threads);
+  const nanoseconds moved = align == Align::kBegin
+                                ? extent_of(recording).begin - extent_of(other).begin
+                                : monotonic_zero(other) - monotonic_zero(recording);
+  for (Process& process : other.processes) {
+    process.start_monotonic += moved;
+    process.moved_by += moved;
+  }
+  for (Module& module : other.modules) module.process += processes;
+  for (Frame& frame : other.frames) {
+    frame.process += processes;
+    shift(frame.module, modules);
+  }
+  for (Stack& stack : other.stacks) {
+    for (std::uint32_t& frame : stack.frames) frame += frames;
+  }
+  for (Thread& thread : other.threads) thread.process += processes;
+  for (Sample& sample : other.samples) {
+    sample.time += moved;
+    sample.thread += threads;
+    shift(sample.stack, stacks);
+  }
+  const auto move_behind = [](auto& into, auto& from) {
+    into.insert(into.end(), std::make_move_iterator(from.begin()),
+                std::make_move_iterator(from.end()));
+  };
+  move_behind(recording.processes, other.processes);
+  move_behind(recording.modules, other.modules);
+  move_behind(recording.frames, other.frames);
+  move_behind(recording.stacks, other.stacks);
+  move_behind(recording.threads, other.threads);
+  move_behind(recording.samples, other.samples);
+  move_behind(recording.warnings, other.warnings);
+  std::stable_sort(recording.samples.begin(), recording.samples.end(),
+                   [](const Sample& a, const Sample& b) { return a.time < b.time; });
+}
+
+void filter_stacks(Recording& recording, Names& names, const StackFilter& filter) {
+  if (filter.only) drop_samples_without(recording, matching_frames(names, filter.only));
+  if (filter.hide) hide_functions(recording, names, filter.hide);
+  if (filter.focus) {
+    const std::vector<bool> matching = matching_frames(names, filter.focus);
+    drop_samples_without(recording, matching);
+    Focus(recording, names, filter.focus).apply(matching);
+  }
+}
+
+void invert_stacks(Recording& recording, Names& names) {
+  for (FrameNames& frame : names.frames) std::reverse(frame.begin(), frame.end());
+  for (Stack& stack : recording.stacks) {
+    std::reverse(stack.frames.begin(), stack.frames.end());
+    if (stack.omitted_at != kNone) stack.omitted_at = count_of(stack.frames) - stack.omitted_at;
+  }
+}
+
+}  // namespace swipr::profile

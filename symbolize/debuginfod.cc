@@ -62,6 +62,7 @@ std::optional<ElfFile> find_remote_file(RemoteFile kind, const std::string& buil
   if (fd.value() < 0) return std::nullopt;
   auto file = ElfFile::from_descriptor(std::move(fd));
   if (!file || file->build_id() != build_id) return std::nullopt;
+  file->set_origin("debuginfod");
   return std::move(*file);
 }
 

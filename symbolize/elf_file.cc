@@ -208,21 +208,32 @@ bool ElfFile::has_file_offsets() const {
   });
 }
 
-std::string_view ElfFile::section_bytes(std::string_view name) const {
+Elf_Scn* ElfFile::find_section(std::string_view name, GElf_Shdr* header) const {
   std::size_t names = 0;
-  if (elf_getshdrstrndx(elf_.get(), &names) != 0) return {};
+  if (elf_getshdrstrndx(elf_.get(), &names) != 0) return nullptr;
   Elf_Scn* section = nullptr;
   while ((section = elf_nextscn(elf_.get(), section)) != nullptr) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
-    const char* found = elf_strptr(elf_.get(), names, header.sh_name);
-    if (found == nullptr || found != name) continue;
-    bytes_->load(header.sh_offset, header.sh_size);
-    const Elf_Data* data = elf_rawdata(section, nullptr);
-    if (data == nullptr || data->d_buf == nullptr) return {};
-    return {static_cast<const char*>(data->d_buf), data->d_size};
+    if (gelf_getshdr(section, header) == nullptr || header->sh_type == SHT_NOBITS) continue;
+    const char* found = elf_strptr(elf_.get(), names, header->sh_name);
+    if (found != nullptr && found == name) return section;
   }
-  return {};
+  return nullptr;
+}
+
+bool ElfFile::has_debug_info() const {
+  GElf_Shdr header;
+  return find_section(".debug_info", &header) != nullptr ||
+         find_section(".zdebug_info", &header) != nullptr;
+}
+
+std::string_view ElfFile::section_bytes(std::string_view name) const {
+  GElf_Shdr header;
+  Elf_Scn* section = find_section(name, &header);
+  if (section == nullptr) return {};
+  bytes_->load(header.sh_offset, header.sh_size);
+  const Elf_Data* data = elf_rawdata(section, nullptr);
+  if (data == nullptr || data->d_buf == nullptr) return {};
+  return {static_cast<const char*>(data->d_buf), data->d_size};
 }
 
 host::Result<ElfFile> read_own_vdso() {

@@ -2,6 +2,7 @@
 // Of a file only the headers and notes are read at first; the rest in the parts that are asked for.
 #pragma once
 
+#include <gelf.h>
 #include <libelf.h>
 
 #include <cstddef>
@@ -48,6 +49,9 @@ class ElfFile {
   // False for what objcopy --only-keep-debug writes: its segments have lost their file offsets.
   bool has_file_offsets() const;
 
+  // There is DWARF in it: a .debug_info section with bytes.
+  bool has_debug_info() const;
+
   // The bytes of a section that has any; empty when absent, NOBITS or damaged.
   std::string_view section_bytes(std::string_view name) const;
 
@@ -64,6 +68,7 @@ class ElfFile {
   static bool is_symbol_section(std::string_view name);
   static bool is_debug_section(std::string_view name);
   host::Result<void> load();
+  Elf_Scn* find_section(std::string_view name, GElf_Shdr* header) const;
   void load_headers();
   void load_sections(bool (*wanted)(std::string_view name)) const;
   const Segment* segment_of(FileOffset offset) const;

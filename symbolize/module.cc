@@ -26,7 +26,9 @@ Module::Module(ModuleFiles files, const Options& options, TextPool& texts)
       texts_(&texts),
       path_(std::move(files.path)),
       note_(std::move(files.note)),
-      image_(std::move(files.image)) {}
+      image_(std::move(files.image)) {
+  if (image_) build_id_ = image_->build_id();
+}
 
 void Module::load() {
   if (loaded_ || !image_) return;
@@ -45,10 +47,35 @@ void Module::load() {
   plt_ = PltEntries::read(image_->elf());
 }
 
+void Module::find_debug_file_once() {
+  if (!looked_for_debug_file_) debug_file_ = find_debug_file(*image_, path_, *options_);
+  looked_for_debug_file_ = true;
+}
+
 void Module::load_dwarf() {
   if (load_dwarf_of(*image_)) return;
-  debug_file_ = find_debug_file(*image_, path_, *options_);
+  find_debug_file_once();
   if (debug_file_) load_dwarf_of(*debug_file_);
+}
+
+std::string Module::signature() {
+  if (build_id_.empty()) return {};
+  const bool own = image_->has_debug_info();
+  if (!own) find_debug_file_once();
+  if (!own && !(debug_file_ && debug_file_->has_debug_info())) return {};
+  const ElfFile& file = own ? *image_ : *debug_file_;
+  return file.origin() + " " + file.identity() + (options_->demangle ? " demangled" : "") +
+         (options_->inlines ? " inlines" : "");
+}
+
+Symbolizer::Sources Module::sources() {
+  if (!image_) return {};
+  load();
+  return {.file = image_->origin().empty() ? path_ : image_->origin(),
+          .debug_file = debug_file_ ? debug_file_->origin() : std::string(),
+          .dwarf = dwarf_ != nullptr,
+          .symbol_table = !static_symbols_.empty(),
+          .dynamic_table = !dynamic_symbols_.empty()};
 }
 
 bool Module::load_dwarf_of(ElfFile& file) {

@@ -30,6 +30,12 @@ class Module {
   // The module's own reader; null: it has no DWARF.
   DwarfIndex* dwarf() const { return dwarf_.get(); }
 
+  const std::string& build_id() const { return build_id_; }
+  // Where the names come from and how they are written, found out without reading DWARF: while it
+  // stays the same, so do the names. Empty: nothing here is worth keeping.
+  std::string signature();
+  Symbolizer::Sources sources();
+
   ImageAddr image_address(FileOffset offset) const;
   FileOffset file_offset(ImageAddr address) const;
   const std::string& note() const { return note_; }
@@ -38,6 +44,7 @@ class Module {
   void note_damage(const DwarfIndex& dwarf);
 
  private:
+  void find_debug_file_once();
   void load_dwarf();
   bool load_dwarf_of(ElfFile& file);
   std::vector<SourceFunction> find_symbol(ImageAddr address, const SourceLine& line) const;
@@ -47,6 +54,8 @@ class Module {
   const Options* options_;
   TextPool* texts_;
   bool loaded_ = false;
+  bool looked_for_debug_file_ = false;
+  std::string build_id_;  // empty: none, or no file
   std::string path_;
   std::string note_;
   std::optional<ElfFile> image_;

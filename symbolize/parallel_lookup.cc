@@ -4,7 +4,9 @@
 #include <atomic>
 #include <exception>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <tuple>
 
@@ -93,13 +95,21 @@ class Reader {
 
 class ParallelLookup {
  public:
-  explicit ParallelLookup(std::span<const ModuleLookup> lookups)
-      : lookups_(lookups), results_(lookups.size()) {
+  ParallelLookup(std::span<const ModuleLookup> lookups, const NameCache* cache, TextPool& texts)
+      : lookups_(lookups),
+        cache_(cache),
+        texts_(texts),
+        known_(lookups.size()),
+        results_(lookups.size()) {
     const std::size_t cpus = std::max(1u, std::thread::hardware_concurrency());
     threads_ = lookups.size() < kMinParallelLookups ? 1 : std::min(cpus, kMaxThreads);
   }
 
   std::vector<std::vector<SourceFunction>> run() {
+    for (const ModuleLookup& lookup : lookups_) {
+      if (lookup.module != nullptr) modules_[lookup.module];
+    }
+    if (cache_ != nullptr) read_cache();
     load_modules();
     place();
     const std::vector<Batch> batches = batches_of(placed_);
@@ -111,10 +121,16 @@ class ParallelLookup {
         look_up(batches[at], reader);
       }
     });
+    if (cache_ != nullptr) write_cache();
     return std::move(results_);
   }
 
  private:
+  struct Cached {
+    std::string signature;  // empty: not kept
+    NameCache::Entries entries;
+    bool complete = true;  // nothing else was looked up
+  };
   // An image may claim any amount of symbols: memory may run out.
   template <typename Work>
   void guarded(Module* module, const Work& work) {
@@ -126,17 +142,54 @@ class ParallelLookup {
     }
   }
 
-  void load_modules() {
+  template <typename Work>
+  void for_each_module(const Work& work) {
     std::vector<Module*> modules;
-    for (const ModuleLookup& lookup : lookups_) {
-      if (lookup.module != nullptr && (modules.empty() || modules.back() != lookup.module)) {
-        modules.push_back(lookup.module);
+    for (const auto& [module, cached] : modules_) modules.push_back(module);
+    for_each_index(modules.size(), threads_, [&](std::size_t index) {
+      guarded(modules[index], [&] { work(modules[index], modules_.at(modules[index])); });
+    });
+  }
+
+  void read_cache() {
+    for_each_module([this](Module* module, Cached& cached) {
+      cached.signature = module->signature();
+      if (cached.signature.empty()) return;
+      cached.entries = cache_->load(module->build_id(), cached.signature, texts_);
+    });
+    for (std::size_t index = 0; index < lookups_.size(); ++index) {
+      if (lookups_[index].module == nullptr) continue;
+      const NameCache::Entries& entries = modules_.at(lookups_[index].module).entries;
+      const auto found = entries.find(lookups_[index].address.value);
+      known_[index] = found != entries.end();
+      if (known_[index]) results_[index] = found->second;
+    }
+  }
+
+  // What was found while something was missing may be better the next time.
+  void write_cache() {
+    for (std::size_t index = 0; index < lookups_.size(); ++index) {
+      if (lookups_[index].module == nullptr || known_[index]) continue;
+      Cached& cached = modules_.at(lookups_[index].module);
+      cached.complete = false;
+      if (!cached.signature.empty()) {
+        cached.entries[lookups_[index].address.value] = results_[index];
       }
     }
-    std::sort(modules.begin(), modules.end());
-    modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
-    for_each_index(modules.size(), threads_, [&](std::size_t index) {
-      guarded(modules[index], [&] { modules[index]->load(); });
+    for_each_module([this](Module* module, Cached& cached) {
+      if (cached.complete || cached.signature.empty() || !module->note().empty()) return;
+      cache_->store(module->build_id(), cached.signature, cached.entries);
+    });
+  }
+
+  void load_modules() {
+    std::set<Module*> wanted;
+    for (std::size_t index = 0; index < lookups_.size(); ++index) {
+      if (lookups_[index].module != nullptr && !known_[index])
+        wanted.insert(lookups_[index].module);
+    }
+    for_each_module([&](Module* module, Cached&) {
+      if (wanted.contains(module)) module->load();
     });
   }
 
@@ -144,7 +197,7 @@ class ParallelLookup {
     placed_.reserve(lookups_.size());
     for (std::size_t index = 0; index < lookups_.size(); ++index) {
       const auto& [module, address] = lookups_[index];
-      if (module == nullptr) continue;
+      if (module == nullptr || known_[index]) continue;
       const DwarfIndex* dwarf = module->dwarf();
       const auto unit = dwarf == nullptr ? std::nullopt : dwarf->unit_of(address);
       placed_.push_back({module, unit.value_or(kNoUnit), address, index});
@@ -175,6 +228,10 @@ class ParallelLookup {
   }
 
   std::span<const ModuleLookup> lookups_;
+  const NameCache* cache_;
+  TextPool& texts_;
+  std::map<Module*, Cached> modules_;
+  std::vector<bool> known_;  // from the cache
   std::vector<std::vector<SourceFunction>> results_;
   std::size_t threads_ = 1;
   std::vector<Placed> placed_;
@@ -183,8 +240,9 @@ class ParallelLookup {
 
 }  // namespace
 
-std::vector<std::vector<SourceFunction>> find_in_parallel(std::span<const ModuleLookup> lookups) {
-  return ParallelLookup(lookups).run();
+std::vector<std::vector<SourceFunction>> find_in_parallel(std::span<const ModuleLookup> lookups,
+                                                          const NameCache* cache, TextPool& texts) {
+  return ParallelLookup(lookups, cache, texts).run();
 }
 
 }  // namespace swipr::symbolize

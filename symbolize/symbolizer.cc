@@ -2,14 +2,23 @@
 
 #include <exception>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "symbolize/debug_files.h"
 #include "symbolize/module.h"
+#include "symbolize/name_cache.h"
 #include "symbolize/parallel_lookup.h"
 
 namespace swipr::symbolize {
+
+namespace {
+
+// A few dozen programs of the largest kind.
+constexpr std::uint64_t kMaxCacheBytes = std::uint64_t{512} << 20;
+
+}  // namespace
 
 class Symbolizer::Impl {
  public:
@@ -21,6 +30,12 @@ class Symbolizer::Impl {
         handles_.try_emplace(std::tuple(spec.path, spec.build_id, spec.pid), modules_.size());
     if (is_new) modules_.push_back(open(spec));
     return static_cast<ModuleHandle>(entry->second);
+  }
+
+  std::vector<std::vector<SourceFunction>> find_all(std::span<const ModuleLookup> lookups) {
+    std::optional<NameCache> cache;
+    if (!options_.cache_folder.empty()) cache.emplace(options_.cache_folder, kMaxCacheBytes);
+    return find_in_parallel(lookups, cache ? &*cache : nullptr, *texts_);
   }
 
   // Null for a handle that was never given out.
@@ -89,7 +104,7 @@ std::vector<std::vector<SourceFunction>> Symbolizer::find_all(std::span<const Lo
     const auto address = module == nullptr ? std::nullopt : module->code_address(lookup.offset);
     resolved.push_back({address ? module : nullptr, address.value_or(ImageAddr{0})});
   }
-  return find_in_parallel(resolved);
+  return impl_->find_all(resolved);
 }
 
 ImageAddr Symbolizer::image_address(ModuleHandle handle, FileOffset offset) {
@@ -100,6 +115,11 @@ ImageAddr Symbolizer::image_address(ModuleHandle handle, FileOffset offset) {
 FileOffset Symbolizer::file_offset(ModuleHandle handle, ImageAddr address) {
   const Module* module = impl_->find_module(handle);
   return module == nullptr ? FileOffset{address.value} : module->file_offset(address);
+}
+
+Symbolizer::Sources Symbolizer::sources(ModuleHandle handle) {
+  Module* module = impl_->find_module(handle);
+  return module == nullptr ? Sources() : module->sources();
 }
 
 std::string_view Symbolizer::note(ModuleHandle handle) const {

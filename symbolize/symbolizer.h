@@ -23,6 +23,8 @@ struct Options {
   // The root of the recorded system's files, for recordings from elsewhere; empty: this one's.
   std::string symfs;
   bool debuginfod = false;  // ask the servers of DEBUGINFOD_URLS
+  // Where find_all keeps the names of modules with DWARF; empty: nowhere.
+  std::string cache_folder;
 };
 
 // Where to find a module's file and how to recognise it.
@@ -77,6 +79,16 @@ class Symbolizer {
   ImageAddr image_address(ModuleHandle module, FileOffset offset);
   // The other way round, for recordings that know no file offsets; the address itself if unknown.
   FileOffset file_offset(ModuleHandle module, ImageAddr address);
+
+  // What the names of this module come from.
+  struct Sources {
+    std::string file;        // the module's own; empty: not found, or refused
+    std::string debug_file;  // the separate one with DWARF; empty: none
+    bool dwarf = false;
+    bool symbol_table = false;   // .symtab, or the one in .gnu_debugdata
+    bool dynamic_table = false;  // .dynsym
+  };
+  Sources sources(ModuleHandle module);
 
   // One line about what was missing for this module (no file, wrong build-id, damaged); empty:
   // none.

@@ -49,6 +49,7 @@ Result<host::UniqueFd> make_body(options::Format format) {
   if (!recording) return recording.error();
   ExportOptions writing;
   writing.format = format;
+  writing.symbols.cache = false;   // the program's user did not ask for files in his home
   std::vector<std::string> notes;  // nobody reads them at this end
   auto done = export_recording(*recording, writing, body.value(), "the answer", notes);
   if (!done) return done.error();

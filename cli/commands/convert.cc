@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/explain.h"
 #include "cli/commands/export_recording.h"
 #include "cli/commands/filters.h"
 #include "cli/commands/output_file.h"
@@ -22,6 +23,7 @@ Outcome run_convert(const options::ConvertOptions& options) {
                    kWrongUsage};
   }
   if (options.output == "-") end_without_reader();
+  if (options.explain) return run_explain(options);
   // Before the work, so that a wrong path costs nobody the conversion of a large recording.
   auto output = OutputFile::create(options.output);
   if (!output) return output.error();

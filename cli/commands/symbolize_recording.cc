@@ -1,13 +1,15 @@
 #include "cli/commands/symbolize_recording.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "cli/commands/jit_frames.h"
@@ -45,6 +47,21 @@ profile::NamedFrame named(const symbolize::SourceFunction& function, bool short_
   return frame;
 }
 
+// Empty: this user has no place for it.
+std::string find_cache_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/swipr";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home == '/') return std::string(home) + "/.cache/swipr";
+  return {};
+}
+
+// Nothing but an address in brackets.
+bool is_nameless(const FrameNames& names) {
+  return names.size() == 1 && names.front().system_name.empty() &&
+         names.front().function.starts_with('[');
+}
+
 symbolize::Options symbolizer_options(const options::SymbolOptions& chosen) {
   symbolize::Options result;
   result.demangle = chosen.demangle;
@@ -56,6 +73,7 @@ symbolize::Options symbolizer_options(const options::SymbolOptions& chosen) {
   }
   result.debug_directories.emplace_back("/usr/lib/debug");
   result.debuginfod = symbolize::has_debuginfod();
+  if (chosen.cache) result.cache_folder = find_cache_folder();
   return result;
 }
 
@@ -85,15 +103,34 @@ class FrameNamer {
 
   std::shared_ptr<const void> texts() const { return texts_; }
 
-  // Modules in which something was looked up and missing, each path once.
-  std::vector<std::string> notes() const {
+  // Shape: parallel to the recording's modules.
+  std::vector<ModuleExplanation> explain(const std::vector<FrameNames>& names) {
+    std::vector<ModuleExplanation> result(recording_.modules.size());
+    for (std::size_t frame = 0; frame < names.size(); ++frame) {
+      const std::uint32_t module = recording_.frames[frame].module;
+      if (module == profile::kNone) continue;
+      ++result[module].addresses;
+      if (!is_nameless(names[frame])) ++result[module].named;
+      if (names[frame].front().line != 0) ++result[module].with_lines;
+    }
+    for (std::size_t index = 0; index < result.size(); ++index) {
+      if (!handles_[index]) continue;
+      result[index].sources = symbolizer_.sources(*handles_[index]);
+      result[index].note = symbolizer_.note(*handles_[index]);
+    }
+    return result;
+  }
+
+  // What went wrong, each once; and one line for all files that lack symbols.
+  std::vector<std::string> notes(const std::vector<FrameNames>& names) const {
     std::vector<std::string> notes;
-    std::unordered_map<std::string_view, bool> seen;
+    std::set<std::string_view> seen;
     for (const auto& handle : handles_) {
       if (!handle) continue;
       const std::string_view note = symbolizer_.note(*handle);
-      if (!note.empty() && seen.try_emplace(note, true).second) notes.emplace_back(note);
+      if (!note.empty() && seen.insert(note).second) notes.emplace_back(note);
     }
+    if (std::string note = summarize_nameless(names); !note.empty()) notes.push_back(note);
     return notes;
   }
 
@@ -142,6 +179,23 @@ class FrameNamer {
     return names;
   }
 
+  // Generated code has other remedies, and files that were not found have notes of their own.
+  std::string summarize_nameless(const std::vector<FrameNames>& names) const {
+    std::size_t addresses = 0;
+    std::set<std::string_view> modules;
+    for (std::size_t index = 0; index < names.size(); ++index) {
+      const std::uint32_t module = recording_.frames[index].module;
+      if (module == profile::kNone || !is_nameless(names[index])) continue;
+      const std::string_view path = recording_.modules[module].path;
+      if (!path.starts_with('/') || !symbolizer_.note(*handles_[module]).empty()) continue;
+      modules.insert(short_module_name(path));
+      ++addresses;
+    }
+    if (addresses == 0) return {};
+    return fmt::format("{} address{} no name ({}); swipr convert --explain tells what to install",
+                       addresses, addresses == 1 ? " has" : "es have", fmt::join(modules, ", "));
+  }
+
   FrameNames generated_names(std::uint32_t index) {
     const auto found = jit_.find(index);
     if (!found) return {};
@@ -175,8 +229,16 @@ NamedRecording symbolize_recording(profile::Recording& recording,
   NamedRecording result;
   result.names.frames = namer.name_all();
   result.names.texts = namer.texts();
-  result.notes = namer.notes();
+  result.notes = namer.notes(result.names.frames);
   return result;
+}
+
+std::vector<ModuleExplanation> explain_names(profile::Recording& recording,
+                                             options::SymbolOptions options) {
+  options.cache = false;  // it knows names, not where they came from
+  FrameNamer namer(recording, options);
+  const auto names = namer.name_all();
+  return namer.explain(names);
 }
 
 }  // namespace swipr::commands

@@ -7,6 +7,7 @@
 #include "cli/options/options.h"
 #include "cli/profile/names.h"
 #include "cli/profile/recording.h"
+#include "symbolize/symbolizer.h"
 
 namespace swipr::commands {
 
@@ -20,5 +21,18 @@ struct NamedRecording {
 // while it was recorded become several (JitFrames), hence `recording` changes.
 NamedRecording symbolize_recording(profile::Recording& recording,
                                    const options::SymbolOptions& options);
+
+// What is known about the names of one module's frames.
+struct ModuleExplanation {
+  std::size_t addresses = 0;  // distinct ones in the recording
+  std::size_t named = 0;
+  std::size_t with_lines = 0;
+  symbolize::Symbolizer::Sources sources;
+  std::string note;
+};
+
+// Shape: parallel to Recording::modules.
+std::vector<ModuleExplanation> explain_names(profile::Recording& recording,
+                                             options::SymbolOptions options);
 
 }  // namespace swipr::commands

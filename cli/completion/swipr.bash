@@ -54,9 +54,9 @@ _swipr() {
           words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --no-follow --help --'
           ;;
         convert)
-          words='--format --output --weight --state --thread --from --to --only --hide --focus --merge-threads --invert --diff --state-frames --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --help'
+          words='--format --output --weight --state --thread --from --to --only --hide --focus --merge-threads --invert --diff --state-frames --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'
           ;;
-        report) words='--weight --state --thread --from --to --only --hide --focus --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --json --help' ;;
+        report) words='--weight --state --thread --from --to --only --hide --focus --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --json --help' ;;
         list) words='--json --help' ;;
         doctor) words='--pid --help' ;;
       esac

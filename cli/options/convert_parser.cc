@@ -21,6 +21,7 @@ Examples:
   swipr convert app.swipr --format pprof --thread 'worker*' --from 2s --to 5s -o part.pb.gz
   swipr convert app.swipr --format collapsed --weight cpu | flamegraph.pl > app.svg
   swipr convert app.swipr --format collapsed --state blocked --weight blocked --state-frames on
+  swipr convert app.swipr --explain                         which debug files would help
   swipr convert app.swipr --format pprof -o app.pb.gz && go tool pprof -top app.pb.gz
 )";
 
@@ -35,8 +36,7 @@ void ConvertParser::add_to(CLI::App& parent) {
       ->type_name("INPUT…");
   app->add_option("-o,--output", options.output, "Write to FILE; - or nothing is standard output")
       ->type_name("FILE");
-  add_format(*app, options.format, "html, pprof, speedscope, firefox, perf or collapsed")
-      ->required();
+  add_format(*app, options.format, "html, pprof, speedscope, firefox, perf or collapsed");
   app->add_option_function<std::string>("--weight", store(options.weight, parse_weight),
                                         "What counts: samples (default; html: cpu; speedscope: "
                                         "wall), cpu, wall, blocked, runqueue")
@@ -54,10 +54,15 @@ void ConvertParser::add_to(CLI::App& parent) {
          "(default: off for collapsed and pprof)")
       ->type_name("on|off");
   add_symbol_options(*app, options.symbols);
+  app->add_flag("--explain", options.explain,
+                "Convert nothing; print where each module's names come from and what is missing");
   app->add_flag("--file-lines", options.file_lines, "perf: print file and line below each frame");
 }
 
 ParseResult ConvertParser::finish() {
+  if (!options.explain && app->count("--format") == 0) {
+    return UsageError{"convert: --format is required"};
+  }
   if (options.format == Format::kRaw) {
     return UsageError{
         "convert: --format raw is what goes in; use one of html, pprof, speedscope, firefox, "

@@ -47,6 +47,7 @@ struct SymbolOptions {
   bool short_names = false;
   std::vector<std::string> debug_directories;  // searched before the standard one
   std::string symfs;                           // root of the recorded system's files; empty: none
+  bool cache = true;                           // of names, between conversions
 };
 
 // Which part of a recording is wanted; expressions are POSIX extended ones, empty: none.
@@ -69,6 +70,7 @@ struct ConvertOptions {
   StateFrames state_frames = StateFrames::kByFormat;
   SymbolOptions symbols;
   bool file_lines = false;
+  bool explain = false;  // instead of converting, say where names come from
 };
 
 struct ReportOptions {

@@ -73,6 +73,9 @@ void add_symbol_options(CLI::App& app, SymbolOptions& symbols) {
   app.add_option("--symfs", symbols.symfs,
                  "Look for the recorded files below DIR, the root of the system they come from")
       ->type_name("DIR");
+  app.add_flag_callback(
+      "--no-cache", [&symbols] { symbols.cache = false; },
+      "Neither use nor keep names of earlier conversions ($XDG_CACHE_HOME/swipr)");
 }
 
 }  // namespace swipr::options

@@ -149,6 +149,7 @@ class SwiprCase(unittest.TestCase):
             SWIPR_PROGRAM=str(self.program),
             SWIPR_PRELOAD=str(self.preload),
             TMPDIR=str(self.folder),
+            XDG_CACHE_HOME=str(self.folder / "cache"),
             LC_ALL="C.UTF-8",
         )
         clean[_TAG] = self._tag

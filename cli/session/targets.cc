@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "cli/session/agent_info.h"
 #include "cli/session/connection.h"
@@ -26,6 +27,13 @@ namespace {
 using host::Error;
 using host::Result;
 using std::chrono::nanoseconds;
+using namespace std::chrono_literals;
+
+// A program that is starting: it may not even have its own image yet, then it is loading, and its
+// control thread waits for a CPU before it listens.
+constexpr nanoseconds kForkToExec = 250ms;
+constexpr nanoseconds kLoadToListen = 3s;
+constexpr nanoseconds kBetweenTries = 10ms;
 
 std::string user_name(uid_t uid) {
   const passwd* entry = ::getpwuid(uid);
@@ -45,6 +53,17 @@ std::string joined(const std::vector<std::string>& arguments, std::size_t limit)
   return line;
 }
 
+bool has_preload(Pid pid) {
+  const auto maps = host::read_file(host::proc_path(pid, "maps"), std::size_t{64} << 20);
+  return maps && maps->find("libswipr_preload") != std::string::npos;
+}
+
+bool may_listen_soon(Pid pid) {
+  const auto age = host::read_process_age(pid);
+  if (!age || *age > kLoadToListen) return false;
+  return *age < kForkToExec || (has_preload(pid) && !find_reason_for_silence(pid));
+}
+
 // Why no socket of the process answered, and what to do about it.
 Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string& denied) {
   const std::string process = fmt::format("process {} ({})", pid.value, status.name);
@@ -56,7 +75,7 @@ Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string&
     return Error(fmt::format("{} belongs to {}{}: run swipr as that user or as root", process,
                              user_name(status.uid), detail));
   }
-  if (maps && maps->find("libswipr_preload") != std::string::npos) {
+  if (has_preload(pid)) {
     if (const auto reason = find_reason_for_silence(pid)) {
       return Error(fmt::format("{} {}", process, *reason));
     }
@@ -83,27 +102,39 @@ Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string&
       process, joined(arguments, 120)));
 }
 
-}  // namespace
-
-Result<Target> connect_target(Pid pid) {
-  const auto status = host::read_process_status(pid);
-  if (!status) {
-    return Error(
-        fmt::format("no process with id {}; `swipr list` shows what can be recorded", pid.value));
-  }
-  if (status->group != pid) {
-    return Error(fmt::format("{} is a thread of process {}: use --pid {}", pid.value,
-                             status->group.value, status->group.value));
-  }
-  std::string denied;
-  for (const Place& place : find_places(pid, *status)) {
+// `denied`: the place that may not be looked at, if any.
+host::UniqueFd try_connect(Pid pid, const host::ProcessStatus& status, std::string& denied) {
+  for (const Place& place : find_places(pid, status)) {
     ConnectOutcome outcome = connect_in(place.directory, place.name);
     if (outcome.fd && (outcome.peer.pid == pid || outcome.peer.pid.value == 0)) {
-      return Target{pid, status->name, std::move(outcome.fd)};
+      return std::move(outcome.fd);
     }
     if (outcome.error == EACCES || outcome.error == EPERM) denied = place.path();
   }
-  return unreachable(pid, *status, denied);
+  return {};
+}
+
+}  // namespace
+
+Result<Target> connect_target(Pid pid) {
+  for (;;) {
+    const bool last_try = !may_listen_soon(pid);
+    const auto status = host::read_process_status(pid);
+    if (!status) {
+      return Error(
+          fmt::format("no process with id {}; `swipr list` shows what can be recorded", pid.value));
+    }
+    if (status->group != pid) {
+      return Error(fmt::format("{} is a thread of process {}: use --pid {}", pid.value,
+                               status->group.value, status->group.value));
+    }
+    std::string denied;
+    if (auto connection = try_connect(pid, *status, denied)) {
+      return Target{pid, status->name, std::move(connection)};
+    }
+    if (last_try || !denied.empty()) return unreachable(pid, *status, denied);
+    std::this_thread::sleep_for(kBetweenTries);
+  }
 }
 
 std::vector<Pid> find_processes(std::string_view name) {

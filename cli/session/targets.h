@@ -20,6 +20,7 @@ struct Target {
 };
 
 // Connects to the agent in process `pid` and makes sure that it is that process that answers.
+// Blocks: until a program that is just starting listens, at most 3 s from its start.
 // Errors: no such process; a thread's id; not started with the preload (says how to); not
 // permitted.
 host::Result<Target> connect_target(Pid pid);

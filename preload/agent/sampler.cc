@@ -51,6 +51,13 @@ bool may_be_waking(const Thread& thread, std::int64_t clock_ns) noexcept {
   return thread.asleep_cpu_ns >= 0 && clock_ns - thread.asleep_cpu_ns < kWayOutNs;
 }
 
+// Since its last look it has run for a small part of the time at most.
+bool has_hardly_run(const Recording& recording, const RecordedThread& known,
+                    std::int64_t clock_ns) noexcept {
+  constexpr std::int64_t kDivisor = 16;
+  return (clock_ns - known.run_cpu_ns) * kDivisor <= recording.tick_ns() - known.run_ns;
+}
+
 // Its times go into the next entry.
 bool waits_at_exit(const Thread& thread) noexcept {
   return thread.tid.value == exit_gate::waiting_tid.load(std::memory_order_relaxed);
@@ -135,15 +142,13 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
 Activity Sampler::judge(const Recording& recording, RecordedThread& known,
                         std::int64_t clock_ns) noexcept {
   constexpr std::uint8_t kStillBeforeIdle = 4;
-  constexpr std::int64_t kLightDivisor = 16;
   const std::int64_t ran_ns = clock_ns - known.run_cpu_ns;
   known.still_looks =
       ran_ns != 0 ? 0 : std::min<std::uint8_t>(known.still_looks + 1, kStillBeforeIdle);
   // Its answer is waited for, or it waits for a CPU.
   if (known.run == Run::kAwaiting) return Activity::kBusy;
   if (known.still_looks == kStillBeforeIdle) return Activity::kIdle;
-  return ran_ns * kLightDivisor <= recording.tick_ns() - known.run_ns ? Activity::kLight
-                                                                      : Activity::kBusy;
+  return has_hardly_run(recording, known, clock_ns) ? Activity::kLight : Activity::kBusy;
 }
 
 void Sampler::close_account(Recording& recording, std::uint32_t place, Moment now) noexcept {
@@ -153,8 +158,13 @@ void Sampler::close_account(Recording& recording, std::uint32_t place, Moment no
   const std::optional<std::chrono::nanoseconds> clock = read_thread_clock(thread.tid);
   if (!clock) return;
   const std::int64_t clock_ns = clock->count();
-  const bool still = clock_ns == known->run_cpu_ns;
   const bool left_out = recording.leaves_out(*known);
+  // Everybody wakes when a process ends: what a thread does then is no sample of the time before.
+  const bool woken_at_the_end = left_out && recording.holds(*known) &&
+                                clock_ns != known->run_cpu_ns &&
+                                has_hardly_run(recording, *known, clock_ns);
+  if (woken_at_the_end) read_runqueue(thread, *known);
+  const bool still = woken_at_the_end || clock_ns == known->run_cpu_ns;
   // A new generation of stacks may have begun since.
   const bool stale = known->run == Run::kSettled && !recording.holds(*known);
   if (left_out && (!still || stale)) {

@@ -67,6 +67,16 @@ class CommandTest(CommandCase):
         stacks = self.convert(path, "collapsed", "--weight", "cpu")
         self.assertGreater(profiles.share(stacks, "burn_hot"), 80)
 
+    def test_a_program_that_is_just_starting_is_waited_for(self):
+        path = self.folder / "young.swipr"
+        script = f"""LD_PRELOAD=$SWIPR_PRELOAD {self.target_path('burn_nofp')} 1000 & \
+            $SWIPR_PROGRAM record --pid $! --count 5 -o {path}; code=$?; kill $!; exit $code"""
+        for _ in range(5):
+            finished = self.start("sh", "-c", script).end()
+            self.assertEqual(finished.code, 0, repr(finished))
+            (source,) = raw.read(path.read_bytes()).values()
+            self.assertEqual(source.totals["ticks"] + source.totals["ticks_missed"], 5)
+
     def test_no_follow_leaves_children_out(self):
         burn = self.target_path("burn_nofp")
         _, path = self.record_command("sh", "-c", f"{burn} 100; true", options=("--no-follow",))
@@ -126,13 +136,13 @@ class CommandTest(CommandCase):
         self.assertNotIn("no longer recorded", finished.err)
         stacks = self.convert(path, "collapsed", "--weight", "cpu")
         burnt = sum(stack.weight for stack in stacks if "burn_hot" in stack.frames)
-        self.assertGreater(burnt, 100e6)
+        self.assertGreater(burnt, 20e6)  # beside other work it gets a share of a CPU
 
     def test_a_recording_ends_with_the_last_process_of_the_command(self):
         _, _, path = self.leave_running(200, "--duration", "10min")
         stacks = self.convert(path, "collapsed", "--weight", "cpu")
         burnt = sum(stack.weight for stack in stacks if "main" in stack.frames and "burn_hot" in stack.frames)
-        self.assertGreater(burnt, 180e6)
+        self.assertGreater(burnt, 150e6)  # of 200: loading and waking are not in it
 
     def test_formats_on_the_fly(self):
         burn = self.target_path("burn_nofp")

@@ -24,8 +24,9 @@ Outcome run_report(const options::ReportOptions& options) {
   }
   exporters::ReportOptions writing;
   writing.weight = options.weight.value_or(profile::natural_weight(*recording));
-  writing.function_count = options.function_count;
+  writing.row_count = options.row_count;
   writing.columns = terminal_columns(STDOUT_FILENO);
+  writing.coloured = shows_colours(STDOUT_FILENO);
   exporters::Sink sink(STDOUT_FILENO, "standard output");
   const auto write = options.json ? exporters::write_report_json : exporters::write_report_text;
   if (auto written = write(*recording, named.names, writing, sink); !written)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 namespace swipr::commands {
 
@@ -31,6 +32,13 @@ std::size_t terminal_columns(int fd) {
   winsize size{};
   if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
   return size.ws_col;
+}
+
+bool shows_colours(int fd) {
+  const char* kind = std::getenv("TERM");
+  const char* refused = std::getenv("NO_COLOR");
+  const bool understands = kind != nullptr && *kind != '\0' && std::string_view(kind) != "dumb";
+  return ::isatty(fd) == 1 && understands && (refused == nullptr || *refused == '\0');
 }
 
 std::string with_thousands(std::uint64_t number) {

@@ -17,6 +17,9 @@ void print_notes(std::span<const std::string> notes, std::size_t limit = 8);
 // Width of the terminal at `fd`; 0: not a terminal.
 std::size_t terminal_columns(int fd);
 
+// A terminal that understands colours, and nobody has asked to do without (NO_COLOR).
+bool shows_colours(int fd);
+
 // From here on a reader of standard output that goes away (`| head`) ends the process with SIGPIPE
 // and without a word, as it ends other filters. Only where no file is left half written then.
 void end_without_reader();

@@ -1,4 +1,5 @@
-// What was hot, for a person at a terminal or as JSON for a script: totals, functions, threads.
+// What was hot, for a person at a terminal or as JSON for a script: totals, functions, hottest
+// paths, threads, what they wait in.
 // Errors: the sink's.
 #pragma once
 
@@ -13,16 +14,19 @@ namespace swipr::exporters {
 
 struct ReportOptions {
   profile::Weight weight = profile::Weight::kCpu;
-  std::size_t function_count = 20;  // at most so many functions, and threads
-  std::size_t columns = 0;          // cut lines to this width; 0: do not
+  std::size_t row_count = 20;  // at most so many functions, threads, waits; paths: twice as many
+  std::size_t columns = 0;     // cut lines to this width; 0: do not
+  bool coloured = false;       // for a terminal that shows colours
 };
 
 host::Result<void> write_report_text(const profile::Recording& recording,
                                      const profile::Names& names, const ReportOptions& options,
                                      Sink& sink);
 
-// {"processes":[{…,"totals":{}}],"functions":[{"function","self","total"}],"threads":[…],
-// "weight","weight_unit","weight_total","warnings":[]}; all times in nanoseconds.
+// {"processes":[{…,"totals":{}}],"functions":[{"function","self","total"}],
+// "paths":[{"function","depth","self","total"}],"threads":[…],
+// "waits":[{"syscall","samples","threads","blocked_ns"}],"weight","weight_unit","weight_total",
+// "warnings":[]}; all times in nanoseconds. Paths are a tree, parents before their children.
 host::Result<void> write_report_json(const profile::Recording& recording,
                                      const profile::Names& names, const ReportOptions& options,
                                      Sink& sink);

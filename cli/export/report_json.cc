@@ -1,15 +1,19 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/export/report.h"
+#include "cli/export/report_paths.h"
 #include "cli/export/text.h"
 #include "cli/profile/thread_times.h"
 #include "cli/profile/top_functions.h"
+#include "cli/profile/wait_times.h"
 
 namespace swipr::exporters {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxPathNodes = 1000;  // the heaviest: what scripts can compare or draw
 
 Json process_json(const profile::Process& process) {
   return {{"pid", process.pid.value},
@@ -45,13 +49,27 @@ host::Result<void> write_report_json(const profile::Recording& recording,
       {"weight_unit", options.weight == profile::Weight::kSamples ? "count" : "nanoseconds"},
       {"weight_total", top.total},
       {"functions", Json::array()},
+      {"paths", Json::array()},
       {"threads", Json::array()},
+      {"waits", Json::array()},
       {"warnings", recording.warnings}};
   for (const auto& process : recording.processes)
     report["processes"].push_back(process_json(process));
   for (const auto& function : top.functions) {
     report["functions"].push_back(
         {{"function", function.function}, {"self", function.self}, {"total", function.total}});
+  }
+  for (const auto& node : report_paths(recording, names, options, kMaxPathNodes).nodes) {
+    report["paths"].push_back({{"function", node.function},
+                               {"depth", node.depth},
+                               {"self", node.self},
+                               {"total", node.total}});
+  }
+  for (const auto& waits : profile::wait_times(recording)) {
+    report["waits"].push_back({{"syscall", syscall_text(waits.syscall)},
+                               {"samples", waits.samples},
+                               {"threads", waits.threads},
+                               {"blocked_ns", waits.blocked.count()}});
   }
   for (const auto& times : profile::thread_times(recording)) {
     report["threads"].push_back(thread_json(recording, times));

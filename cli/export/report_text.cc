@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/export/report.h"
+#include "cli/export/report_paths.h"
+#include "cli/export/terminal_page.h"
+#include "cli/export/text.h"
 #include "cli/profile/thread_times.h"
 #include "cli/profile/top_functions.h"
+#include "cli/profile/wait_times.h"
 
 namespace swipr::exporters {
 
@@ -50,29 +54,22 @@ std::string_view describe(profile::Mode mode) {
   return "";
 }
 
-// Collects lines and cuts those that are too wide for the terminal.
-class Page {
- public:
-  explicit Page(std::size_t columns) : columns_(columns) {}
+double milliseconds(std::chrono::nanoseconds time) { return 1e3 * seconds(time); }
 
-  template <typename... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
-    std::string text = fmt::format(format, std::forward<Args>(args)...);
-    if (columns_ != 0 && text.size() > columns_) {
-      std::size_t kept = columns_ - 1;
-      while (kept > 0 && (static_cast<unsigned char>(text[kept]) & 0xC0) == 0x80) --kept;
-      text.resize(kept);
-      text += "…";
-    }
-    text_ += text;
-    text_ += '\n';
-  }
-  const std::string& text() const { return text_; }
+Style heat_of(double share) {
+  if (share >= 30) return Style::kHot;
+  if (share >= 5) return Style::kWarm;
+  return share < 1 ? Style::kFaint : Style::kPlain;
+}
 
- private:
-  std::size_t columns_;
-  std::string text_;
-};
+TerminalPage& put_title(TerminalPage& page, const profile::Process& process) {
+  return page.put(process.command_name, Style::kHeading)
+      .put(fmt::format(" (pid {}): ", process.pid.value));
+}
+
+void put_rest(TerminalPage& page, std::size_t width, std::size_t count) {
+  if (count > 0) page.line(fmt::format("{:>{}}{} more", "", width, count), Style::kFaint);
+}
 
 std::uint64_t total_of(const profile::Process& process, const char* counter) {
   const auto found = process.totals.find(counter);
@@ -80,7 +77,7 @@ std::uint64_t total_of(const profile::Process& process, const char* counter) {
 }
 
 // A process that was killed in its first second left samples but no totals.
-void put_process_without_totals(Page& page, const profile::Recording& recording,
+void put_process_without_totals(TerminalPage& page, const profile::Recording& recording,
                                 std::uint32_t index) {
   const profile::Process& process = recording.processes[index];
   std::uint64_t samples = 0;
@@ -90,57 +87,162 @@ void put_process_without_totals(Page& page, const profile::Recording& recording,
     samples += sample.ticks;
     cpu += sample.cpu;
   }
-  page.line("{} (pid {}): {:.2f} s, one tick every {:g} ms{}, cut off before its first totals",
-            process.command_name, process.pid.value, seconds(process.duration),
-            std::chrono::duration<double, std::milli>(process.interval).count(),
-            describe(process.mode));
-  page.line("  samples {}; CPU time {:.3f} s", samples, seconds(cpu));
+  put_title(page, process)
+      .put(fmt::format("{:.2f} s, one tick every {:g} ms{}, cut off before its first totals",
+                       seconds(process.duration), milliseconds(process.interval),
+                       describe(process.mode)))
+      .end_line();
+  page.line(fmt::format("  samples {}; CPU time {:.3f} s", samples, seconds(cpu)));
 }
 
-void put_process(Page& page, const profile::Recording& recording, std::uint32_t index) {
+void put_process(TerminalPage& page, const profile::Recording& recording, std::uint32_t index) {
   const profile::Process& process = recording.processes[index];
   if (process.totals.empty()) return put_process_without_totals(page, recording, index);
   const std::uint64_t ticks = total_of(process, "ticks");
   const std::uint64_t walked = total_of(process, "stacks_walked");
-  page.line("{} (pid {}): {:.2f} s, {} of {} ticks, one every {:g} ms{}{}", process.command_name,
-            process.pid.value, seconds(process.duration), ticks,
-            ticks + total_of(process, "ticks_missed"),
-            std::chrono::duration<double, std::milli>(process.interval).count(),
-            describe(process.mode), process.complete ? "" : ", cut off");
-  page.line("  samples {}, dropped {}, without a stack {}; stacks that reach the root {:.1f} %",
-            total_of(process, "samples"), total_of(process, "samples_dropped"),
-            total_of(process, "stacks_missing"),
-            walked == 0 ? 100.0 : percent(total_of(process, "stacks_rooted"), walked));
-  page.line("  CPU time {:.3f} s, of it swipr's own {:.3f} s",
-            static_cast<double>(total_of(process, "process_cpu_ns")) / 1e9,
-            static_cast<double>(total_of(process, "agent_cpu_ns")) / 1e9);
+  put_title(page, process)
+      .put(fmt::format("{:.2f} s, {} of {} ticks, one every {:g} ms{}{}", seconds(process.duration),
+                       ticks, ticks + total_of(process, "ticks_missed"),
+                       milliseconds(process.interval), describe(process.mode),
+                       process.complete ? "" : ", cut off"))
+      .end_line();
+  const std::uint64_t dropped = total_of(process, "samples_dropped");
+  page.put(fmt::format("  samples {}, ", total_of(process, "samples")))
+      .put(fmt::format("dropped {}", dropped), dropped == 0 ? Style::kPlain : Style::kHot)
+      .put(fmt::format(", without a stack {}; stacks that reach the root {:.1f} %",
+                       total_of(process, "stacks_missing"),
+                       walked == 0 ? 100.0 : percent(total_of(process, "stacks_rooted"), walked)))
+      .end_line();
+  page.line(fmt::format("  CPU time {:.3f} s, of it swipr's own {:.3f} s",
+                        static_cast<double>(total_of(process, "process_cpu_ns")) / 1e9,
+                        static_cast<double>(total_of(process, "agent_cpu_ns")) / 1e9));
 }
 
-void put_functions(Page& page, const profile::TopFunctions& top, const ReportOptions& options) {
-  page.line("{:>8} {:>8}  {}", "self", "total",
-            fmt::format("function (by {})", describe(options.weight)));
-  const std::size_t count = std::min(options.function_count, top.functions.size());
+void put_functions(TerminalPage& page, const profile::TopFunctions& top,
+                   const ReportOptions& options) {
+  page.line(fmt::format("{:>8} {:>8}  function (by {})", "self", "total", describe(options.weight)),
+            Style::kHeading);
+  const std::size_t count = std::min(options.row_count, top.functions.size());
   for (std::size_t index = 0; index < count; ++index) {
     const profile::TopFunction& function = top.functions[index];
-    page.line("{:6.1f} % {:6.1f} %  {}", percent(function.self, top.total),
-              percent(function.total, top.total), function.function);
+    const double self = percent(function.self, top.total);
+    const double total = percent(function.total, top.total);
+    page.put(fmt::format("{:6.1f} %", self), heat_of(self))
+        .put(fmt::format(" {:6.1f} %", total), heat_of(total))
+        .put("  ")
+        .put(function.function)
+        .end_line();
   }
-  if (count < top.functions.size()) page.line("{:>19}{} more", "", top.functions.size() - count);
+  put_rest(page, 19, top.functions.size() - count);
 }
 
-void put_threads(Page& page, const profile::Recording& recording, const ReportOptions& options) {
+// Draws what leads from each node to its children. A call that takes (nearly) all of its caller's
+// time stays in the caller's column: deep stacks fit the width, and branches are easy to see.
+class Branches {
+ public:
+  Branches(const profile::HotPaths& paths, std::size_t max_width)
+      : nodes_(paths.nodes), rest_(nodes_.size()), max_width_(max_width) {
+    std::vector<std::size_t> open;  // by depth
+    for (std::size_t index = 0; index < nodes_.size(); ++index) {
+      open.resize(nodes_[index].depth);
+      parents_.push_back(open.empty() ? kNoParent : open.back());
+      if (!open.empty()) ++rest_[open.back()];
+      open.push_back(index);
+    }
+  }
+
+  // For one node after the other: what stands before its name.
+  std::string before(std::size_t index) {
+    const std::size_t parent = parents_[index];
+    if (parent == kNoParent) {
+      below_.push_back({"  ", 2});
+      return {};
+    }
+    const Indent above = below_[parent];
+    const bool continues = nodes_[index].total >= nodes_[parent].total / 100 * 97;
+    const bool is_last = --rest_[parent] == 0;
+    if (continues || above.width >= max_width_) {
+      below_.push_back(above);
+      return above.text;
+    }
+    below_.push_back({above.text + (is_last ? "   " : "│  "), above.width + 3});
+    return above.text + (is_last ? "└─ " : "├─ ");
+  }
+
+ private:
+  static constexpr std::size_t kNoParent = ~std::size_t{0};
+  struct Indent {
+    std::string text;
+    std::size_t width;
+  };
+
+  const std::vector<profile::PathNode>& nodes_;
+  std::vector<std::size_t> parents_;
+  std::vector<std::size_t> rest_;  // children that are not drawn yet
+  std::vector<Indent> below_;      // before the children of each node
+  std::size_t max_width_;
+};
+
+void put_paths(TerminalPage& page, const profile::HotPaths& paths, std::uint64_t whole,
+               const ReportOptions& options) {
+  page.line(fmt::format("{:>8}  hottest paths (by {})", "total", describe(options.weight)),
+            Style::kHeading);
+  Branches branches(paths, std::max<std::size_t>(page.columns(), 80) / 2);
+  std::string last_share;
+  for (std::size_t index = 0; index < paths.nodes.size(); ++index) {
+    const profile::PathNode& node = paths.nodes[index];
+    const double share = percent(node.total, whole);
+    const std::string text = fmt::format("{:6.1f} %", share);
+    page.put(text, text == last_share ? Style::kFaint : heat_of(share))
+        .put("  ")
+        .put(branches.before(index), Style::kFaint)
+        .put(node.function, percent(node.self, whole) >= 5 ? Style::kHeading : Style::kPlain)
+        .end_line();
+    last_share = text;
+  }
+  put_rest(page, 10, paths.left_out);
+}
+
+void put_threads(TerminalPage& page, const profile::Recording& recording,
+                 const ReportOptions& options) {
   const auto threads = profile::thread_times(recording);
-  page.line("{:>10} {:>10} {:>10} {:>9} {:>8}  {}", "CPU s", "run queue", "blocked s", "samples",
-            "tid", "thread");
-  const std::size_t count = std::min(options.function_count, threads.size());
+  page.line(fmt::format("{:>10} {:>10} {:>10} {:>9} {:>8}  {}", "CPU s", "run queue", "blocked s",
+                        "samples", "tid", "thread"),
+            Style::kHeading);
+  const auto put_time = [&page](std::chrono::nanoseconds time, Style style) {
+    page.put(fmt::format("{:10.3f} ", seconds(time)), time.count() == 0 ? Style::kFaint : style);
+  };
+  const std::size_t count = std::min(options.row_count, threads.size());
   for (std::size_t index = 0; index < count; ++index) {
     const profile::ThreadTimes& times = threads[index];
     const profile::Thread& thread = recording.threads[times.thread];
-    page.line("{:10.3f} {:10.3f} {:10.3f} {:9} {:8}  {}", seconds(times.cpu),
-              seconds(times.runqueue), seconds(times.blocked), times.samples, thread.tid.value,
-              thread.name);
+    put_time(times.cpu, Style::kRunning);
+    put_time(times.runqueue, Style::kRunnable);
+    put_time(times.blocked, Style::kBlocked);
+    page.put(fmt::format("{:9} {:8}  ", times.samples, thread.tid.value))
+        .put(thread_name(thread))
+        .end_line();
   }
-  if (count < threads.size()) page.line("{:>53}{} more", "", threads.size() - count);
+  put_rest(page, 53, threads.size() - count);
+}
+
+void put_waits(TerminalPage& page, const profile::Recording& recording,
+               const ReportOptions& options) {
+  const auto waits = profile::wait_times(recording);
+  if (waits.empty()) return;
+  page.line("");
+  page.line(fmt::format("{:>10} {:>9} {:>8}  {}", "blocked s", "samples", "threads",
+                        "what blocked threads wait in"),
+            Style::kHeading);
+  const std::size_t count = std::min(options.row_count, waits.size());
+  for (std::size_t index = 0; index < count; ++index) {
+    const profile::WaitTimes& times = waits[index];
+    page.put(fmt::format("{:10.3f}", seconds(times.blocked)), Style::kBlocked)
+        .put(fmt::format(" {:9} {:8}  {}", times.samples, times.threads,
+                         syscall_text(times.syscall)))
+        .end_line();
+  }
+  put_rest(page, 31, waits.size() - count);
 }
 
 }  // namespace
@@ -148,14 +250,20 @@ void put_threads(Page& page, const profile::Recording& recording, const ReportOp
 host::Result<void> write_report_text(const profile::Recording& recording,
                                      const profile::Names& names, const ReportOptions& options,
                                      Sink& sink) {
-  Page page(options.columns);
+  TerminalPage page(options.columns, options.coloured);
   for (std::uint32_t index = 0; index < recording.processes.size(); ++index) {
     put_process(page, recording, index);
   }
   page.line("");
-  put_functions(page, profile::top_functions(recording, names, options.weight), options);
+  const auto top = profile::top_functions(recording, names, options.weight);
+  put_functions(page, top, options);
+  page.line("");
+  // One path takes many lines: with fewer only the very hottest would be seen.
+  const auto paths = report_paths(recording, names, options, 2 * options.row_count);
+  put_paths(page, paths, top.total, options);
   page.line("");
   put_threads(page, recording, options);
+  put_waits(page, recording, options);
   sink.write(page.text());
   return sink.flush();
 }

@@ -82,6 +82,12 @@ std::string_view state_name(profile::State state) {
   return "unknown";
 }
 
+std::string syscall_text(std::uint32_t number) {
+  if (number == profile::kNone) return "[unknown]";
+  const std::string_view name = find_syscall_name(number);
+  return name.empty() ? fmt::format("syscall {}", number) : std::string(name);
+}
+
 std::string state_frame(const profile::Recording& recording, profile::State state,
                         std::uint32_t stack) {
   if (state == profile::State::kRunnable) return "[runnable]";
@@ -89,8 +95,7 @@ std::string state_frame(const profile::Recording& recording, profile::State stat
   if (stack == profile::kNone) return "[blocked]";
   const std::uint32_t number = recording.stacks[stack].wait_syscall;
   if (number == profile::kNone) return "[blocked]";
-  const std::string_view name = find_syscall_name(number);
-  return name.empty() ? fmt::format("[syscall {}]", number) : fmt::format("[{}]", name);
+  return fmt::format("[{}]", syscall_text(number));
 }
 
 }  // namespace swipr::exporters

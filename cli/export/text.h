@@ -34,4 +34,7 @@ std::string_view state_name(profile::State state);
 std::string state_frame(const profile::Recording& recording, profile::State state,
                         std::uint32_t stack);
 
+// "poll", "syscall 4711"; of none "[unknown]".
+std::string syscall_text(std::uint32_t number);
+
 }  // namespace swipr::exporters

@@ -77,7 +77,7 @@ struct ReportOptions {
   std::vector<std::string> inputs = {"-"};  // merged into one
   std::optional<Weight> weight;             // none: what suits the recording
   FilterOptions filters;
-  std::size_t function_count = 20;
+  std::size_t row_count = 20;
   SymbolOptions symbols;
   bool json = false;
 };

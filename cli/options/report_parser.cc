@@ -20,7 +20,7 @@ Examples:
 }  // namespace
 
 void ReportParser::add_to(CLI::App& parent) {
-  app = parent.add_subcommand("report", "Print what was hot");
+  app = parent.add_subcommand("report", "Print what was hot: functions, paths, threads, waits");
   app->formatter(with_usage("report [INPUT…|-] [OPTION…]"));
   app->footer(std::string(kReportFooter));
   app->add_option("input", options.inputs, "Recordings, merged; - or nothing is standard input")
@@ -31,8 +31,8 @@ void ReportParser::add_to(CLI::App& parent) {
          "runqueue")
       ->type_name("WEIGHT");
   add_filters(*app, options.filters);
-  app->add_option_function<std::string>("--top", store(options.function_count, parse_top),
-                                        "Show at most so many functions and threads (default 20)")
+  app->add_option_function<std::string>("--top", store(options.row_count, parse_top),
+                                        "Show at most so many lines of each part (default 20)")
       ->type_name("N");
   add_symbol_options(*app, options.symbols);
   app->add_flag("--json", options.json, "For scripts: one JSON object");

@@ -59,6 +59,31 @@ TEST(ReportText, FitsTheTerminal) {
   }
 }
 
+TEST(ReportText, DrawsTheHottestPathsAsATree) {
+  const std::string text = written(write_report_text, golden::make_golden());
+  EXPECT_THAT(text,
+              HasSubstr("  88.9 %  _start\n"
+                        "  88.9 %    main\n"
+                        "  84.4 %    ├─ (anonymous namespace)::burn(std::vector<int> const&)\n"
+                        "  84.4 %    │  mix(unsigned int)\n"
+                        "   4.4 %    └─ [frames omitted]\n"
+                        "   4.4 %       (anonymous namespace)::burn"));
+}
+
+TEST(ReportText, SaysWhatBlockedThreadsWaitIn) {
+  EXPECT_THAT(written(write_report_text, golden::make_golden()),
+              HasSubstr("     0.550        55        2  poll\n"));
+}
+
+TEST(ReportText, IsColouredOnlyWhenAskedTo) {
+  golden::Golden input = golden::make_golden();
+  input.recording.threads[1].name = "\033[31mred";
+  EXPECT_THAT(written(write_report_text, input), Not(HasSubstr("\033")));
+  const std::string coloured = written(write_report_text, input, {.coloured = true});
+  EXPECT_THAT(coloured, HasSubstr("\033[1;31m  88.9 %\033[0m"));
+  EXPECT_THAT(coloured, Not(HasSubstr("\033[31mred")));
+}
+
 TEST(ReportJson, HoldsWhatTheTextRoundsOff) {
   const golden::Golden input = golden::make_golden();
   const auto report = nlohmann::json::parse(written(write_report_json, input));
@@ -74,6 +99,10 @@ TEST(ReportJson, HoldsWhatTheTextRoundsOff) {
     self += function.at("self").get<std::uint64_t>();
   EXPECT_EQ(self, cpu);
   EXPECT_EQ(report.at("threads").size(), input.recording.threads.size());
+  EXPECT_EQ(report.at("paths").at(0).at("function"), "_start");
+  EXPECT_EQ(report.at("paths").at(1).at("depth"), 1);
+  EXPECT_EQ(report.at("waits").at(0).at("syscall"), "poll");
+  EXPECT_EQ(report.at("waits").at(0).at("blocked_ns"), 550'000'000);
 }
 
 }  // namespace

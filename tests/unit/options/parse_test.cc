@@ -177,7 +177,7 @@ TEST(ParseConvert, TakesFilters) {
 TEST(ParseReport, LeavesTheWeightToTheRecording) {
   const auto options = parsed<ReportOptions>({"report", "--top", "5", "--json", "in.swipr"});
   EXPECT_FALSE(options.weight.has_value());
-  EXPECT_EQ(options.function_count, 5u);
+  EXPECT_EQ(options.row_count, 5u);
   EXPECT_TRUE(options.json);
   EXPECT_THAT(options.inputs, ElementsAre("in.swipr"));
 }

@@ -1,0 +1,14 @@
+// The hottest paths as both kinds of report show them.
+#pragma once
+
+#include <cstddef>
+
+#include "cli/export/report.h"
+#include "cli/profile/hot_paths.h"
+
+namespace swipr::exporters {
+
+profile::HotPaths report_paths(const profile::Recording& recording, const profile::Names& names,
+                               const ReportOptions& options, std::size_t max_nodes);
+
+}  // namespace swipr::exporters

@@ -83,6 +83,7 @@ void* run_control_thread(void* forked) {
 void start_thread(bool forked) noexcept {
   start_gate::close();
   exit_gate::set_owner(::getpid());
+  recorder().set_owner(::getpid());
   // The child of a fork most often execs at once: its file waits for that, and nobody for its file.
   const bool waits = !settings.rendezvous.empty() || (!forked && !settings.record_path.empty());
   pthread_attr_t attributes;
@@ -154,7 +155,9 @@ void resume_control_thread() noexcept {
 bool end_control_thread() noexcept {
   const ErrnoSaver errno_saver;
   if (ended_for_good.exchange(true)) return false;
-  return exit_gate::ask_to_park();
+  const bool parked = exit_gate::ask_to_park();
+  recorder().set_owner(0);
+  return parked;
 }
 
 void finish_before_exit() noexcept {

@@ -93,6 +93,7 @@ void Engine::open_signals() noexcept {
 }
 
 void Engine::close() noexcept {
+  subjects_.signals.await_answers();
   const bool pending = subjects_.signals.close();
   handler::restore_handler(pending);
   subjects_.can_signal = false;
@@ -284,6 +285,7 @@ void Engine::sample_all(unsigned number, Moment now) noexcept {
 void Engine::collect() noexcept {
   subjects_.signals.collect([this](std::uint32_t place, std::uint32_t generation,
                                    std::uint32_t asked, handler::Slot& slot) {
+    if (place >= subjects_.threads.place_count()) return;  // an earlier recording's
     Thread& thread = subjects_.threads[place];
     if (thread.generation != generation || thread.tid.value == 0) return;
     sampler_.note_answer(place, slot);

@@ -1,10 +1,12 @@
 #include "preload/agent/recorder.h"
 
+#include <signal.h>
 #include <time.h>
 
 #include <new>
 
 #include "preload/agent/engine.h"
+#include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
 
 namespace swipr::agent {
@@ -40,12 +42,18 @@ void Recorder::set_signal_number(int signal_number) noexcept {
 
 void Recorder::forgo_signal_free_looks() noexcept { engine.forgo_signal_free_looks(); }
 
+void Recorder::set_owner(int pid) noexcept {
+  const int number = engine.signal_number();
+  handler::set_disposition_owner(pid, number != 0 ? number : SIGURG);
+}
+
 Moment Recorder::next_deadline() const noexcept { return engine.next_deadline(); }
 void Recorder::run_due(Moment now) noexcept { engine.run_due(now); }
 void Recorder::flush(Moment now) noexcept { engine.flush(now); }
 RecorderCounters Recorder::counters() const noexcept { return engine.counters(); }
 
 void Recorder::reset_after_fork() noexcept {
+  handler::forget_disposition_lock();
   handler::restore_handler(false);
   handler::forget_after_fork();
   // Nothing is released: the memory was not inherited, the descriptors are those of a table that

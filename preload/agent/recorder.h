@@ -76,6 +76,9 @@ class Recorder {
   // the first start.
   void forgo_signal_free_looks() noexcept;
 
+  // The process that it belongs to; 0: none any more. Before the first start.
+  void set_owner(int pid) noexcept;
+
   // When run_due wants to be called next; kNever without recordings.
   Moment next_deadline() const noexcept;
   void run_due(Moment now) noexcept;

@@ -395,7 +395,7 @@ void Sampler::give_up(Recording& recording, std::uint32_t place, RecordedThread&
   if (++thread.late_count < kLateBeforeMuted) return;
   thread.late_count = 0;
   thread.muted_until_ns = (now + kMuted).count();
-  subjects_.signals.cancel(thread);
+  subjects_.signals.give_up(thread);
 }
 
 void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {

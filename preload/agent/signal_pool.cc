@@ -1,6 +1,9 @@
 #include "preload/agent/signal_pool.h"
 
 #include <sys/mman.h>
+#include <time.h>
+
+#include <algorithm>
 
 #include "preload/agent/mapped_memory.h"
 #include "preload/handler/signal_handler.h"
@@ -24,8 +27,23 @@ bool SignalPool::open(Pid process) noexcept {
   return true;
 }
 
+void SignalPool::await_answers() noexcept {
+  constexpr int kAttempts = 40;
+  constexpr timespec kPause{0, 250'000};
+  const auto all_answered = [this] {
+    return std::all_of(&active_[0], &active_[active_count_], [this](std::uint16_t number) {
+      return handler::slot_status(slots_[number], requests_[number].sequence) ==
+             handler::SlotStatus::kDone;
+    });
+  };
+  for (int attempt = 0; attempt < kAttempts && !all_answered(); ++attempt) {
+    ::nanosleep(&kPause, nullptr);
+  }
+}
+
 bool SignalPool::close() noexcept {
-  bool pending = false;
+  bool pending = gave_up_;
+  gave_up_ = false;
   for (std::size_t at = 0; at < active_count_;) {
     const std::uint16_t number = active_[at];
     requests_[number].recordings = 0;
@@ -71,6 +89,11 @@ void SignalPool::cancel(Thread& thread) noexcept {
   for (std::size_t at = 0; at < active_count_; ++at) {
     if (active_[at] == number) return release(at);
   }
+}
+
+void SignalPool::give_up(Thread& thread) noexcept {
+  gave_up_ = gave_up_ || thread.slot != kNoSlot;
+  cancel(thread);
 }
 
 void SignalPool::forget_recording(unsigned recording) noexcept {

@@ -16,6 +16,8 @@ class SignalPool {
  public:
   // False: no memory.
   bool open(Pid process) noexcept;
+  // Waits, for some milliseconds, until all that were asked have answered.
+  void await_answers() noexcept;
   // Cancels everything and gives memory back. True: signals may still be pending in some threads.
   bool close() noexcept;
 
@@ -39,8 +41,10 @@ class SignalPool {
       release(at);
     }
   }
-  // The thread does not answer, or ended: frees its slot. A handler that is at work in it keeps it.
+  // The thread has ended: frees its slot. A handler that is at work in it keeps it.
   void cancel(Thread& thread) noexcept;
+  // The same for one that does not answer.
+  void give_up(Thread& thread) noexcept;
   void forget_recording(unsigned recording) noexcept;
 
  private:
@@ -55,6 +59,7 @@ class SignalPool {
 
   Pid process_{};
   handler::Slot* slots_ = nullptr;
+  bool gave_up_ = false;        // a signal may still be on its way to somebody who did not answer
   std::uint64_t sequence_ = 0;  // never starts again: late signals must not find a new request
   std::size_t active_count_ = 0;
   std::size_t free_count_ = 0;

@@ -1,26 +1,15 @@
 #include "preload/handler/mend_call.h"
 
 #include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 
+#include "preload/handler/handler_return.h"
 #include "preload/handler/interrupted_code.h"
 
 namespace swipr::handler {
 
-constinit std::atomic<void*> program_handler_entry{nullptr};
-
 namespace {
-
-// What rt_sigaction fills in (arch/x86/include/uapi/asm/signal.h).
-struct KernelAction {
-  void* handler;
-  unsigned long flags;
-  void* restorer;
-  std::uint64_t mask;
-};
 
 bool is_raised_by_faults(int number) noexcept {
   return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
@@ -31,11 +20,9 @@ bool is_raised_by_faults(int number) noexcept {
 bool is_of_libc(int number) noexcept { return number == 32 || number == 33; }
 
 bool runs_unmarked(int number) noexcept {
-  KernelAction action{};
-  if (::syscall(SYS_rt_sigaction, number, nullptr, &action, sizeof(action.mask)) != 0) return false;
-  // SIG_DFL and SIG_IGN are 0 and 1 (asm-generic/signal-defs.h).
-  return reinterpret_cast<std::uintptr_t>(action.handler) > 1 &&
-         action.handler != program_handler_entry.load(std::memory_order_relaxed);
+  KernelAction action;
+  return exchange_kernel_action(number, nullptr, &action) && has_function(action) &&
+         !returns_here(action);
 }
 
 bool program_can_be_asked(int own_signal) noexcept {

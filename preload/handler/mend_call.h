@@ -3,7 +3,6 @@
 
 #include <ucontext.h>
 
-#include <atomic>
 #include <cstdint>
 
 #include "common/core/signal_safe.h"
@@ -20,17 +19,12 @@ struct MendedCall {
   std::int32_t number = -1;  // kMended: of the call
 };
 
-// The function that runs the program's own handlers, as the kernel knows it, when all that
-// sigaction installs go through one that calls leave_to_program (interrupted_code.h) when they are
-// done.
-extern std::atomic<void*> program_handler_entry;
-
 // Call in swipr's handler for swipr's own signal, with every signal masked.
 //
 // EINTR that a handler of the program caused has to stay: SIGTERM would get lost otherwise. Whether
 // one ran is told by the mark that leave_to_program leaves, also for one that comes between this
 // function and the handler's return. So a call is mended only while every handler of the program
-// leaves that mark, or there is none.
+// returns through handler_return.h, or there is none.
 // Context: signal handler.  Bounds: 64 system calls, and only where there is something to mend.
 SWIPR_SIGNAL_SAFE MendedCall mend_call(ucontext_t& context, int own_signal) noexcept;
 

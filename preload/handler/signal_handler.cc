@@ -8,34 +8,12 @@
 #include <cstring>
 
 #include "common/core/errno_saver.h"
+#include "preload/handler/disposition.h"
 #include "preload/handler/interrupted_code.h"
 
 namespace swipr::handler {
 
 namespace {
-
-// The program's disposition. A ring, because a handler may still read one while the next is taken.
-constexpr unsigned kPreviousCount = 8;
-constinit struct sigaction previous_ring[kPreviousCount] = {};
-constinit unsigned previous_next = 0;
-constinit std::atomic<const struct sigaction*> previous_action{nullptr};
-constinit int installed_signal = 0;  // 0: none
-constinit bool installed_restarts = false;
-
-void on_signal(int number, siginfo_t* info, void* context) noexcept;
-
-bool is_own(const struct sigaction& action) noexcept {
-  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == &on_signal;
-}
-
-bool is_ignored_by_default(int number) noexcept {
-  return number == SIGURG || number == SIGCHLD || number == SIGWINCH;
-}
-
-bool has_function(const struct sigaction& action) noexcept {
-  return (action.sa_flags & SA_SIGINFO) != 0 ||
-         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
-}
 
 // x86-64: the kernel's order of general registers to DWARF numbers (System V AMD64 ABI,
 // figure 3.36).
@@ -88,35 +66,38 @@ std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
 void take_default_action(int number) noexcept {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
-  ::sigaction(number, &action, nullptr);
+  set_disposition(number, action);
   ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), number);
+}
+
+// Not through libc's function, which is wrapped for the program.
+void change_mask(int how, const sigset_t& mask, sigset_t* before) noexcept {
+  constexpr std::size_t kKernelBytes = 8;
+  ::syscall(SYS_rt_sigprocmask, how, &mask, before, kKernelBytes);
 }
 
 // A delivery that is not ours gets what the program asked for.
 [[gnu::noinline]] void chain(int number, siginfo_t* info, void* context) noexcept {
-  const struct sigaction* action = previous_action.load(std::memory_order_acquire);
-  if (action == nullptr) return;
+  const struct sigaction action = take_program_action();
   auto& interrupted = *static_cast<ucontext_t*>(context);
-  if (!has_function(*action)) {
-    if (action->sa_handler == SIG_DFL && !is_ignored_by_default(number)) {
-      take_default_action(number);
-    } else {
-      mend_call(interrupted, number);  // without swipr's handler it would not have been delivered
-    }
+  if (is_ignored(number, action)) {
+    mend_call(interrupted, number);  // without swipr's handler it would not have been delivered
     return;
   }
+  if (!has_function(action)) return take_default_action(number);
   // swipr's handler has everything masked; the program's gets what it asked for.
   sigset_t mask = interrupted.uc_sigmask;
   sigset_t before;
-  if ((action->sa_flags & SA_NODEFER) == 0) ::sigaddset(&mask, number);
-  ::sigprocmask(SIG_SETMASK, &mask, &before);
-  ::sigprocmask(SIG_BLOCK, &action->sa_mask, nullptr);
-  if ((action->sa_flags & SA_SIGINFO) != 0) {
-    action->sa_sigaction(number, info, context);
+  ::sigemptyset(&before);
+  if ((action.sa_flags & SA_NODEFER) == 0) ::sigaddset(&mask, number);
+  change_mask(SIG_SETMASK, mask, &before);
+  change_mask(SIG_BLOCK, action.sa_mask, nullptr);
+  if ((action.sa_flags & SA_SIGINFO) != 0) {
+    action.sa_sigaction(number, info, context);
   } else {
-    action->sa_handler(number);
+    action.sa_handler(number);
   }
-  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  change_mask(SIG_SETMASK, before, nullptr);
   leave_to_program(interrupted);
 }
 
@@ -129,64 +110,22 @@ void on_signal(int number, siginfo_t* info, void* context) noexcept {
   }
 }
 
-bool take_signal(int number, const struct sigaction& current) noexcept {
-  struct sigaction& kept = previous_ring[previous_next++ % kPreviousCount];
-  kept = current;
-  previous_action.store(&kept, std::memory_order_release);
-  struct sigaction action {};
-  action.sa_sigaction = &on_signal;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  if (has_function(current) && (current.sa_flags & SA_RESTART) == 0) action.sa_flags &= ~SA_RESTART;
-  installed_restarts = (action.sa_flags & SA_RESTART) != 0;
-  // A signal that comes meanwhile is delivered when the handler has returned, on top of what it has
-  // made of the interrupted call. Nested handlers on small alternate stacks vanish, too.
-  ::sigfillset(&action.sa_mask);
-  return ::sigaction(number, &action, nullptr) == 0;
-}
-
 }  // namespace
 
-bool install_handler(int signal_number) noexcept {
-  struct sigaction current {};
-  if (::sigaction(signal_number, nullptr, &current) != 0) return false;
-  installed_signal = signal_number;
-  // Still there from the last time: restore_handler left it or the program saved and restored it.
-  if (is_own(current)) return true;
-  if (take_signal(signal_number, current)) return true;
-  installed_signal = 0;
-  return false;
-}
-
-bool retake_handler() noexcept {
-  struct sigaction current {};
-  if (installed_signal == 0 || ::sigaction(installed_signal, nullptr, &current) != 0) return false;
-  if (is_own(current)) return false;
-  return take_signal(installed_signal, current);
-}
-
-void restore_handler(bool signals_may_be_pending) noexcept {
-  if (installed_signal == 0) return;
-  const int number = installed_signal;
-  installed_signal = 0;
-  struct sigaction current {};
-  if (::sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
-  if (signals_may_be_pending && !is_ignored_by_default(number)) return;
-  const struct sigaction* previous = previous_action.load(std::memory_order_acquire);
-  ::sigaction(number, previous, nullptr);
-}
-
-bool restarts_calls() noexcept { return installed_restarts; }
+bool install_handler(int signal_number) noexcept { return install(signal_number, &on_signal); }
+bool retake_handler() noexcept { return retake(); }
+void restore_handler(bool signals_may_be_pending) noexcept { restore(signals_may_be_pending); }
+bool restarts_calls() noexcept { return installed_with_restart(); }
 
 bool send_signal(Pid process, Tid thread, Cookie cookie) noexcept {
   siginfo_t info;
   std::memset(&info, 0, sizeof(info));
-  info.si_signo = installed_signal;
+  info.si_signo = installed_signal();
   info.si_code = kOwnSignalCode;
   info.si_pid = process.value;
   info.si_uid = ::getuid();
   info.si_value.sival_ptr = reinterpret_cast<void*>(pack(cookie));  // the kernel passes 8 bytes on
-  return ::syscall(SYS_rt_tgsigqueueinfo, process.value, thread.value, installed_signal, &info) ==
-         0;
+  return ::syscall(SYS_rt_tgsigqueueinfo, process.value, thread.value, info.si_signo, &info) == 0;
 }
 
 }  // namespace swipr::handler

@@ -18,9 +18,11 @@ inline constexpr int kOwnSignalCode = -0x5357;
 bool install_handler(int signal_number) noexcept;
 // Takes the signal again when the program has put another handler there meanwhile; true: it had.
 bool retake_handler() noexcept;
-// Puts the program's disposition back, unless the program did so itself. A signal whose default
-// action is not "ignore" keeps the handler while `signals_may_be_pending`: one that arrives late
-// would meet SIG_DFL and end the program.
+// Puts the program's disposition back, unless the program did so itself. While
+// `signals_may_be_pending` the handler stays, until a later recording ends: one that arrives late
+// would meet the program's handler; and where the program has none, the kernel would discard it
+// although it has cut a system call short already, which only the handler makes up for. What the
+// program sees of the disposition is its own in any case (disposition.h).
 void restore_handler(bool signals_may_be_pending) noexcept;
 
 // True: the handler is installed with SA_RESTART.

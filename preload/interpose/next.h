@@ -19,6 +19,8 @@ class Next {
   constexpr explicit Next(const char* name) noexcept : name_(name) {}
   void find() noexcept { function_.store(reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_))); }
 
+  bool is(Function* function) const noexcept { return function_.load() == function; }
+
   // Called by a constructor that runs before this library's: not found yet.
   template <typename... Arguments>
   int operator()(Arguments... arguments) noexcept {

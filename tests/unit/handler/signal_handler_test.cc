@@ -148,6 +148,24 @@ TEST_F(SignalHandlerTest, ADeadlySignalKeepsTheHandlerWhileOneMayBePending) {
   ::sigaction(SIGUSR1, &before, nullptr);
 }
 
+TEST_F(SignalHandlerTest, APendingSignalMeetsSwiprsHandler) {
+  const struct sigaction before = action_of(SIGURG);
+  ASSERT_TRUE(install_handler(SIGURG));
+  restore_handler(true);
+  EXPECT_NE(action_of(SIGURG).sa_handler, SIG_DFL);
+  restore_handler(false);
+  EXPECT_EQ(action_of(SIGURG).sa_handler, SIG_DFL);
+  struct sigaction own {};
+  own.sa_handler = on_chained;
+  ::sigaction(SIGURG, &own, nullptr);
+  ASSERT_TRUE(install_handler(SIGURG));
+  restore_handler(true);
+  EXPECT_NE(action_of(SIGURG).sa_handler, &on_chained);
+  restore_handler(false);
+  EXPECT_EQ(action_of(SIGURG).sa_handler, &on_chained);
+  ::sigaction(SIGURG, &before, nullptr);
+}
+
 // A small alternate stack must survive the handler: its own frames, from the signal frame to the
 // walk, take at most 512 bytes each way; with the kernel's frame (3.4 KB with AVX-512) and the walk
 // 8 KiB are enough.

@@ -1,5 +1,6 @@
-#include "preload/handler/program_handlers.h"
+#include "preload/handler/handler_return.h"
 
+#include <execinfo.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -26,54 +27,90 @@ void on_info(int number, siginfo_t* info, void*) {
   seen_code = info->si_code;
 }
 
-// What a wrapped sigaction does.
-void install(int number, const struct sigaction& wanted, struct sigaction* old) {
-  const struct sigaction action = to_kernel_action(number, wanted);
-  ASSERT_EQ(::sigaction(number, &action, old), 0);
-}
-
-class ProgramHandlersTest : public testing::Test {
+class HandlerReturnTest : public testing::Test {
  protected:
-  ProgramHandlersTest() { ::sigaction(SIGUSR1, nullptr, &before_); }
-  ~ProgramHandlersTest() override { ::sigaction(SIGUSR1, &before_, nullptr); }
+  HandlerReturnTest() { ::sigaction(SIGUSR1, nullptr, &before_); }
+  ~HandlerReturnTest() override { ::sigaction(SIGUSR1, &before_, nullptr); }
+  static bool is_marked() {
+    KernelAction action;
+    return exchange_kernel_action(SIGUSR1, nullptr, &action) && returns_here(action);
+  }
   struct sigaction before_ {};
 };
 
-TEST_F(ProgramHandlersTest, CallsTheProgramsFunctionAsItWasInstalled) {
-  struct sigaction wanted {};
-  wanted.sa_handler = on_plain;
-  install(SIGUSR1, wanted, nullptr);
-  ::raise(SIGUSR1);
-  EXPECT_EQ(seen_number, SIGUSR1);
-  wanted.sa_sigaction = on_info;
-  wanted.sa_flags = SA_SIGINFO;
-  install(SIGUSR1, wanted, nullptr);
-  ::raise(SIGUSR1);
-  EXPECT_EQ(seen_code, SI_TKILL);
-}
-
-TEST_F(ProgramHandlersTest, ShowsWhatTheProgramAskedFor) {
+TEST_F(HandlerReturnTest, TheKernelHasWhatTheProgramAskedFor) {
   struct sigaction wanted {};
   wanted.sa_handler = on_plain;
   wanted.sa_flags = SA_RESTART | SA_ONSTACK;
   sigaddset(&wanted.sa_mask, SIGUSR2);
-  install(SIGUSR1, wanted, nullptr);
+  ASSERT_EQ(put_program_handler(SIGUSR1, wanted), 0);
+  EXPECT_TRUE(is_marked());
   struct sigaction current {};
   ::sigaction(SIGUSR1, nullptr, &current);
-  EXPECT_NE(current.sa_handler, on_plain);
-  const struct sigaction shown = to_program_action(SIGUSR1, current);
-  EXPECT_EQ(shown.sa_handler, on_plain);
-  EXPECT_EQ(shown.sa_flags & ~0x04000000, SA_RESTART | SA_ONSTACK);  // SA_RESTORER is libc's
-  EXPECT_EQ(sigismember(&shown.sa_mask, SIGUSR2), 1);
+  EXPECT_EQ(current.sa_handler, on_plain);
+  EXPECT_EQ(current.sa_flags & ~0x04000000, SA_RESTART | SA_ONSTACK);  // SA_RESTORER is libc's
+  EXPECT_EQ(sigismember(&current.sa_mask, SIGUSR2), 1);
+  ::raise(SIGUSR1);
+  EXPECT_EQ(seen_number, SIGUSR1);
 }
 
-TEST_F(ProgramHandlersTest, DefaultAndIgnoredStayWhatTheyAre) {
+TEST_F(HandlerReturnTest, AnInstalledHandlerIsRedirected) {
+  struct sigaction wanted {};
+  wanted.sa_sigaction = on_info;
+  wanted.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(::sigaction(SIGUSR1, &wanted, nullptr), 0);
+  EXPECT_FALSE(is_marked());
+  redirect_return(SIGUSR1);
+  EXPECT_TRUE(is_marked());
+  ::raise(SIGUSR1);
+  EXPECT_EQ(seen_code, SI_TKILL);
+}
+
+TEST_F(HandlerReturnTest, DefaultAndIgnoredStayWhatTheyAre) {
   for (const sighandler_t kept : {SIG_DFL, SIG_IGN}) {
-    struct sigaction wanted {};
-    wanted.sa_handler = kept;
-    EXPECT_EQ(to_kernel_action(SIGUSR1, wanted).sa_handler, kept);
-    EXPECT_EQ(to_program_action(SIGUSR1, wanted).sa_handler, kept);
+    ::signal(SIGUSR1, kept);
+    redirect_return(SIGUSR1);
+    EXPECT_FALSE(is_marked());
+    EXPECT_EQ(::signal(SIGUSR1, kept), kept);
   }
+}
+
+[[gnu::noinline]] std::uint64_t kept_registers_after_signal() {
+  std::uint64_t sum = 0;
+  // All that the interrupted code may rely on, flags and red zone included.
+  asm volatile(
+      "mov $11, %%rbx\n mov $12, %%r12\n mov $13, %%r13\n mov $14, %%r14\n mov $15, %%r15\n"
+      "mov $1, %%r8\n mov $2, %%r9\n mov $3, %%r10\n"
+      "movq $77, -120(%%rsp)\n"
+      "mov %1, %%eax\n syscall\n"
+      "mov %%rbx, %0\n add %%r12, %0\n add %%r13, %0\n add %%r14, %0\n add %%r15, %0\n"
+      "add %%r8, %0\n add %%r9, %0\n add %%r10, %0\n add -120(%%rsp), %0\n"
+      : "=&r"(sum)
+      : "i"(SYS_tkill), "D"(::syscall(SYS_gettid)), "S"(SIGUSR1)
+      : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "cc", "memory");
+  return sum;
+}
+
+TEST_F(HandlerReturnTest, TheInterruptedCodeGoesOnAsItWas) {
+  struct sigaction wanted {};
+  wanted.sa_handler = on_plain;
+  ASSERT_EQ(put_program_handler(SIGUSR1, wanted), 0);
+  EXPECT_EQ(kept_registers_after_signal(), 11u + 12 + 13 + 14 + 15 + 1 + 2 + 3 + 77);
+}
+
+void* outermost_frame() {
+  void* frames[64];
+  const int count = ::backtrace(frames, 64);
+  return frames[count - 1];
+}
+void* seen_outermost = nullptr;
+
+TEST_F(HandlerReturnTest, UnwindersPassIt) {
+  struct sigaction wanted {};
+  wanted.sa_handler = [](int) { seen_outermost = outermost_frame(); };
+  ASSERT_EQ(put_program_handler(SIGUSR1, wanted), 0);
+  kept_registers_after_signal();
+  EXPECT_EQ(seen_outermost, outermost_frame());
 }
 
 std::atomic<int> handled{0};
@@ -142,7 +179,8 @@ TEST_P(ForeignSignalsTest, EachEndsTheWaitThatItMeets) {
   wanted.sa_flags = SA_RESTART;
   sigaddset(&wanted.sa_mask, SIGURG);  // swipr's own waits until the handler has returned
   struct sigaction before {};
-  install(GetParam(), wanted, &before);
+  ::sigaction(GetParam(), nullptr, &before);
+  ASSERT_EQ(put_program_handler(GetParam(), wanted), 0);
   std::thread waiter([this] { wait_for_all(); });
   while (tid_ == 0) std::this_thread::yield();
   std::thread pesterer([this] { pester(); });

@@ -1,0 +1,229 @@
+// sigaction and the older functions above it. The program sees its own dispositions only, of the
+// sampling signal as well while swipr's handler is there (disposition.h). The handlers of all
+// others return through swipr's code (handler_return.h).
+//
+// Handlers on an alternate stack that may be too small for two get the sampling signal into their
+// mask, or it would come on top of them: where the program has set up a small one, and the handlers
+// of faults, which often use much of theirs. The program does not read it back. Not where the
+// program handles that signal itself, which then must be able to arrive, and not with SA_NODEFER:
+// who leaves such a handler by longjmp would keep the signal blocked.
+//
+// libc's own functions above sigaction do not come through it, so all of them are here.
+#include <signal.h>
+#include <sys/auxv.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+
+#include "common/core/errno_saver.h"
+#include "preload/handler/disposition.h"
+#include "preload/handler/handler_return.h"
+#include "preload/interpose/next.h"
+
+// libc's own name for sigaction(2).
+extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noexcept;
+
+namespace {
+
+using swipr::interpose::Next;
+namespace handler = swipr::handler;
+using Action = struct sigaction;
+using SimpleHandler = void (*)(int);
+
+constexpr int kLastSignal = 64;
+constinit Next<int(int, const Action*, Action*)> next_sigaction("sigaction");
+constinit Next<int(const stack_t*, stack_t*)> next_sigaltstack("sigaltstack");
+constinit std::atomic<bool> has_small_stacks{false};
+// One bit per signal: swipr's is in the mask of its handler, and the program did not put it there.
+constinit std::atomic<std::uint64_t> widened_masks{0};
+// Signals whose handlers are to interrupt calls: siginterrupt(3).
+constinit std::atomic<std::uint64_t> interrupting{0};
+
+[[gnu::constructor]] void find_all() noexcept {
+  next_sigaction.find();
+  next_sigaltstack.find();
+}
+
+int call_next(int number, const Action* wanted, Action* before) {
+  return next_sigaction(number, wanted, before);
+}
+
+constexpr std::uint64_t bit(int number) noexcept { return std::uint64_t{1} << (number - 1); }
+
+void set_bit(std::atomic<std::uint64_t>& word, int number, bool on) noexcept {
+  if (on) {
+    word.fetch_or(bit(number));
+  } else {
+    word.fetch_and(~bit(number));
+  }
+}
+
+constexpr bool is_raised_by_faults(int number) noexcept {
+  return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
+         number == SIGTRAP || number == SIGABRT || number == SIGSYS;
+}
+
+bool wants_wider_mask(int number, const Action& wanted) noexcept {
+  constexpr int kWhich = static_cast<int>(SA_ONSTACK | SA_NODEFER);
+  return handler::has_function(wanted) && (wanted.sa_flags & kWhich) == SA_ONSTACK &&
+         (has_small_stacks.load() || is_raised_by_faults(number)) &&
+         !handler::program_handles_signal() &&
+         sigismember(&wanted.sa_mask, handler::sampling_signal()) == 0;
+}
+
+// Two of the kernel's frames, what swipr's handler needs, and 16 KiB for the program's.
+bool is_small(const stack_t& stack) noexcept {
+  constexpr std::size_t kHandlers = 20 << 10;
+  return (stack.ss_flags & SS_DISABLE) == 0 &&
+         stack.ss_size < kHandlers + 2 * getauxval(AT_MINSIGSTKSZ);
+}
+
+int change_sampling_signal(const Action* wanted, Action* before) noexcept {
+  return handler::exchange_program_action(wanted, before, call_next);
+}
+
+void hide_own_signal(int number, Action& action) noexcept {
+  if ((widened_masks.load() & bit(number)) == 0) return;
+  sigdelset(&action.sa_mask, handler::sampling_signal());
+}
+
+// Another wrapper's function may do as it likes; libc's would do just this.
+int put(int number, const Action& action) noexcept {
+  if (handler::has_function(action) && next_sigaction.is(&__sigaction)) {
+    return handler::put_program_handler(number, action);
+  }
+  const int result = next_sigaction(number, &action, nullptr);
+  if (result == 0) handler::redirect_return(number);
+  return result;
+}
+
+int change_other_signal(int number, const Action* wanted, Action* before) noexcept {
+  Action current;
+  // A child of vfork shares this memory with its parent, not the dispositions.
+  if (wanted == nullptr || !handler::owns_dispositions()) {
+    if (next_sigaction(number, wanted, &current) != 0) return -1;
+    hide_own_signal(number, current);
+    if (before != nullptr) *before = current;
+    return 0;
+  }
+  const handler::DispositionLock lock;
+  if (next_sigaction(number, nullptr, &current) != 0) return -1;
+  hide_own_signal(number, current);
+  Action changed = *wanted;
+  const bool widen = wants_wider_mask(number, changed);
+  if (widen) sigaddset(&changed.sa_mask, handler::sampling_signal());
+  if (put(number, changed) != 0) return -1;
+  set_bit(widened_masks, number, widen);
+  if (before != nullptr) *before = current;
+  return 0;
+}
+
+void widen_all_masks() noexcept {
+  const swipr::ErrnoSaver errno_saver;
+  const handler::DispositionLock lock;
+  for (int number = 1; number <= kLastSignal; ++number) {
+    Action action;
+    if (number == handler::sampling_signal() || next_sigaction(number, nullptr, &action) != 0 ||
+        !wants_wider_mask(number, action)) {
+      continue;
+    }
+    sigaddset(&action.sa_mask, handler::sampling_signal());
+    if (put(number, action) == 0) set_bit(widened_masks, number, true);
+  }
+}
+
+int change_action(int number, const Action* wanted, Action* before) noexcept {
+  if (number < 1 || number > kLastSignal) return next_sigaction(number, wanted, before);
+  if (number == handler::sampling_signal()) return change_sampling_signal(wanted, before);
+  return change_other_signal(number, wanted, before);
+}
+
+SimpleHandler set_simple(int number, SimpleHandler function, int flags,
+                         bool masks_itself) noexcept {
+  if (function == SIG_ERR || number < 1 || number > kLastSignal) {
+    errno = EINVAL;
+    return SIG_ERR;
+  }
+  Action wanted{};
+  wanted.sa_handler = function;
+  wanted.sa_flags = flags;
+  sigemptyset(&wanted.sa_mask);
+  if (masks_itself) sigaddset(&wanted.sa_mask, number);
+  Action before{};
+  return change_action(number, &wanted, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
+SimpleHandler set_bsd(int number, SimpleHandler function) noexcept {
+  const bool interrupts =
+      number >= 1 && number <= kLastSignal && (interrupting.load() & bit(number)) != 0;
+  return set_simple(number, function, interrupts ? 0 : SA_RESTART, true);
+}
+
+SimpleHandler set_system_v(int number, SimpleHandler function) noexcept {
+  return set_simple(number, function, static_cast<int>(SA_RESETHAND | SA_NODEFER), false);
+}
+
+}  // namespace
+
+SWIPR_EXPORTED int sigaction(int number, const Action* wanted, Action* before) noexcept {
+  return change_action(number, wanted, before);
+}
+
+SWIPR_EXPORTED int sigaltstack(const stack_t* wanted, stack_t* before) noexcept {
+  if (wanted != nullptr && is_small(*wanted) && handler::owns_dispositions() &&
+      !has_small_stacks.exchange(true)) {
+    widen_all_masks();
+  }
+  return next_sigaltstack(wanted, before);
+}
+
+SWIPR_EXPORTED SimpleHandler signal(int number, SimpleHandler function) noexcept {
+  return set_bsd(number, function);
+}
+SWIPR_EXPORTED SimpleHandler bsd_signal(int number, SimpleHandler function) noexcept {
+  return set_bsd(number, function);
+}
+SWIPR_EXPORTED SimpleHandler ssignal(int number, SimpleHandler function) noexcept {
+  return set_bsd(number, function);
+}
+SWIPR_EXPORTED SimpleHandler sysv_signal(int number, SimpleHandler function) noexcept {
+  return set_system_v(number, function);
+}
+// What programs compiled for System V's meaning of signal() call.
+SWIPR_EXPORTED SimpleHandler __sysv_signal(int number, SimpleHandler function) noexcept {
+  return set_system_v(number, function);
+}
+
+SWIPR_EXPORTED int sigignore(int number) noexcept {
+  return set_simple(number, SIG_IGN, 0, false) == SIG_ERR ? -1 : 0;
+}
+
+SWIPR_EXPORTED SimpleHandler sigset(int number, SimpleHandler function) noexcept {
+  sigset_t one;
+  sigset_t before;
+  sigemptyset(&one);
+  if (function == SIG_ERR || sigaddset(&one, number) != 0) {
+    errno = EINVAL;
+    return SIG_ERR;
+  }
+  const bool hold = function == SIG_HOLD;
+  Action old{};
+  SimpleHandler previous = SIG_ERR;
+  if (!hold) {
+    previous = set_simple(number, function, 0, false);
+  } else if (change_action(number, nullptr, &old) == 0) {
+    previous = old.sa_handler;
+  }
+  if (previous == SIG_ERR) return SIG_ERR;
+  if (sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &one, &before) != 0) return SIG_ERR;
+  return sigismember(&before, number) == 1 ? SIG_HOLD : previous;
+}
+
+SWIPR_EXPORTED int siginterrupt(int number, int interrupts) noexcept {
+  Action action;
+  if (change_action(number, nullptr, &action) != 0) return -1;
+  if (number >= 1 && number <= kLastSignal) set_bit(interrupting, number, interrupts != 0);
+  action.sa_flags = interrupts != 0 ? action.sa_flags & ~SA_RESTART : action.sa_flags | SA_RESTART;
+  return change_action(number, &action, nullptr);
+}

@@ -1,0 +1,59 @@
+"""What programs find out about their signals is the same with and without swipr: dispositions, masks,
+who is called."""
+
+import unittest
+
+from support.guest import GuestCase
+
+TARGET = "guest_signals_nofp"
+
+
+class SignalTest(GuestCase):
+    def check(self, name):
+        lines = self.check_same(TARGET, name)
+        self.assertEqual(lines[0], f"== {name}")
+        self.assertGreater(len(lines), 1)
+        return lines
+
+    def test_dispositions(self):
+        self.check("dispositions")
+
+    def test_older_functions(self):
+        self.check("older functions")
+
+    def test_foreign_signals_reach_the_program(self):
+        self.assertEqual(self.check("foreign signals").count("sent: 50"), 4)
+
+    def test_handlers_that_are_used_up(self):
+        self.check("reset")
+
+    def test_interruptions_by_the_program_itself(self):
+        self.check("interruption")
+
+    def test_masks(self):
+        self.check("masks")
+
+    def test_handler_on_a_small_alternate_stack(self):
+        self.check("small stack")
+
+    def test_handlers_left_by_longjmp(self):
+        self.check("longjmp")
+
+    def test_profiling_timer(self):
+        self.check("profiling timer")
+
+    def test_child_of_vfork_has_its_own_dispositions(self):
+        self.check("vfork")
+
+    def test_handlers_can_unwind_what_they_interrupted(self):
+        self.assertIn("reached: 1", self.check("backtrace"))
+
+    def test_cancellation(self):
+        self.check("cancellation")
+
+    def test_setuid_is_answered_by_all_threads(self):
+        self.check("set user")
+
+
+if __name__ == "__main__":
+    unittest.main()

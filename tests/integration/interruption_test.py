@@ -67,17 +67,27 @@ class InterruptionTest(SwiprCase):
     def test_calls_with_frame_pointers(self):
         self.check_calls("fp")
 
+    def check_short_calls(self, rate, *arguments, environment=None):
+        target = self.start_target("many_calls_nofp", *arguments, env=environment)
+        path = self.record(target.pid, "--duration", "2s", "--rate", rate, "--max-overhead", "50%")
+        (source,) = raw.read(path.read_bytes()).values()
+        rows = [line.split() for line in target.end().out.decode().splitlines()]
+        self.assertEqual([(name, wrong) for name, _, wrong in rows if wrong != "0"], [])
+        self.assertTrue(all(int(calls) > 0 for _, calls, _ in rows), rows)
+        self.assertEqual(source.totals["calls_interrupted"], 0)
+        self.assertGreater(source.totals["signals_sent"], 0)
+        return {name: int(calls) for name, calls, _ in rows}
+
     def test_short_calls_that_signals_meet_in_the_kernel(self):
         for rate in (1000, 10000):
             with self.subTest(rate=rate):
-                target = self.start_target("many_calls_nofp")
-                path = self.record(target.pid, "--duration", "3s", "--rate", rate, "--max-overhead", "50%")
-                (source,) = raw.read(path.read_bytes()).values()
-                rows = [line.split() for line in target.end().out.decode().splitlines()]
-                self.assertEqual([(name, wrong) for name, _, wrong in rows if wrong != "0"], [])
-                self.assertTrue(all(int(calls) > 0 for _, calls, _ in rows), rows)
-                self.assertEqual(source.totals["calls_interrupted"], 0)
-                self.assertGreater(source.totals["signals_sent"], 0)
+                self.check_short_calls(rate)
+
+    def test_the_programs_own_signals_end_its_waits(self):
+        for walk, environment in WALKS.items():
+            with self.subTest(walk=walk):
+                calls = self.check_short_calls(10000, "signals", environment=environment)
+                self.assertGreater(calls["signals"], 100)
 
     def test_waiting_threads_are_not_woken(self):
         names = {"poll", "epoll", "condition", "mutex", "read", "nanosleep"}

@@ -3,9 +3,11 @@
 // then until its standard input is closed; then one line for each thread: name, how many calls, how
 // many did not end as they should. Threads that hand data to each other rest now and then: on Linux
 // 6.18 a session whose threads do nothing else, recorded or not, was seen to keep both CPUs from
-// every other session for 40 s (scheduler, autogroups).
+// every other session for 40 s (scheduler, autogroups). With any argument there is also one that
+// waits without end, and each of its waits is ended by a signal of the program's own.
 #include <poll.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -14,6 +16,8 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -151,9 +155,54 @@ void play(int from, int to, Tally& tally) {
   if (::write(to, &byte, 1) != 1) ++tally.wrong;
 }
 
+std::atomic<long> handled{0};
+std::atomic<pid_t> waiter{0};
+std::atomic<bool> waiter_done{false};
+
+void wait_for_signals(Tally& tally) {
+  target::name_thread("signals");
+  waiter = ::gettid();
+  while (!ending) {
+    const bool ended = ::poll(nullptr, 0, -1) == -1 && errno == EINTR;
+    // Two signals for one wait: the first has not ended it.
+    if (!ended || handled != ++tally.calls) ++tally.wrong;
+  }
+  waiter_done = true;
+}
+
+// A thread that sleeps is in its poll until that returns.
+bool is_asleep(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  return text.find(") S ") != std::string::npos;
+}
+
+void send_signals() {
+  target::name_thread("sender");
+  while (waiter == 0) rest();
+  while (!waiter_done) {
+    rest();
+    if (!is_asleep(waiter)) continue;
+    const long before = handled;
+    ::tgkill(::getpid(), waiter, SIGUSR1);
+    while (handled == before) rest();
+  }
+}
+
+void count_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { ++handled; };
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGUSR1, &action, nullptr);
+}
+
 }  // namespace
 
-int main() {
+int main(int count, char**) {
+  const bool with_signals = count > 1;
+  if (with_signals) count_signals();
+  Tally signals;
   std::array<Tally, kKinds.size()> tallies{};
   std::array<Tally, 2> players{};
   std::vector<std::thread> threads;
@@ -165,6 +214,10 @@ int main() {
   threads.emplace_back([&] { play(there.ends[0], back.ends[1], players[0]); });
   threads.emplace_back([&] { play(back.ends[0], there.ends[1], players[1]); });
   if (::write(there.ends[1], "x", 1) != 1) return 1;
+  if (with_signals) {
+    threads.emplace_back([&] { wait_for_signals(signals); });
+    threads.emplace_back(send_signals);
+  }
   target::say("ready");
   target::wait_for_stdin_end();
   ending = true;
@@ -174,4 +227,5 @@ int main() {
   }
   std::printf("pingpong %ld %ld\n", players[0].calls + players[1].calls,
               players[0].wrong + players[1].wrong);
+  if (with_signals) std::printf("signals %ld %ld\n", signals.calls, signals.wrong);
 }

@@ -46,7 +46,7 @@ class NamespaceTest(GuestCase):
         while not target.read_line().startswith(("unshare: 0", "moved")):
             pass
         self.wait_for_socket(target.pid)
-        path = self.record(target.pid, "--rate", 1000, "--count", 100)
+        path = self.record(target.pid, "--rate", 1000, "--count", 500)
         self.assertTrue(profiles.has_function(self.convert(path), "moved_hot"))
         self.assertEqual(target.end().code, 0)
         # Without a root directory of its own nobody finds the socket any more.
@@ -93,7 +93,7 @@ class SeccompTest(GuestCase):
         while target.read_line() != "moved":
             pass
         deadline.wait_until(self.socket_of(target.pid).exists, "its socket")
-        path = self.record(target.pid, "--rate", 1000, "--count", 50)
+        path = self.record(target.pid, "--rate", 1000, "--count", 500)
         self.assertTrue(profiles.has_function(self.convert(path), "moved_hot"))
         self.assertEqual(target.end().code, 0)
 

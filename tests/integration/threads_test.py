@@ -29,7 +29,7 @@ class ThreadsCase(SwiprCase):
         self.wait_for_socket(target.pid)
         self.wait_for_socket(child)
         self.assertEqual({entry["pid"] for entry in self.listed()}, {target.pid, child})
-        stacks = self.convert(self.record(child, "--count", 50, "--interval", "2ms"), "collapsed", "--weight", "cpu")
+        stacks = self.convert(self.record(child, "--count", 150, "--interval", "2ms"), "collapsed", "--weight", "cpu")
         self.assertGreater(profiles.share(stacks, "child_hot"), 90)
         stacks = self.convert(self.record(target.pid, "--count", 10, "--interval", "2ms"), "collapsed")
         self.assertFalse(profiles.has_function(stacks, "child_hot"))

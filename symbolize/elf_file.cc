@@ -124,6 +124,11 @@ bool ElfFile::is_debug_section(std::string_view name) {
          !kind.starts_with("gnu_pub") && !kind.starts_with("frame") && !kind.starts_with("names");
 }
 
+void ElfFile::load_debug_info() {
+  load_sections(&is_debug_section);
+  expand_debug_sections();
+}
+
 void ElfFile::load_sections(bool (*wanted)(std::string_view name)) const {
   std::size_t names = 0;
   if (elf_getshdrstrndx(elf_.get(), &names) != 0) return;

@@ -22,6 +22,7 @@ host::Result<std::shared_ptr<FileBytes>> FileBytes::open(host::UniqueFd fd, std:
   file->fd_ = std::move(fd);
   file->data_ = static_cast<char*>(data);
   file->size_ = size;
+  file->file_size_ = size;
   file->loaded_.resize((size + kChunkBytes - 1) / kChunkBytes);
   return file;
 }
@@ -38,14 +39,27 @@ FileBytes::~FileBytes() {
   if (memory_.empty() && data_ != nullptr) ::munmap(data_, std::max<std::size_t>(size_, 1));
 }
 
+bool FileBytes::grow(std::size_t count) {
+  if (memory_.empty()) {
+    void* data = ::mremap(data_, std::max<std::size_t>(size_, 1), size_ + count, MREMAP_MAYMOVE);
+    if (data == MAP_FAILED) return false;
+    data_ = static_cast<char*>(data);
+  } else {
+    memory_.resize(size_ + count);
+    data_ = memory_.data();
+  }
+  size_ += count;
+  return true;
+}
+
 void FileBytes::load(std::uint64_t offset, std::uint64_t size) {
-  if (offset >= size_ || size == 0 || loaded_.empty()) return;
-  const std::size_t end = static_cast<std::size_t>(offset + std::min(size, size_ - offset));
+  if (offset >= file_size_ || size == 0 || loaded_.empty()) return;
+  const std::size_t end = static_cast<std::size_t>(offset + std::min(size, file_size_ - offset));
   for (std::size_t chunk = offset / kChunkBytes; chunk * kChunkBytes < end; ++chunk) {
     if (loaded_[chunk]) continue;
     loaded_[chunk] = true;
     std::size_t at = chunk * kChunkBytes;
-    const std::size_t chunk_end = std::min(at + kChunkBytes, size_);
+    const std::size_t chunk_end = std::min(at + kChunkBytes, file_size_);
     while (at < chunk_end) {
       const ssize_t count =
           ::pread(fd_.value(), data_ + at, chunk_end - at, static_cast<off_t>(at));

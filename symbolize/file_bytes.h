@@ -27,6 +27,9 @@ class FileBytes {
   // ignored. Not while another thread uses the same object.
   void load(std::uint64_t offset, std::uint64_t size);
 
+  // Adds zeros behind the end of the file. What bytes() gave is invalid. False: no memory.
+  bool grow(std::size_t count);
+
   std::span<char> bytes() { return {data_, size_}; }
 
  private:
@@ -36,7 +39,8 @@ class FileBytes {
   std::vector<char> memory_;
   char* data_ = nullptr;
   std::size_t size_ = 0;
-  std::vector<bool> loaded_;  // by chunk
+  std::size_t file_size_ = 0;  // what can be loaded
+  std::vector<bool> loaded_;   // by chunk
 };
 
 }  // namespace swipr::symbolize

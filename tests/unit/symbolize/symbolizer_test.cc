@@ -26,9 +26,9 @@ std::vector<SourceFunction> find(const std::string& path, FileOffset offset, Opt
 }
 
 std::vector<std::string> dwarf_fixtures() {
-  std::vector<std::string> fixtures = {"chain_dwarf5",    "chain_dwarf4", "chain_dwarf3",
-                                       "chain_dwarf2",    "chain_split5", "chain_split4",
-                                       "chain_compressed"};
+  std::vector<std::string> fixtures = {"chain_dwarf5",     "chain_dwarf4", "chain_dwarf3",
+                                       "chain_dwarf2",     "chain_split5", "chain_split4",
+                                       "chain_compressed", "chain_zdebug"};
   // Its parts are kept in a file that two programs share.
   if (std::filesystem::exists(fixture("dwz/chain"))) fixtures.push_back("dwz/chain");
   if (std::filesystem::exists(fixture("chain_clang"))) fixtures.push_back("chain_clang");
@@ -240,7 +240,8 @@ TEST_F(DamageTest, IsNotedForUnitsThatCannotBeRead) {
 TEST(Symbolizer, FindsManyAtOnceWhatItFindsOneByOne) {
   Symbolizer symbolizer, other;
   std::vector<Symbolizer::Lookup> lookups;
-  for (const char* name : {"chain_dwarf5", "chain_split5", "chain_only_symtab"}) {
+  for (const char* name :
+       {"chain_dwarf5", "chain_split5", "chain_compressed", "chain_zdebug", "chain_only_symtab"}) {
     const auto module = symbolizer.open_module({fixture(name), "", 0});
     ASSERT_EQ(other.open_module({fixture(name), "", 0}), module);
     for (const FileOffset offset : function_bytes(fixture(name))) {

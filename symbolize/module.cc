@@ -148,18 +148,25 @@ std::vector<SourceFunction> Module::find_symbol(ImageAddr address, const SourceL
 
 // Functions without a linkage name in DWARF (local to their unit, extern "C", constructors, clang's
 // -gline-tables-only) have it in the symbol table: the symbol that starts where they do, without
-// what the compiler appended to a copy or part (".constprop.0", ".cold").
+// what the compiler appended to a copy or part (".constprop.0", ".cold"). A C function that is
+// written with underscores or as an implementation ("___pthread_cond_wait", "__GI___poll",
+// "__libc_start_main_impl") is called as everybody calls it, by the best of its symbols.
 void Module::complete_linkage_name(SourceFunction* function, ImageAddr address) const {
-  if (function->inlined || !function->linkage_name.empty()) return;
+  const std::string_view linkage_name = function->linkage_name;
+  const bool is_mangled = linkage_name.starts_with("_Z") || linkage_name.starts_with("_R") ||
+                          linkage_name.starts_with("_D");
+  if (function->inlined || is_mangled) return;
   auto symbol = static_symbols_.find(address);
   if (!symbol) symbol = dynamic_symbols_.find(address);
   if (!symbol || address.value - symbol->begin.value != function->offset) return;
   const std::string_view stem = symbol->name.substr(0, symbol->name.find('.', 1));
   if (stem.starts_with("_Z")) {
+    if (!linkage_name.empty()) return;
     function->linkage_name = texts_->intern(stem);
     function->name = readable(stem);
-  } else if (stem == function->name) {
-    function->linkage_name = function->name;
+  } else if (stem == function->name || function->name.starts_with('_')) {
+    function->linkage_name = texts_->intern(stem);
+    function->name = function->linkage_name;
   }
 }
 

@@ -50,6 +50,18 @@ std::string bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+TEST_F(SourcesTest, ShowsOfOneFunctionTheBestName) {
+  const FileOffset place = offset_of(fixture("aliases"), "label_in_say");
+  for (const char* name : {"aliases", "aliases_only_symtab"}) {
+    Symbolizer symbolizer;
+    const auto found =
+        symbolizer.find_functions(symbolizer.open_module({fixture(name), "", 0}), place);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].name, "say_longer") << "global, without underscores, the longest";
+    EXPECT_EQ(found[0].linkage_name, "say_longer");
+  }
+}
+
 TEST_F(SourcesTest, ChecksTheCrcOfALinkedFileWithoutBuildId) {
   const auto image = ElfFile::open(fixture("without_id_linked"));
   ASSERT_TRUE(image);

@@ -56,13 +56,14 @@ std::size_t leading_underscores(std::string_view name) {
 }
 
 // Later in this order wins: a size of its own, the nearest start, the tightest end, then the
-// better name (seen from elsewhere, few leading underscores and none of libc's internal "__GI_",
-// long); the last member only makes the choice independent of the table's order.
+// better name: seen from elsewhere, few leading underscores and none of libc's internal "__GI_",
+// short (of raise and gsignal, lseek and llseek, fopen and fopen64 it is the one that people call);
+// the last member only makes the choice independent of the table's order.
 bool is_worse(const Candidate& left, const Candidate& right) {
   const auto key = [](const Candidate& symbol) {
     return std::tuple(symbol.size != 0, symbol.begin, ~symbol.size, symbol.global,
                       ~leading_underscores(symbol.name), !symbol.name.starts_with("__GI_"),
-                      symbol.name.size(), symbol.name);
+                      ~symbol.name.size(), symbol.name);
   };
   return key(left) < key(right);
 }

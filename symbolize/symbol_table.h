@@ -24,7 +24,8 @@ class SymbolTable {
 
   // Sized functions cover their bytes; those without a size reach to the next symbol of their
   // section, where no sized one covers. Of several at one place a global one is preferred, then one
-  // without leading underscores, then the longest. Data, TLS, sections and mapping symbols are left
+  // without leading underscores, then the
+  // shortest. Data, TLS, sections and mapping symbols are left
   // out. Lifetime: names point into `elf`.
   static SymbolTable read(Elf* elf, Kind kind);
 

@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 
+#include <filesystem>
 #include <optional>
 
 namespace swipr::symbolize {
@@ -145,12 +146,20 @@ void UnitIndex::load_lines() {
   file_names_.resize(file_count_);
 }
 
+// Paths in DWARF 5 are relative to the folder that the compiler ran in.
+std::string UnitIndex::whole_path(std::string path) {
+  Dwarf_Attribute attribute;
+  const char* folder = dwarf_formstring(dwarf_attr(&unit_, DW_AT_comp_dir, &attribute));
+  if (path.starts_with('/') || folder == nullptr || *folder != '/') return path;
+  return (std::filesystem::path(folder) / path).lexically_normal();
+}
+
 std::string_view UnitIndex::file_name(std::size_t index) {
   if (index >= file_names_.size()) return {};
   std::string_view& name = file_names_[index];
   if (name.empty()) {
     const char* text = dwarf_filesrc(files_, index, nullptr, nullptr);
-    if (text != nullptr) name = texts_->intern(text);
+    if (text != nullptr) name = texts_->intern(whole_path(text));
   }
   return name;
 }
@@ -185,9 +194,10 @@ SourceLine UnitIndex::line_at(ImageAddr address) {
   if (dwarf_lineendsequence(row, &ends_sequence) != 0 || ends_sequence) return {};
   // Line 0: code of no line in particular; its file is still known.
   if (dwarf_lineno(row, &line) != 0 || line < 0) return {};
-  const char* file = dwarf_linesrc(row, nullptr, nullptr);
-  return {file == nullptr ? std::string_view() : texts_->intern(file),
-          static_cast<std::uint32_t>(line)};
+  Dwarf_Files* files = nullptr;
+  std::size_t file = 0;
+  if (dwarf_line_file(row, &files, &file) != 0 || files != files_) return {};
+  return {file_name(file), static_cast<std::uint32_t>(line)};
 }
 
 }  // namespace swipr::symbolize

@@ -4,6 +4,7 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,6 +59,7 @@ class UnitIndex {
   SourceLine call_site(Dwarf_Die* inlined);
   std::uint64_t offset_in(Dwarf_Die* function, ImageAddr address) const;
 
+  std::string whole_path(std::string path);
   std::string_view file_name(std::size_t index);
 
   const ElfFile* image_;

@@ -27,6 +27,7 @@ commands::Outcome run(const options::Command& command) {
       Visitor{[](const options::RecordOptions& chosen) { return commands::run_record(chosen); },
               [](const options::ConvertOptions& chosen) { return commands::run_convert(chosen); },
               [](const options::ReportOptions& chosen) { return commands::run_report(chosen); },
+              [](const options::ViewOptions& chosen) { return commands::run_view(chosen); },
               [](const options::ListOptions& chosen) { return commands::run_list(chosen); },
               [](const options::DoctorOptions& chosen) { return commands::run_doctor(chosen); },
               [](const options::AnswerOptions& chosen) { return commands::run_answer(chosen); }},

@@ -16,15 +16,15 @@ function(swipr_embed target symbol file)
   target_sources(${target} PRIVATE ${source})
 endfunction()
 
-# swipr_web_page(OUTPUT FOLDER SCRIPTS a.js b.js…): page.html of FOLDER with style.css and the
+# swipr_web_page(OUTPUT FOLDER PAGE SCRIPTS a.js b.js…): the file PAGE of FOLDER with style.css and the
 # scripts in it. The scripts are ES modules, in an order in which each stands after what it imports.
-function(swipr_web_page output folder)
+function(swipr_web_page output folder page)
   cmake_parse_arguments(arg "" "" "SCRIPTS" ${ARGN})
   list(TRANSFORM arg_SCRIPTS PREPEND ${folder}/ OUTPUT_VARIABLE scripts)
   add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DPAGE=${folder}/page.html -DSTYLE=${folder}/style.css
+    COMMAND ${CMAKE_COMMAND} -DPAGE=${folder}/${page} -DSTYLE=${folder}/style.css
             "-DSCRIPTS=${scripts}" -DOUTPUT=${output} -P ${PROJECT_SOURCE_DIR}/cmake/web_page.cmake
-    DEPENDS ${folder}/page.html ${folder}/style.css ${scripts}
+    DEPENDS ${folder}/${page} ${folder}/style.css ${scripts}
             ${PROJECT_SOURCE_DIR}/cmake/web_page.cmake
     VERBATIM)
 endfunction()

@@ -37,6 +37,7 @@ class [[nodiscard]] Outcome {
 Outcome run_record(const options::RecordOptions& options);
 Outcome run_convert(const options::ConvertOptions& options);
 Outcome run_report(const options::ReportOptions& options);
+Outcome run_view(const options::ViewOptions& options);
 Outcome run_list(const options::ListOptions& options);
 Outcome run_doctor(const options::DoctorOptions& options);
 // Started by the agent: .swipr on stdin, a whole HTTP response on stdout.

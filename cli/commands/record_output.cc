@@ -27,18 +27,6 @@ bool is_special(const std::string& path) {
   return path == "-" || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode));
 }
 
-// A name that nothing has yet: two recordings within a second are two recordings.
-std::string make_free_name(std::string_view program, Pid pid, std::string_view suffix) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  std::string name = make_file_name(program, pid, local, suffix);
-  for (int number = 2; exists(name) && number < 1000; ++number) {
-    name = make_file_name(program, pid, local, fmt::format("-{}{}", number, suffix));
-  }
-  return name;
-}
-
 // The raw bytes of a conversion lie beside their result, where there is room for a file.
 std::string make_raw_name(const std::string& output) {
   const std::string own = fmt::format("{}.swipr", ::getpid());
@@ -67,6 +55,17 @@ RecordOutput::RecordOutput(RecordingFile raw, std::string raw_name, std::string 
       raw_name_(std::move(raw_name)),
       name_(std::move(name)),
       converted_(std::move(converted)) {}
+
+std::string make_free_name(std::string_view program, Pid pid, std::string_view suffix) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::string name = make_file_name(program, pid, local, suffix);
+  for (int number = 2; exists(name) && number < 1000; ++number) {
+    name = make_file_name(program, pid, local, fmt::format("-{}{}", number, suffix));
+  }
+  return name;
+}
 
 Result<RecordOutput> RecordOutput::open(const options::RecordOptions& options,
                                         std::string_view program, Pid pid) {

@@ -21,6 +21,10 @@ namespace swipr::commands {
 std::string make_file_name(std::string_view program, Pid pid, const std::tm& time,
                            std::string_view suffix);
 
+// The same with the present time, and a number if there is such a file already: two recordings
+// within a second are two recordings.
+std::string make_free_name(std::string_view program, Pid pid, std::string_view suffix);
+
 class RecordOutput {
  public:
   // Everything is opened here, before anything is recorded. `program` and `pid` name the file when

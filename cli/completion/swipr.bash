@@ -49,7 +49,7 @@ _swipr() {
       ;;
     *)
       case $command in
-        '') words='record convert report list doctor --help --version' ;;
+        '') words='record convert report view list doctor --help --version' ;;
         record)
           words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --no-follow --help --'
           ;;
@@ -57,10 +57,11 @@ _swipr() {
           words='--format --output --weight --state --thread --from --to --only --hide --focus --merge-threads --invert --diff --state-frames --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'
           ;;
         report) words='--weight --state --thread --from --to --only --hide --focus --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --json --help' ;;
+        view) words='--pid --duration --no-browser --state --thread --from --to --only --hide --focus --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         list) words='--json --help' ;;
         doctor) words='--pid --help' ;;
       esac
-      if [[ ($command == convert || $command == report) && $cur != -* ]]; then
+      if [[ ($command == convert || $command == report || $command == view) && $cur != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
       fi

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "cli/export/sink.h"
 #include "cli/profile/names.h"
@@ -57,5 +58,12 @@ host::Result<void> write_firefox(const profile::Recording& recording, const prof
 // One page for a browser, without a network: flame graph, timeline, functions.
 host::Result<void> write_html(const profile::Recording& recording, const profile::Names& names,
                               const Options& options, Sink& sink);
+
+// Another page of the same data: every thread over time, and where its time went in short tables.
+host::Result<void> write_overview(const profile::Recording& recording, const profile::Names& names,
+                                  const Options& options, Sink& sink);
+
+// Stands once in both pages, for links to others in its place.
+inline constexpr std::string_view kPageLinks = "<nav id=\"links\" hidden></nav>";
 
 }  // namespace swipr::exporters

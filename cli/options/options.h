@@ -82,6 +82,15 @@ struct ReportOptions {
   bool json = false;
 };
 
+struct ViewOptions {
+  std::vector<std::string> inputs;  // merged into one; empty: `pid` is recorded
+  std::optional<Pid> pid;
+  std::chrono::nanoseconds duration = std::chrono::seconds(10);  // of the recording
+  bool opens_browser = true;
+  FilterOptions filters;
+  SymbolOptions symbols;
+};
+
 struct ListOptions {
   bool json = false;
 };
@@ -95,7 +104,7 @@ struct AnswerOptions {
   std::string disposition;  // file name for the client; empty: none
 };
 
-using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, ListOptions,
+using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, ViewOptions, ListOptions,
                              DoctorOptions, AnswerOptions>;
 
 }  // namespace swipr::options

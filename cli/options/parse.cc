@@ -22,6 +22,7 @@ Examples:
   swipr record -- ./app --its --arguments     start and record it from the first instruction
   swipr convert --format pprof < app.swipr > app.pb.gz
   swipr report app.swipr                      what was hot, here on the terminal
+  swipr view app.swipr                        the same in the browser
 
 Exit codes: 0 done, 1 failed, 2 wrong usage; `record -- CMD` ends with the code of CMD.
 )";
@@ -32,10 +33,10 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   if (chosen.empty()) {
     const auto unknown = app.remaining();
     if (unknown.empty())
-      return UsageError{"say what to do: record, convert, report, list or doctor"};
-    return UsageError{
-        fmt::format("unknown command or option '{}': use record, convert, report, list or doctor",
-                    unknown.front())};
+      return UsageError{"say what to do: record, convert, report, view, list or doctor"};
+    return UsageError{fmt::format(
+        "unknown command or option '{}': use record, convert, report, view, list or doctor",
+        unknown.front())};
   }
   std::string message = error.what();
   const auto extras = chosen.front()->remaining();
@@ -52,19 +53,21 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
 ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> command,
                   bool has_separator) {
   CLI::App app("swipr: a sampling profiler for programs on Linux", "swipr");
-  app.formatter(with_usage("record|convert|report|list|doctor [OPTION…]"));
+  app.formatter(with_usage("record|convert|report|view|list|doctor [OPTION…]"));
   app.footer(std::string(kMainFooter));
   app.set_version_flag("--version", "swipr " SWIPR_VERSION);
   app.require_subcommand(1);
   RecordParser record;
   ConvertParser convert;
   ReportParser report;
+  ViewParser view;
   ListParser list;
   DoctorParser doctor;
   AnswerParser answer;
   record.add_to(app);
   convert.add_to(app);
   report.add_to(app);
+  view.add_to(app);
   list.add_to(app);
   doctor.add_to(app);
   answer.add_to(app);
@@ -83,6 +86,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   if (has_separator) return UsageError{"'-- CMD' goes with record"};
   if (convert.app->parsed()) return convert.finish();
   if (report.app->parsed()) return report.finish();
+  if (view.app->parsed()) return view.finish();
   if (doctor.app->parsed()) return doctor.finish();
   if (answer.app->parsed()) return answer.finish();
   return list.finish();

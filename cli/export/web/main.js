@@ -4,6 +4,7 @@ import { make_tree, sum_functions } from './call_tree.js';
 import { Colours } from './colours.js';
 import { FlameGraph } from './flame_graph.js';
 import { FunctionTable } from './function_table.js';
+import { show_heading } from './heading.js';
 import { load_profile, STATES, WEIGHTS } from './profile.js';
 import { compile_query, find_matches, match_functions } from './search.js';
 import { make_selection, sum_rows } from './selection.js';
@@ -19,7 +20,7 @@ class Page {
     this.colours = new Colours(profile);
     this.matched = null;
     this.next_match = 0;
-    this.show_heading();
+    show_heading(profile);
     this.make_toolbar();
     this.table = new FunctionTable(profile, (name) => this.set_search(name));
     this.flame = new FlameGraph(by_id('stage'), by_id('canvas'), by_id('spacer'), this.colours, {
@@ -30,35 +31,6 @@ class Page {
     this.timeline = new Timeline(profile, this.selection, this.colours, () => this.update());
     this.listen();
     this.update();
-  }
-
-  show_heading() {
-    const { profile } = this;
-    document.title = `${profile.title} – swipr`;
-    by_id('title').textContent = profile.title;
-    const sums = profile.thread_sums;
-    const own = profile.threads.name.map((_, thread) => !profile.threads.base?.[thread]);
-    const sum = (column) => column.reduce((all, value, thread) => all + (own[thread] ? value : 0), 0);
-    const facts = [
-      ['recorded', format_time(profile.duration_ns)],
-      ['CPU', format_time(sum(sums.cpu))],
-      ['run queue', format_time(sum(sums.runqueue))],
-      ['blocked', format_time(sum(sums.blocked))],
-      ['threads', format_count(own.filter(Boolean).length)],
-      ['samples', format_count(sum(sums.samples))],
-      ['dropped', format_count(profile.total_of('samples_dropped'))],
-    ];
-    if (profile.threads.base) facts.unshift(['red', 'more than before'], ['blue', 'less']);
-    by_id('totals').replaceChildren(...facts.map(([name, value]) => {
-      const fact = element('div');
-      fact.append(element('dt', name), element('dd', value));
-      return fact;
-    }));
-    const { warnings } = profile;
-    by_id('warnings').hidden = warnings.length === 0;
-    by_id('warnings').querySelector('summary').textContent =
-      `${warnings.length} ${warnings.length === 1 ? 'note' : 'notes'} about this recording`;
-    by_id('warnings').querySelector('ul').replaceChildren(...warnings.map((line) => element('li', line)));
   }
 
   make_toolbar() {

@@ -136,6 +136,9 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"convert", "--format", "perf", "--diff", "x"}, "html, pprof or collapsed"},
         WrongUsage{{"convert", "--format", "perf", "--invert"}, "html, collapsed or speedscope"},
         WrongUsage{{"convert", "--format", "perf", "--from", "2s", "--to", "1s"}, "before --to"},
+        WrongUsage{{"view"}, "a recording, or a process"},
+        WrongUsage{{"view", "--pid", "1", "x.swipr"}, "a recording, or a process"},
+        WrongUsage{{"view", "--duration", "1s", "x.swipr"}, "--duration goes with --pid"},
         WrongUsage{{"report", "--top", "0"}, "top '0'"}, WrongUsage{{"list", "extra"}, "extra"}));
 
 TEST(ParseConvert, ReadsAndWritesStandardStreamsByDefault) {
@@ -180,6 +183,13 @@ TEST(ParseReport, LeavesTheWeightToTheRecording) {
   EXPECT_EQ(options.row_count, 5u);
   EXPECT_TRUE(options.json);
   EXPECT_THAT(options.inputs, ElementsAre("in.swipr"));
+}
+
+TEST(ParseView, RecordsForTenSecondsUnlessTold) {
+  const auto options = parsed<ViewOptions>({"view", "--pid", "4711", "--no-browser"});
+  EXPECT_EQ(options.pid, Pid{4711});
+  EXPECT_EQ(options.duration, std::chrono::seconds(10));
+  EXPECT_FALSE(options.opens_browser);
 }
 
 TEST(ParseHelp, IsTextAndHidesTheAgentsCommand) {

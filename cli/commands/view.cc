@@ -1,0 +1,117 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/filters.h"
+#include "cli/commands/record_output.h"
+#include "cli/commands/symbolize_recording.h"
+#include "cli/commands/terminal.h"
+#include "cli/commands/view_pages.h"
+#include "cli/serve/speedscope_files.h"
+#include "cli/session/signal_watch.h"
+#include "common/host/proc.h"
+
+namespace swipr::commands {
+
+namespace {
+
+bool has_display() {
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return true;
+  }
+  return false;
+}
+
+// Whatever comes of it: the address has been printed. The child is init's when this program ends.
+void open_browser(const std::string& url, const sigset_t& signal_mask) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawnattr_init(&attributes);
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
+  }
+  ::posix_spawnattr_setsigmask(&attributes, &signal_mask);
+  // A group of its own: Ctrl-C ends this program, not the browser.
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  std::string program = "xdg-open";
+  std::string argument = url;
+  char* arguments[] = {program.data(), argument.data(), nullptr};
+  pid_t child = 0;
+  if (::posix_spawnp(&child, "xdg-open", &actions, &attributes, arguments, ::environ) != 0) {
+    print_note("cannot start xdg-open; open the address in a browser");
+  }
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+}
+
+// As `swipr record` does it: the file stays.
+Outcome record_first(const options::ViewOptions& options, const std::string& output) {
+  options::RecordOptions recording;
+  recording.pid = options.pid;
+  recording.duration = options.duration;
+  recording.output = output;
+  return run_record(recording);
+}
+
+host::Result<ViewedRecording> load(const std::vector<std::string>& paths,
+                                   const options::ViewOptions& options) {
+  auto inputs = load_inputs(paths, "", options.filters, Credit::kNo);
+  if (!inputs) return inputs.error();
+  ViewedRecording viewed;
+  viewed.in_order = std::move(inputs->recording);
+  NamedRecording named = symbolize_recording(viewed.in_order, options.symbols);
+  viewed.names = std::move(named.names);
+  if (auto kept = filter_stacks(viewed.in_order, viewed.names, options.filters); !kept) {
+    return kept.error();
+  }
+  print_notes(viewed.in_order.warnings);
+  print_notes(named.notes);
+  viewed.added_up = viewed.in_order;
+  profile::credit_cpu(viewed.added_up);
+  return viewed;
+}
+
+}  // namespace
+
+Outcome run_view(const options::ViewOptions& options) {
+  std::vector<std::string> paths = options.inputs;
+  if (options.pid) {
+    const auto status = host::read_process_status(*options.pid);
+    paths = {make_free_name(status ? status->name : "", *options.pid, ".swipr")};
+    if (Outcome recorded = record_first(options, paths.front()); recorded.exit_code() != kDone) {
+      return recorded;
+    }
+  }
+  const auto viewed = load(paths, options);
+  if (!viewed) return viewed.error();
+  auto server = serve::PageServer::create();
+  if (!server) return server.error();
+  add_pages(*server, *viewed);
+  auto signals = session::SignalWatch::create({SIGINT, SIGTERM, SIGHUP});
+  if (!signals) return signals.error();
+  if (serve::speedscope_files().empty()) {
+    print_note("this build has no speedscope (npm was missing); the other pages are there");
+  }
+  // Alone on its line and at once: for people to click and for scripts to read.
+  fmt::print("{}\n", server->url());
+  std::fflush(stdout);
+  if (options.opens_browser && has_display()) open_browser(server->url(), signals->previous_mask());
+  print_note("serving to browsers on this machine until Ctrl-C");
+  const auto served = server->run(signals->fd());
+  // Taken, it does not end this program once more: Ctrl-C is how serving is meant to end.
+  while (signals->try_take()) continue;
+  if (!served) return served.error();
+  return kDone;
+}
+
+}  // namespace swipr::commands

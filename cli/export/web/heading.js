@@ -1,0 +1,35 @@
+// What stands above every page: the recording, its totals, what it lacks.
+
+import { element, format_count, format_time } from './text.js';
+
+function show_warnings(warnings) {
+  const box = document.getElementById('warnings');
+  box.hidden = warnings.length === 0;
+  box.querySelector('summary').textContent =
+    `${warnings.length} ${warnings.length === 1 ? 'note' : 'notes'} about this recording`;
+  box.querySelector('ul').replaceChildren(...warnings.map((line) => element('li', line)));
+}
+
+export function show_heading(profile) {
+  document.title = `${profile.title} – swipr`;
+  document.getElementById('title').textContent = profile.title;
+  const sums = profile.thread_sums;
+  const own = profile.threads.name.map((_, thread) => !profile.threads.base?.[thread]);
+  const sum = (column) => column.reduce((all, value, thread) => all + (own[thread] ? value : 0), 0);
+  const facts = [
+    ['recorded', format_time(profile.duration_ns)],
+    ['CPU', format_time(sum(sums.cpu))],
+    ['run queue', format_time(sum(sums.runqueue))],
+    ['blocked', format_time(sum(sums.blocked))],
+    ['threads', format_count(own.filter(Boolean).length)],
+    ['samples', format_count(sum(sums.samples))],
+    ['dropped', format_count(profile.total_of('samples_dropped'))],
+  ];
+  if (profile.threads.base) facts.unshift(['red', 'more than before'], ['blue', 'less']);
+  document.getElementById('totals').replaceChildren(...facts.map(([name, value]) => {
+    const fact = element('div');
+    fact.append(element('dt', name), element('dd', value));
+    return fact;
+  }));
+  show_warnings(profile.warnings);
+}

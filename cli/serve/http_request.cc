@@ -1,0 +1,68 @@
+#include "cli/serve/http_request.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace swipr::serve {
+
+namespace {
+
+constexpr std::string_view kLineEnd = "\r\n";
+
+// Takes the next line from `rest`.
+std::string_view take_line(std::string_view& rest) {
+  const std::size_t end = rest.find(kLineEnd);
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + kLineEnd.size());
+  return line;
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [lower](char x, char y) {
+           return lower(x) == lower(y);
+         });
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+bool parse_request_line(std::string_view line, Request& request) {
+  const std::size_t first = line.find(' ');
+  const std::size_t second = first == line.npos ? line.npos : line.find(' ', first + 1);
+  if (second == line.npos) return false;
+  const std::string_view target = line.substr(first + 1, second - first - 1);
+  if (!target.starts_with('/') || !line.substr(second + 1).starts_with("HTTP/1.")) return false;
+  request.method = line.substr(0, first);
+  request.path = target.substr(0, target.find('?'));
+  return true;
+}
+
+}  // namespace
+
+RequestState parse_request(std::string_view bytes, Request& request) {
+  const std::size_t end = bytes.find("\r\n\r\n");
+  if (end == bytes.npos) {
+    return bytes.size() < kMaxRequestBytes ? RequestState::kIncomplete : RequestState::kBad;
+  }
+  if (end > kMaxRequestBytes) return RequestState::kBad;
+  std::string_view rest = bytes.substr(0, end);
+  request = {};
+  if (!parse_request_line(take_line(rest), request)) return RequestState::kBad;
+  int hosts = 0;
+  while (!rest.empty()) {
+    const std::string_view line = take_line(rest);
+    const std::size_t colon = line.find(':');
+    if (colon == line.npos) return RequestState::kBad;
+    if (!equal_ignoring_case(line.substr(0, colon), "host")) continue;
+    request.host = trimmed(line.substr(colon + 1));
+    ++hosts;
+  }
+  if (hosts != 1) request.host.clear();
+  return RequestState::kComplete;
+}
+
+}  // namespace swipr::serve

@@ -1,0 +1,24 @@
+// What a browser asks for. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace swipr::serve {
+
+inline constexpr std::size_t kMaxRequestBytes = 16384;
+
+struct Request {
+  std::string method;
+  std::string path;  // without the query
+  std::string host;  // of the Host header; empty: none, or several
+};
+
+enum class RequestState : std::uint8_t { kIncomplete, kComplete, kBad };
+
+// Reads the head of a request, up to the empty line; what follows it is ignored.
+RequestState parse_request(std::string_view bytes, Request& request);
+
+}  // namespace swipr::serve

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cli/export/export.h"
@@ -18,11 +21,40 @@ std::string frame_text(std::string_view name) {
   return text;
 }
 
+// Distinct texts by number, and their order.
+class Texts {
+ public:
+  std::uint32_t find(std::string text) {
+    const auto next = static_cast<std::uint32_t>(texts_.size());
+    const auto [place, is_new] = numbers_.try_emplace(std::move(text), next);
+    if (is_new) texts_.push_back(place->first);
+    return place->second;
+  }
+  std::string_view text(std::uint32_t number) const { return texts_[number]; }
+
+  // By number: the text's place among all when they are sorted.
+  std::vector<std::uint32_t> places() const {
+    std::vector<std::uint32_t> order(texts_.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(),
+              [this](std::uint32_t a, std::uint32_t b) { return texts_[a] < texts_[b]; });
+    std::vector<std::uint32_t> places(order.size());
+    for (std::uint32_t place = 0; place < order.size(); ++place) places[order[place]] = place;
+    return places;
+  }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::vector<std::string_view> texts_;
+};
+
 class CollapsedWriter {
  public:
   CollapsedWriter(const profile::Recording& recording, const profile::Names& names,
                   const Options& options)
-      : recording_(recording), options_(options), stack_texts_(recording.stacks.size()) {
+      : recording_(recording),
+        options_(options),
+        rests_of_stacks_(recording.stacks.size(), profile::kNone) {
     for (const profile::FrameNames& frame : names.frames) {
       std::string& text = frame_texts_.emplace_back();
       for (auto named = frame.rbegin(); named != frame.rend(); ++named) {
@@ -33,51 +65,91 @@ class CollapsedWriter {
   }
 
   host::Result<void> write(Sink& sink) {
-    const bool by_state = options_.state_frames == StateFrames::kYes;
-    const bool compares = options_.first_base_process != profile::kNone;
-    struct Sums {
-      std::uint64_t base = 0;
-      std::uint64_t own = 0;
-    };
-    std::map<std::string, Sums> lines;
-    for (const auto& merged :
-         profile::aggregate(recording_, {.by_thread = true, .by_state = by_state})) {
-      const std::uint64_t weight = merged.weights[profile::index_of(options_.weight_or_samples())];
-      if (weight == 0) continue;
-      std::string line = frame_text(thread_name(recording_.threads[merged.thread]));
-      line += stack_text(merged.stack);
-      const std::string state = state_frame(recording_, merged.state, merged.stack);
-      if (!state.empty()) line += ";" + state;
-      const bool is_base = options_.is_base(recording_.threads[merged.thread]);
-      (is_base ? lines[line].base : lines[line].own) += weight;
-    }
-    for (const auto& [line, sums] : lines) {
-      sink.write(compares ? fmt::format("{} {} {}\n", line, sums.base, sums.own)
-                          : fmt::format("{} {}\n", line, sums.own));
+    const std::vector<Line> lines = collect();
+    for (std::size_t index = 0; index < lines.size();) {
+      Line sum = lines[index];
+      for (++index; index < lines.size() && lines[index].place == sum.place; ++index) {
+        sum.base += lines[index].base;
+        sum.own += lines[index].own;
+      }
+      put(sum, sink);
     }
     return sink.flush();
   }
 
  private:
-  const std::string& stack_text(std::uint32_t stack) {
-    static const std::string kMissing = fmt::format(";{}", kNoStack);
-    if (stack == profile::kNone || recording_.stacks[stack].frames.empty()) return kMissing;
-    std::string& text = stack_texts_[stack];
-    if (!text.empty()) return text;
+  // A line in two numbers, because there may be as many as threads times stacks.
+  struct Line {
+    std::uint64_t place = 0;  // in the order of lines: that of the thread, then that of the rest
+    std::uint32_t thread = 0;
+    std::uint32_t rest = 0;
+    std::uint64_t base = 0;
+    std::uint64_t own = 0;
+  };
+
+  // In order. No name holds a semicolon: the thread's name and one decide before the rest does.
+  std::vector<Line> collect() {
+    const bool by_state = options_.state_frames == StateFrames::kYes;
+    std::vector<Line> lines;
+    for (const auto& merged :
+         profile::aggregate(recording_, {.by_thread = true, .by_state = by_state})) {
+      const std::uint64_t weight = merged.weights[profile::index_of(options_.weight_or_samples())];
+      if (weight == 0) continue;
+      const profile::Thread& thread = recording_.threads[merged.thread];
+      Line& line = lines.emplace_back();
+      line.thread = threads_.find(frame_text(thread_name(thread)) + ';');
+      line.rest = rest_of(merged);
+      (options_.is_base(thread) ? line.base : line.own) = weight;
+    }
+    const std::vector<std::uint32_t> thread_places = threads_.places();
+    const std::vector<std::uint32_t> rest_places = rests_.places();
+    for (Line& line : lines) {
+      line.place = (std::uint64_t{thread_places[line.thread]} << 32) | rest_places[line.rest];
+    }
+    std::sort(lines.begin(), lines.end(),
+              [](const Line& a, const Line& b) { return a.place < b.place; });
+    return lines;
+  }
+
+  void put(const Line& line, Sink& sink) const {
+    sink.write(threads_.text(line.thread));
+    sink.write(rests_.text(line.rest));
+    const bool compares = options_.first_base_process != profile::kNone;
+    sink.write(compares ? fmt::format(" {} {}\n", line.base, line.own)
+                        : fmt::format(" {}\n", line.own));
+  }
+
+  std::uint32_t rest_of(const profile::MergedStack& merged) {
+    const std::string state = state_frame(recording_, merged.state, merged.stack);
+    if (!state.empty()) return rests_.find(fmt::format("{};{}", stack_text(merged.stack), state));
+    if (merged.stack == profile::kNone) return rests_.find(stack_text(merged.stack));
+    std::uint32_t& rest = rests_of_stacks_[merged.stack];
+    if (rest == profile::kNone) rest = rests_.find(stack_text(merged.stack));
+    return rest;
+  }
+
+  // "outer;…;inner"
+  std::string stack_text(std::uint32_t stack) const {
+    if (stack == profile::kNone || recording_.stacks[stack].frames.empty()) {
+      return std::string(kNoStack);
+    }
     const profile::Stack& entry = recording_.stacks[stack];
-    const std::string omitted = fmt::format(";{}", kOmittedFrames);
-    if (entry.omitted_at == entry.frames.size()) text += omitted;
+    std::string text;
+    const auto add_gap = [&text] { text.append(1, ';').append(kOmittedFrames); };
+    if (entry.omitted_at == entry.frames.size()) add_gap();
     for (std::size_t index = entry.frames.size(); index-- > 0;) {
       text += frame_texts_[entry.frames[index]];
-      if (index == entry.omitted_at) text += omitted;
+      if (index == entry.omitted_at) add_gap();
     }
-    return text;
+    return text.substr(1);
   }
 
   const profile::Recording& recording_;
   const Options& options_;
-  std::vector<std::string> frame_texts_;  // ";outer;inlined into it"
-  std::vector<std::string> stack_texts_;  // rendered when first asked for
+  std::vector<std::string> frame_texts_;        // ";outer;inlined into it"
+  Texts threads_;                               // "thread name;"
+  Texts rests_;                                 // what follows it
+  std::vector<std::uint32_t> rests_of_stacks_;  // without a state; kNone: not looked for yet
 };
 }  // namespace
 

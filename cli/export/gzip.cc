@@ -11,8 +11,7 @@ namespace swipr::exporters {
 host::Result<void> write_gzip(std::string_view bytes, Sink& sink) {
   constexpr int kGzipWindow = 15 + 16;  // the largest window; 16 asks for gzip's header (zlib.h)
   z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, 8,
-                   Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
     return host::Error("cannot compress: no memory");
   }
   std::array<char, 64 * 1024> out;

@@ -1,4 +1,5 @@
-// Gzip into a sink, without a time stamp: equal input gives equal bytes.
+// Gzip into a sink, without a time stamp: equal input gives equal bytes. At its fastest: for a
+// profile of 17 MB the usual level takes half a second more and saves 1 MB.
 #pragma once
 
 #include <string_view>

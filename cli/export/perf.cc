@@ -19,11 +19,16 @@
 #include <vector>
 
 #include "cli/export/export.h"
+#include "cli/export/json_text.h"
 #include "cli/export/text.h"
 
 namespace swipr::exporters {
 
 namespace {
+// Rendered stacks that are kept: one copy per sample instead of one per frame. Recordings with more
+// distinct stacks than that repeat each of them less often.
+constexpr std::size_t kMaxStackBytes = std::size_t{96} << 20;
+
 constexpr std::string_view kNoModule = "[unknown]";
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -66,6 +71,7 @@ class PerfWriter {
              const Options& options, Sink& sink)
       : recording_(recording), names_(names), options_(options), sink_(sink) {
     frame_lines_.resize(recording.frames.size());
+    stack_lines_.resize(recording.stacks.size());
     for (const profile::Thread& thread : recording.threads) {
       const std::int32_t pid = recording.processes[thread.process].pid.value;
       threads_.push_back({fmt::format("{}-T{}     {}/{}     ", thread_text(thread),
@@ -124,12 +130,33 @@ class PerfWriter {
       sink_.write(pseudo_lines(kNoStack));
       return;
     }
-    const profile::Stack& stack = recording_.stacks[sample.stack];
-    for (std::size_t index = 0; index < stack.frames.size(); ++index) {
-      if (index == stack.omitted_at) sink_.write(pseudo_lines(kOmittedFrames));
-      sink_.write(frame_lines(stack.frames[index]));
+    if (const std::string& lines = stack_lines(sample.stack); !lines.empty()) {
+      sink_.write(lines);
+    } else {
+      put_stack(sample.stack, sink_);
     }
-    if (stack.omitted_at == stack.frames.size()) sink_.write(pseudo_lines(kOmittedFrames));
+  }
+
+  // All lines of a stack; empty once too many stacks have been rendered.
+  const std::string& stack_lines(std::uint32_t stack) {
+    std::string& lines = stack_lines_[stack];
+    if (!lines.empty() || stack_bytes_ > kMaxStackBytes) return lines;
+    StringSink text;
+    put_stack(stack, text);
+    lines = std::move(text.text);
+    lines.shrink_to_fit();
+    stack_bytes_ += lines.size();
+    return lines;
+  }
+
+  template <typename Out>
+  void put_stack(std::uint32_t index_of_stack, Out& out) {
+    const profile::Stack& stack = recording_.stacks[index_of_stack];
+    for (std::size_t index = 0; index < stack.frames.size(); ++index) {
+      if (index == stack.omitted_at) out.write(pseudo_lines(kOmittedFrames));
+      out.write(frame_lines(stack.frames[index]));
+    }
+    if (stack.omitted_at == stack.frames.size()) out.write(pseudo_lines(kOmittedFrames));
   }
 
   std::string pseudo_lines(std::string_view name) const {
@@ -172,6 +199,8 @@ class PerfWriter {
       last_times_;
   std::vector<ThreadLine> threads_;
   std::vector<std::string> frame_lines_;
+  std::vector<std::string> stack_lines_;
+  std::size_t stack_bytes_ = 0;  // of stack_lines_
   fmt::memory_buffer header_;
 };
 }  // namespace

@@ -9,10 +9,14 @@ namespace {
 
 class Slicer {
  public:
-  Slicer(const Recording& recording, Extent extent, std::uint32_t slices)
+  // Gives up once there are more than `max_rows`: then longer slices are tried.
+  Slicer(const Recording& recording, Extent extent, std::uint32_t slices, std::size_t max_rows)
       : begin_(extent.begin), duration_(extent.end - extent.begin), slices_(slices) {
     last_row_.resize(recording.threads.size());
-    for (const Sample& sample : recording.samples) add(sample);
+    for (const Sample& sample : recording.samples) {
+      if (rows_.size() > max_rows) break;
+      add(sample);
+    }
   }
   std::vector<SlicedRow> take() { return std::move(rows_); }
 
@@ -83,8 +87,9 @@ SlicedSamples slice_samples(const Recording& recording, std::uint32_t max_slices
   const Extent extent = extent_of(recording);
   for (std::uint32_t slices = max_slices;; slices /= 2) {
     slices = std::max(slices, 1u);
-    auto rows = Slicer(recording, extent, slices).take();
-    if (rows.size() <= max_rows || slices == 1) {
+    const std::size_t limit = slices == 1 ? recording.samples.size() : max_rows;
+    auto rows = Slicer(recording, extent, slices, limit).take();
+    if (rows.size() <= limit) {
       return {extent.begin, extent.end - extent.begin, slices, std::move(rows)};
     }
   }

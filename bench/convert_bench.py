@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Measures what converting a large recording costs: 1,000,000 samples in 20,000 distinct stacks of 30 frames in 30
+modules, made by make_recording, names warm in the page cache.
+
+usage: bench/convert_bench.py [--build FOLDER] [--samples N] [--rounds N]
+
+Prints one line per format: the best of the rounds (wall time, CPU time) and the largest memory; perf text is compared
+with a loop that writes the same bytes to the same place. Exit code 1 if something failed, not if something is slow.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODULES = 30
+FUNCTIONS = 700
+STACKS = 20_000
+DEPTH = 30
+
+
+def make_libraries(folder):
+    """30 libraries with functions of their own names, with line information."""
+    source = folder / "functions.cc"
+    body = "\n".join(f"  [[gnu::noinline]] int step_{number}(int value) {{ for (int i = 0; i < value; ++i) "
+                     f"value ^= {number} * i + value / 3; return value; }}" for number in range(FUNCTIONS))
+    source.write_text(f"namespace MODULE {{ struct Work {{\n{body}\n}};\n int run(int value) {{ Work work; return "
+                      + " + ".join(f"work.step_{number}(value)" for number in range(FUNCTIONS)) + "; }\n}\n")
+    libraries = []
+    for number in range(MODULES):
+        library = folder / f"libmodule_{number:02}.so"
+        subprocess.run(["g++", "-std=c++17", "-O1", "-g", "-fPIC", "-shared", f"-DMODULE=module_{number:02}",
+                        "-o", library, source], check=True)
+        libraries.append(library)
+    return libraries
+
+
+def measure(command, output):
+    """Wall seconds, CPU seconds and largest memory in MiB of one run."""
+    with open(output, "wb") as sink:
+        start = time.monotonic()
+        child = subprocess.Popen(command, stdout=sink)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.monotonic() - start
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} ended with {child.returncode}")
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def plain_write(path, output):
+    """Seconds of a loop that writes what is in `path` already, block by block, to the same place."""
+    blocks = []
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            blocks.append(block)
+            if len(blocks) == 64:  # written over and over: memory for 2 GB would be the measurement
+                break
+    size = path.stat().st_size
+    start = time.monotonic()
+    with open(output, "wb", buffering=0) as sink:
+        written = 0
+        while written < size:
+            written += sink.write(blocks[(written >> 20) % len(blocks)])
+    return time.monotonic() - start
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--samples", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--formats", default="pprof,collapsed,speedscope,html,firefox,report,perf")
+    options = parser.parse_args()
+    swipr = options.build / "cli/swipr"
+    with tempfile.TemporaryDirectory(prefix="swipr-convert-") as name:
+        folder = pathlib.Path(name)
+        os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+        libraries = make_libraries(folder)
+        recording = folder / "large.swipr"
+        subprocess.run([options.build / "bench/make_recording", recording, str(options.samples), str(STACKS),
+                        str(DEPTH), *libraries], check=True)
+        print(f"recording: {options.samples:,} samples, {recording.stat().st_size / 1e6:.1f} MB", flush=True)
+        output = folder / "output"
+        for kind in options.formats.split(","):
+            command = [swipr, "report", recording] if kind == "report" else \
+                [swipr, "convert", "--format", kind, recording]
+            runs = [measure(command, output) for _ in range(options.rounds)]
+            wall, cpu, memory = (min(values) for values in zip(*runs))
+            line = f"{kind:10} {wall:6.2f} s  CPU {cpu:6.2f} s  {memory:6.0f} MiB  {output.stat().st_size / 1e6:8.1f} MB"
+            if kind == "perf":
+                plain = min(plain_write(output, folder / "plain") for _ in range(options.rounds))
+                line += f"  {100 * plain / wall:.0f} % of the plain write rate ({plain:.2f} s)"
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -18,12 +18,13 @@ void move_cpu(Sample& from, Sample& to) {
 }  // namespace
 
 void credit_cpu(Recording& recording) {
-  // Of each thread: its blocked samples with CPU time since it was last seen running.
+  // Of each thread: its waiting samples with CPU time since it was last seen running.
   std::vector<std::vector<std::size_t>> waiting(recording.threads.size());
   for (std::size_t index = 0; index < recording.samples.size(); ++index) {
     Sample& sample = recording.samples[index];
     std::vector<std::size_t>& earlier = waiting[sample.thread];
-    if (sample.state == State::kBlocked && sample.cpu.count() > 0) {
+    const bool waits = sample.state == State::kBlocked || sample.state == State::kRunnable;
+    if (waits && sample.cpu.count() > 0) {
       earlier.push_back(index);
     } else if (sample.state == State::kRunning && sample.stack != kNone) {
       for (const std::size_t at : earlier) move_cpu(recording.samples[at], sample);

@@ -1,12 +1,15 @@
 #include "preload/agent/sampler.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "preload/agent/exit_gate.h"
 #include "preload/agent/start_gate.h"
 #include "preload/agent/thread_clock.h"
+#include "preload/handler/interrupted_code.h"
 #include "preload/handler/signal_handler.h"
 
 namespace swipr::agent {
@@ -56,6 +59,30 @@ bool has_hardly_run(const Recording& recording, const RecordedThread& known,
                     std::int64_t clock_ns) noexcept {
   constexpr std::int64_t kDivisor = 16;
   return (clock_ns - known.run_cpu_ns) * kDivisor <= recording.tick_ns() - known.run_ns;
+}
+
+// Where the signal found a thread.
+enum class Found : std::uint8_t { kInItsCode, kBehindACall, kInAWait };
+Found found_at(const handler::Slot& slot) noexcept {
+  constexpr unsigned kRcx = 2;  // where `syscall` leaves the address behind it
+  const std::uint64_t behind = slot.registers.values[kRcx];
+  const std::uint64_t pc = slot.registers.values[unwind::kPc];
+  // The kernel makes it again, or the handler. What has transferred a part was at work.
+  const auto result = static_cast<std::int64_t>(slot.registers.values[unwind::kRax]);
+  const bool again = pc + kSyscallBytes == behind || (pc == behind && result == -EINTR);
+  if (again) return Found::kInAWait;
+  return pc == behind ? Found::kBehindACall : Found::kInItsCode;
+}
+
+// Calls that do nothing but wait.
+bool is_pure_wait(std::int32_t call) noexcept {
+  constexpr std::int32_t kCalls[] = {
+      SYS_futex,         SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2,
+      SYS_poll,          SYS_ppoll,      SYS_select,          SYS_pselect6,
+      SYS_nanosleep,     SYS_accept,     SYS_clock_nanosleep, SYS_accept4,
+      SYS_rt_sigsuspend, SYS_pause,      SYS_rt_sigtimedwait, SYS_semtimedop,
+      SYS_wait4,         SYS_waitid,     SYS_io_getevents,    SYS_mq_timedreceive};
+  return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
 }
 
 // Its times go into the next entry.
@@ -129,6 +156,9 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   known.run = Run::kNone;
   if (look(recording, place, known, now) == Look::kSettled) return true;
   if (recording.mode() != RecordMode::kOffCpu) {
+    // The kernel brings the clock of a thread that is on a CPU up to date.
+    const auto clock_now = read_thread_clock(thread.tid);
+    thread.was_on_cpu = clock_now && clock_now->count() != known.run_cpu_ns;
     ask(recording, number, place, known, now);
   } else if (ran) {
     recording.leave_out_run(known);
@@ -136,6 +166,30 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     recording.end_queued_run(place, known, 0);
   }
   return true;
+}
+
+// What a thread that has run since its last entry was doing when it was asked. One that was found
+// in a wait had got there before its signal; one that was not on a CPU, and had not left a call
+// that only waits, had been woken and waited for a CPU. What they have used by then they have used
+// elsewhere.
+ThreadState Sampler::state_of(const handler::Slot& slot, const Thread& thread) noexcept {
+  switch (found_at(slot)) {
+    case Found::kInAWait:
+      return thread.was_on_cpu ? ThreadState::kBlocked : ThreadState::kRunnable;
+    case Found::kBehindACall:
+      if (thread.was_on_cpu || !is_pure_wait(call_before(slot.registers))) break;
+      return ThreadState::kRunnable;
+    default:
+      break;
+  }
+  return ThreadState::kRunning;
+}
+
+std::int32_t Sampler::call_before(const unwind::Registers& registers) noexcept {
+  std::array<std::uint8_t, handler::kCodeBytes> code;
+  const std::uint64_t start = registers.values[unwind::kPc] - code.size();
+  if (!subjects_.memory.read(start, std::as_writable_bytes(std::span(code)))) return -1;
+  return handler::decode_call_number(code);
 }
 
 // How much of the time since its last look the thread has run.
@@ -430,10 +484,14 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   // Now it has run: a wait for a CPU that it was in at the tick is complete.
   read_runqueue(thread, *known);
   const bool ran = known->run_cpu_ns > known->written.cpu_ns;
-  known->state =
-      blocked ? ThreadState::kBlocked : (ran ? ThreadState::kRunning : ThreadState::kRunnable);
-  recording.end_run(place, *known, stack, known->state);
+  known->state = blocked ? ThreadState::kBlocked
+                 : ran   ? state_of(slot, thread)
+                         : ThreadState::kRunnable;
   known->run = Run::kNone;
+  if (recording.mode() == RecordMode::kCpu && known->state != ThreadState::kRunning) {
+    return recording.leave_out_run(*known);
+  }
+  recording.end_run(place, *known, stack, known->state);
 }
 
 std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames,

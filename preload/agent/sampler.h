@@ -54,6 +54,8 @@ class Sampler {
 
  private:
   Activity judge(const Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
+  wire::ThreadState state_of(const handler::Slot& slot, const Thread& thread) noexcept;
+  std::int32_t call_before(const unwind::Registers& registers) noexcept;
   enum class Look : std::uint8_t { kSettled, kRunning, kNeedsSignal, kMoved };
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
   Look walk_blocked(Recording& recording, std::uint32_t place, RecordedThread& known,

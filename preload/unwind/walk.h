@@ -34,7 +34,7 @@ struct Registers {
   std::array<std::uint64_t, kCount> values{};
   std::uint32_t known = 0;
 };
-inline constexpr unsigned kRbx = 3, kRbp = 6, kRsp = 7, kPc = 16;
+inline constexpr unsigned kRax = 0, kRbx = 3, kRbp = 6, kRsp = 7, kPc = 16;
 
 // Reads stack memory without ever faulting. `read` fills `out` from `address`, false: unreadable.
 // The walk asks for 8-byte words, mostly ascending.

@@ -40,6 +40,14 @@ TEST(CreditCpu, WhatAThreadUsedBetweenWaitsBelongsToItsNextRunningStack) {
   EXPECT_EQ(weight_of(recording.samples[2], Weight::kBlocked), 6'000'000u);
 }
 
+TEST(CreditCpu, OneThatWaitsForACpuHasUsedItElsewhere) {
+  Recording recording =
+      recording_of({sample(0, State::kRunnable, 2ms, 10ms), sample(0, State::kRunning, 4ms, 10ms)});
+  credit_cpu(recording);
+  EXPECT_EQ(recording.samples[0].cpu, 0ms);
+  EXPECT_EQ(recording.samples[1].cpu, 6ms);
+}
+
 TEST(CreditCpu, ThreadsKeepTheirOwn) {
   Recording recording =
       recording_of({sample(0, State::kBlocked, 2ms, 10ms), sample(1, State::kRunning, 4ms, 10ms)});

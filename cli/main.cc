@@ -37,7 +37,7 @@ commands::Outcome run(const options::Command& command) {
 int run_arguments(std::span<const char* const> arguments) {
   const auto parsed = options::parse_command_line(arguments);
   if (const auto* text = std::get_if<options::Text>(&parsed)) {
-    fmt::print("{}", text->text);
+    std::fwrite(text->text.data(), 1, text->text.size(), stdout);
     return std::fflush(stdout) == 0 ? commands::kDone : commands::kFailed;
   }
   if (const auto* wrong = std::get_if<options::UsageError>(&parsed)) {

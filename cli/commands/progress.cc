@@ -52,14 +52,14 @@ void ProgressLine::show(const session::SessionProgress& progress) {
   // One column stays free: writing into the last one wraps on some terminals.
   const std::string line = format_progress(progress, columns - 1);
   const std::size_t blanks = shown_columns_ > line.size() ? shown_columns_ - line.size() : 0;
-  fmt::print(stderr, "\r{}{}", line, std::string(blanks, ' '));
+  write_stderr(fmt::format("\r{}{}", line, std::string(blanks, ' ')));
   std::fflush(stderr);
   shown_columns_ = line.size();
 }
 
 void ProgressLine::clear() {
   if (shown_columns_ == 0) return;
-  fmt::print(stderr, "\r{}\r", std::string(shown_columns_, ' '));
+  write_stderr(fmt::format("\r{}\r", std::string(shown_columns_, ' ')));
   std::fflush(stderr);
   shown_columns_ = 0;
 }

@@ -16,8 +16,11 @@ void print_note(std::string_view text) {
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
-  fmt::print(stderr, "{}\n", line);
+  write_stderr(line + '\n');
 }
+
+// By hand: fmt::print throws when the reader has gone away.
+void write_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 void print_notes(std::span<const std::string> notes, std::size_t limit) {
   for (const std::string& note : notes.first(std::min(limit, notes.size()))) print_note(note);

@@ -11,6 +11,8 @@ namespace swipr::commands {
 
 // "swipr: TEXT", control characters replaced: names come from programs that nobody vouches for.
 void print_note(std::string_view text);
+// Nothing happens when nobody reads it any more.
+void write_stderr(std::string_view text);
 // At most `limit` of them, then how many more there are.
 void print_notes(std::span<const std::string> notes, std::size_t limit = 8);
 

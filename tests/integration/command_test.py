@@ -54,6 +54,14 @@ class CommandTest(CommandCase):
         self.assertEqual(finished.out, b"out:hello\n")
         self.assertIn("err:hello\n", finished.err)
 
+    def test_nobody_reads_its_messages(self):
+        path = self.folder / "unread.swipr"
+        script = '{ "$@"; echo $? > code; } 2>&1 | true'
+        command = (self.program, "record", "-o", path, "--", self.target_path("burn_nofp"), 50, 3)
+        self.start("sh", "-c", script, "sh", *command).wait()
+        self.assertEqual((self.folder / "code").read_text(), "3\n")
+        self.assertTrue(self.convert(path))
+
     def test_a_command_that_is_not_there(self):
         finished, path = self.record_command("/no/such/program", expect=None)
         self.assert_one_line_error(finished, "/no/such/program", codes=(1, 2, 127))

@@ -15,6 +15,14 @@ struct LowerPriority {
   }
 };
 
+// Of intervals in the order of their begins.
+bool are_disjoint(const std::vector<Interval>& intervals) {
+  const auto meet = [](const Interval& left, const Interval& right) {
+    return right.begin < left.end;
+  };
+  return std::adjacent_find(intervals.begin(), intervals.end(), meet) == intervals.end();
+}
+
 std::vector<std::uint64_t> boundaries_of(const std::vector<Interval>& intervals) {
   std::vector<std::uint64_t> boundaries;
   boundaries.reserve(intervals.size() * 2);
@@ -31,9 +39,33 @@ std::vector<std::uint64_t> boundaries_of(const std::vector<Interval>& intervals)
 
 AddressMap::AddressMap(std::vector<Interval> intervals) {
   std::erase_if(intervals, [](const Interval& interval) { return interval.begin >= interval.end; });
-  std::stable_sort(
-      intervals.begin(), intervals.end(),
-      [](const Interval& left, const Interval& right) { return left.begin < right.begin; });
+  const auto is_before = [](const Interval& left, const Interval& right) {
+    return left.begin < right.begin;
+  };
+  if (!std::is_sorted(intervals.begin(), intervals.end(), is_before)) {
+    std::stable_sort(intervals.begin(), intervals.end(), is_before);
+  }
+  if (are_disjoint(intervals)) {
+    append_all(intervals);
+  } else {
+    append_winners(intervals);
+  }
+  segments_.shrink_to_fit();
+}
+
+// Most symbol tables.
+void AddressMap::append_all(const std::vector<Interval>& intervals) {
+  segments_.reserve(intervals.size());
+  for (std::size_t index = 0; index < intervals.size(); ++index) {
+    const Interval& interval = intervals[index];
+    append(interval.begin.value, interval.value);
+    const bool meets_next =
+        index + 1 < intervals.size() && intervals[index + 1].begin == interval.end;
+    if (!meets_next) append(interval.end.value, kGap);
+  }
+}
+
+void AddressMap::append_winners(const std::vector<Interval>& intervals) {
   std::priority_queue<std::size_t, std::vector<std::size_t>, LowerPriority> active(
       LowerPriority{&intervals});
   std::size_t next = 0;
@@ -43,7 +75,6 @@ AddressMap::AddressMap(std::vector<Interval> intervals) {
     while (!active.empty() && intervals[active.top()].end.value <= boundary) active.pop();
     append(boundary, active.empty() ? kGap : intervals[active.top()].value);
   }
-  segments_.shrink_to_fit();
 }
 
 void AddressMap::append(std::uint64_t begin, std::uint32_t value) {

@@ -36,6 +36,8 @@ class AddressMap {
   static constexpr std::uint32_t kGap = 0xFFFFFFFFu;
 
   void append(std::uint64_t begin, std::uint32_t value);
+  void append_all(const std::vector<Interval>& intervals);
+  void append_winners(const std::vector<Interval>& intervals);
 
   std::vector<Segment> segments_;
 };

@@ -43,7 +43,10 @@ void Module::load() {
   if (static_symbols_.empty() && (mini_ = find_mini_debug_info(*image_))) {
     static_symbols_ = SymbolTable::read(mini_->elf(), SymbolTable::Kind::kStatic);
   }
-  dynamic_symbols_ = SymbolTable::read(image_->elf(), SymbolTable::Kind::kDynamic);
+  // .symtab has all of .dynsym; what is packed in .gnu_debugdata has not.
+  if (static_symbols_.empty() || mini_) {
+    dynamic_symbols_ = SymbolTable::read(image_->elf(), SymbolTable::Kind::kDynamic);
+  }
   plt_ = PltEntries::read(image_->elf());
 }
 
@@ -159,7 +162,7 @@ void Module::complete_linkage_name(SourceFunction* function, ImageAddr address) 
   auto symbol = static_symbols_.find(address);
   if (!symbol) symbol = dynamic_symbols_.find(address);
   if (!symbol || address.value - symbol->begin.value != function->offset) return;
-  const std::string_view stem = symbol->name.substr(0, symbol->name.find('.', 1));
+  const std::string_view stem = without_clone_suffix(symbol->name);
   if (stem.starts_with("_Z")) {
     if (!linkage_name.empty()) return;
     function->linkage_name = texts_->intern(stem);

@@ -60,12 +60,15 @@ std::size_t leading_underscores(std::string_view name) {
 // short (of raise and gsignal, lseek and llseek, fopen and fopen64 it is the one that people call);
 // the last member only makes the choice independent of the table's order.
 bool is_worse(const Candidate& left, const Candidate& right) {
-  const auto key = [](const Candidate& symbol) {
-    return std::tuple(symbol.size != 0, symbol.begin, ~symbol.size, symbol.global,
-                      ~leading_underscores(symbol.name), !symbol.name.starts_with("__GI_"),
-                      ~symbol.name.size(), symbol.name);
+  const auto place = [](const Candidate& symbol) {
+    return std::tuple(symbol.size != 0, symbol.begin, ~symbol.size, symbol.global);
   };
-  return key(left) < key(right);
+  // Names are looked at only where they matter: each may be a cache line of its own.
+  if (place(left) != place(right)) return place(left) < place(right);
+  const auto beauty = [](std::string_view name) {
+    return std::tuple(~leading_underscores(name), !name.starts_with("__GI_"), ~name.size(), name);
+  };
+  return beauty(left.name) < beauty(right.name);
 }
 
 class Reader {
@@ -139,9 +142,11 @@ SymbolTable SymbolTable::read(Elf* elf, Kind kind) {
   std::vector<Candidate> candidates = reader.read();
   std::sort(candidates.begin(), candidates.end(), is_worse);
   std::vector<std::uint64_t> starts;
-  starts.reserve(candidates.size());
-  for (const Candidate& candidate : candidates) starts.push_back(candidate.begin);
-  std::sort(starts.begin(), starts.end());
+  if (!candidates.empty() && candidates.front().size == 0) {  // those come first
+    starts.reserve(candidates.size());
+    for (const Candidate& candidate : candidates) starts.push_back(candidate.begin);
+    std::sort(starts.begin(), starts.end());
+  }
 
   SymbolTable table;
   std::vector<Interval> intervals;

@@ -10,12 +10,14 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "cli/commands/jit_frames.h"
 #include "common/core/addresses.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
+#include "symbolize/swift_names.h"
 #include "symbolize/symbolizer.h"
 
 namespace swipr::commands {
@@ -83,6 +85,7 @@ class FrameNamer {
       : recording_(recording),
         jit_(recording, options.symfs),
         short_names_(options.short_names),
+        demangle_(options.demangle),
         symbolizer_(symbolizer_options(options), texts_) {
     handles_.resize(recording.modules.size());
   }
@@ -98,6 +101,7 @@ class FrameNamer {
       names.push_back(names_of(static_cast<std::uint32_t>(index), found[index]));
       found[index] = {};
     }
+    if (demangle_) name_swift_functions(names);
     return names;
   }
 
@@ -179,6 +183,30 @@ class FrameNamer {
     return names;
   }
 
+  // All at once: it takes another program.
+  void name_swift_functions(std::vector<FrameNames>& names) {
+    std::unordered_map<std::string_view, std::string_view> readable;
+    for (const FrameNames& frame : names) {
+      for (const profile::NamedFrame& function : frame) {
+        if (symbolize::is_swift_name(function.system_name)) readable[function.system_name];
+      }
+    }
+    if (readable.empty()) return;
+    std::vector<std::string_view> mangled;
+    for (const auto& entry : readable) mangled.push_back(entry.first);
+    const auto texts = symbolize::demangle_swift(mangled);
+    if (!texts) return;
+    for (std::size_t index = 0; index < mangled.size(); ++index) {
+      readable[mangled[index]] = texts_->intern((*texts)[index]);
+    }
+    for (FrameNames& frame : names) {
+      for (profile::NamedFrame& function : frame) {
+        const auto found = readable.find(function.system_name);
+        if (found != readable.end()) function.function = found->second;
+      }
+    }
+  }
+
   // Generated code has other remedies, and files that were not found have notes of their own.
   std::string summarize_nameless(const std::vector<FrameNames>& names) const {
     std::size_t addresses = 0;
@@ -216,6 +244,7 @@ class FrameNamer {
   const profile::Recording& recording_;
   const JitFrames jit_;
   const bool short_names_;
+  const bool demangle_;
   const std::shared_ptr<symbolize::TextPool> texts_ = std::make_shared<symbolize::TextPool>();
   Symbolizer symbolizer_;
   std::vector<std::optional<Symbolizer::ModuleHandle>> handles_;  // by module

@@ -40,13 +40,15 @@ std::vector<std::uint64_t> parse_addresses(std::string_view text) {
   return addresses;
 }
 
-void append(std::string* output, const std::vector<swipr::symbolize::SourceFunction>& functions) {
+void print(const std::vector<swipr::symbolize::SourceFunction>& functions) {
+  std::string text;
   for (const auto& function : functions) {
-    output->append(function.name).append("\n").append(function.file);
-    output->append(":").append(std::to_string(function.line)).append("\n");
+    text.append(function.name).append("\n").append(function.file);
+    text.append(":").append(std::to_string(function.line)).append("\n");
   }
-  if (functions.empty()) output->append("??\n??:0\n");
-  output->append("\n");
+  if (functions.empty()) text = "??\n??:0\n";
+  text += '\n';
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 }  // namespace
@@ -64,9 +66,7 @@ int main(int count, char** words) {
   for (const std::uint64_t address : parse_addresses(read_input())) {
     lookups.push_back({module, symbolizer.file_offset(module, {address})});
   }
-  std::string output;
-  for (const auto& functions : symbolizer.find_all(lookups)) append(&output, functions);
-  std::fwrite(output.data(), 1, output.size(), stdout);
+  for (const auto& functions : symbolizer.find_all(lookups)) print(functions);
   const std::string note(symbolizer.note(module));
   if (!note.empty()) std::fprintf(stderr, "symbolize_names: %s\n", note.c_str());
   return 0;

@@ -13,6 +13,7 @@
 
 #include "preload/agent/proc_directory.h"
 #include "preload/agent/thread_clock.h"
+#include "preload/handler/asking.h"
 #include "preload/handler/signal_handler.h"
 
 namespace swipr::agent {
@@ -90,12 +91,14 @@ bool Engine::open(const char** error) noexcept {
 void Engine::open_signals() noexcept {
   if (subjects_.can_signal || !subjects_.signals.open(Pid{::getpid()})) return;
   subjects_.can_signal = handler::install_handler(signal_number_ != 0 ? signal_number_ : SIGURG);
+  handler::set_asking(subjects_.can_signal);
 }
 
 void Engine::close() noexcept {
   subjects_.signals.await_answers();
   const bool pending = subjects_.signals.close();
   handler::restore_handler(pending);
+  handler::set_asking(false);
   subjects_.can_signal = false;
   // A handler that still walks is done in microseconds of its own time; one that is not scheduled
   // all that while keeps the tables in memory until the next recording ends.

@@ -160,6 +160,22 @@ bool is_asleep_by_stat(std::string_view text) noexcept {
   return state >= 'A' && state <= 'Z' && state != 'R';
 }
 
+std::uint64_t parse_blocked_signals(std::string_view text) noexcept {
+  constexpr int kFirstField = 3;  // the state, behind the name
+  constexpr int kBlockedField = 32;
+  const std::size_t end = text.rfind(')');
+  if (end == std::string_view::npos) return 0;
+  text.remove_prefix(end + 1);
+  for (int field = kFirstField; field <= kBlockedField; ++field) {
+    const std::size_t blank = text.find(' ');
+    if (blank == std::string_view::npos) return 0;
+    text.remove_prefix(blank + 1);
+  }
+  Scanner in(text);
+  const std::uint64_t blocked = in.take_decimal();
+  return in.ok() ? blocked : 0;
+}
+
 SchedulerTimes parse_scheduler_times(std::string_view text) noexcept {
   Scanner in(text);
   in.take_decimal();

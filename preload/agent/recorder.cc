@@ -6,6 +6,7 @@
 #include <new>
 
 #include "preload/agent/engine.h"
+#include "preload/handler/asking.h"
 #include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
 
@@ -54,6 +55,7 @@ RecorderCounters Recorder::counters() const noexcept { return engine.counters();
 
 void Recorder::reset_after_fork() noexcept {
   handler::forget_disposition_lock();
+  handler::forget_asking_after_fork();
   handler::restore_handler(false);
   handler::forget_after_fork();
   // Nothing is released: the memory was not inherited, the descriptors are those of a table that

@@ -425,7 +425,12 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
                   Moment now) noexcept {
   Thread& thread = subjects_.threads[place];
   known.state = ThreadState::kRunning;
-  if (!subjects_.can_signal || now.count() < thread.muted_until_ns) {
+  using Asked = SignalPool::Asked;
+  const bool can_ask = subjects_.can_signal && now.count() >= thread.muted_until_ns;
+  const Asked asked =
+      can_ask ? subjects_.signals.ask(place, thread, number, subjects_.threads.directory(), now)
+              : Asked::kBlocked;
+  if (asked == Asked::kBlocked) {
     read_runqueue(thread, known);
     recording.end_run(place, known, 0, known.state);
     known.run = Run::kNone;
@@ -433,9 +438,7 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
   }
   if (known.run != Run::kAwaiting) known.signalled_cpu_ns = known.run_cpu_ns;
   known.run = Run::kAwaiting;
-  if (subjects_.signals.ask(place, thread, number) == SignalPool::Asked::kSent) {
-    ++recording.counters().signals_sent;
-  }
+  if (asked == Asked::kSent) ++recording.counters().signals_sent;
 }
 
 // The open run gets no stack. The signal stays outstanding: its answer serves a later tick.

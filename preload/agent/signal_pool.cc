@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "preload/agent/mapped_memory.h"
+#include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
 
 namespace swipr::agent {
@@ -59,13 +60,18 @@ bool SignalPool::close() noexcept {
   return pending || active_count_ != 0;
 }
 
-SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread,
-                                  unsigned recording) noexcept {
+SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned recording,
+                                  int task_directory, Moment now) noexcept {
   if (thread.slot != kNoSlot) {
     requests_[thread.slot].recordings |= 1u << recording;
     return Asked::kShared;
   }
   if (free_count_ == 0) return Asked::kFailed;
+  handler::Asking asking(thread.tid.value);
+  if (!is_calm(asking, now)) return Asked::kFailed;
+  if (blocks_signal(asking, thread, task_directory)) {
+    return thread.mask_known ? Asked::kBlocked : Asked::kFailed;
+  }
   const std::uint16_t number = free_[free_count_ - 1];
   const std::uint64_t sequence = ++sequence_;
   handler::arm_slot(slots_[number], sequence);
@@ -78,6 +84,42 @@ SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread,
   requests_[number] = {sequence, place, thread.generation, 1u << recording};
   thread.slot = number;
   return Asked::kSent;
+}
+
+bool SignalPool::is_calm(handler::Asking& asking, Moment now) noexcept {
+  constexpr std::chrono::seconds kLongestChange{1};
+  const std::uint32_t epoch = asking.mask_epoch();
+  const bool calm = asking.is_calm();
+  if (calm || epoch != calm_epoch_) {
+    calm_at_ = now;
+    calm_epoch_ = epoch;
+  } else if (now - calm_at_ > kLongestChange) {
+    asking.forget_changes();
+  }
+  return calm;
+}
+
+// A thread's mask is its own to change, and libc's functions for that count their uses. What they
+// do not see (a longjmp, a system call of the program's own) is seen when it is read again.
+bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread,
+                               int task_directory) noexcept {
+  constexpr std::uint16_t kAsksPerReading = 1000;
+  const std::uint32_t epoch = asking.mask_epoch();
+  if (thread.mask_known && thread.mask_epoch == epoch && ++thread.mask_uses != kAsksPerReading) {
+    return thread.blocks_signal;
+  }
+  char text[512];
+  const std::uint64_t blocked =
+      parse_blocked_signals(read_task_file(task_directory, thread.tid, "stat", text));
+  thread.blocks_signal = (blocked >> (handler::sampling_signal() - 1) & 1) != 0;
+  // Handlers, and threads that are just being made, block everything for a moment.
+  constexpr std::uint8_t kReadings = 8;
+  thread.blocked_readings =
+      thread.blocks_signal ? std::min<std::uint8_t>(thread.blocked_readings + 1, kReadings) : 0;
+  thread.mask_known = !thread.blocks_signal || thread.blocked_readings == kReadings;
+  thread.mask_epoch = epoch;
+  thread.mask_uses = 0;
+  return thread.blocks_signal;
 }
 
 void SignalPool::cancel(Thread& thread) noexcept {
@@ -93,6 +135,7 @@ void SignalPool::cancel(Thread& thread) noexcept {
 
 void SignalPool::give_up(Thread& thread) noexcept {
   gave_up_ = gave_up_ || thread.slot != kNoSlot;
+  thread.mask_known = false;
   cancel(thread);
 }
 

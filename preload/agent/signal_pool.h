@@ -7,7 +7,9 @@
 #include <cstdint>
 
 #include "common/core/ids.h"
+#include "preload/agent/recorder.h"
 #include "preload/agent/thread_list.h"
+#include "preload/handler/asking.h"
 #include "preload/handler/slots.h"
 
 namespace swipr::agent {
@@ -21,10 +23,13 @@ class SignalPool {
   // Cancels everything and gives memory back. True: signals may still be pending in some threads.
   bool close() noexcept;
 
-  enum class Asked : std::uint8_t { kSent, kShared, kFailed };
+  enum class Asked : std::uint8_t { kSent, kShared, kFailed, kBlocked };
   // Asks for the thread's stack on behalf of recording `recording` (an index below 32). kShared: a
-  // signal is outstanding already. kFailed: no slot is free, or the kernel refused.
-  Asked ask(std::uint32_t place, Thread& thread, unsigned recording) noexcept;
+  // signal is outstanding already. kFailed: not now, no slot is free, or the kernel refused.
+  // kBlocked: the thread blocks the signal. `task_directory`: where its mask is read when it may
+  // have changed.
+  Asked ask(std::uint32_t place, Thread& thread, unsigned recording, int task_directory,
+            Moment now) noexcept;
 
   // Calls `on_answer(place, generation, recordings, slot)` for each answer, then frees its slot.
   // `recordings`: one bit for each that asked.
@@ -55,10 +60,14 @@ class SignalPool {
     std::uint32_t recordings = 0;
   };
 
+  bool blocks_signal(const handler::Asking& asking, Thread& thread, int task_directory) noexcept;
+  bool is_calm(handler::Asking& asking, Moment now) noexcept;
   void release(std::size_t active_index) noexcept;
 
   Pid process_{};
   handler::Slot* slots_ = nullptr;
+  Moment calm_at_{};  // and its epoch: the last time that no mask was being changed
+  std::uint32_t calm_epoch_ = 0;
   bool gave_up_ = false;        // a signal may still be on its way to somebody who did not answer
   std::uint64_t sequence_ = 0;  // never starts again: late signals must not find a new request
   std::size_t active_count_ = 0;

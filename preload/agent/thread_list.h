@@ -32,6 +32,12 @@ struct alignas(64) Thread {
   std::uint8_t late_count = 0;   // signals in a row that were not answered in time
   // Threads name themselves shortly after they are born: the first ticks look again.
   std::uint8_t name_looks_left = 3;
+  // Whether it blocks the sampling signal, as of an epoch of mask changes (handler/asking.h).
+  bool blocks_signal = false;
+  bool mask_known = false;
+  std::uint8_t blocked_readings = 0;
+  std::uint16_t mask_uses = 0;
+  std::uint32_t mask_epoch = 0;
   bool was_on_cpu = false;          // when it was asked for its stack
   std::int64_t muted_until_ns = 0;  // CLOCK_MONOTONIC: does not answer, is not signalled
   std::int64_t asleep_cpu_ns = -1;  // its CPU clock when it was last seen asleep; -1: never

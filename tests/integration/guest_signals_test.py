@@ -1,5 +1,5 @@
 """What programs find out about their signals is the same with and without swipr: dispositions, masks,
-who is called."""
+what is pending, who is called."""
 
 import unittest
 
@@ -29,6 +29,9 @@ class SignalTest(GuestCase):
 
     def test_interruptions_by_the_program_itself(self):
         self.check("interruption")
+
+    def test_nothing_of_swipr_is_pending(self):
+        self.assertEqual(self.check("blocked")[1], "pending: 0")
 
     def test_masks(self):
         self.check("masks")

@@ -1,6 +1,7 @@
 #include "preload/agent/proc_files.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <string>
 
@@ -70,6 +71,21 @@ TEST(Stat, TellsSleepingThreadsFromThoseThatRun) {
   EXPECT_FALSE(is_asleep_by_stat("12 (a) S (b)) R 1 2 3"));
   EXPECT_FALSE(is_asleep_by_stat("12 (worker)"));
   EXPECT_FALSE(is_asleep_by_stat(""));
+}
+
+TEST(Stat, TellsBlockedSignals) {
+  sigset_t urgent;
+  sigset_t before;
+  sigemptyset(&urgent);
+  sigaddset(&urgent, SIGURG);
+  ::pthread_sigmask(SIG_BLOCK, &urgent, &before);
+  char text[512];
+  const std::uint64_t blocked =
+      parse_blocked_signals(read_file_at(-1, "/proc/thread-self/stat", text));
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_NE(blocked & 1u << (SIGURG - 1), 0u);
+  EXPECT_EQ(parse_blocked_signals("12 (worker) S 1 2 3"), 0u);
+  EXPECT_EQ(parse_blocked_signals(""), 0u);
 }
 
 TEST(SchedulerTimes, SecondFieldIsTheRunQueue) {

@@ -1,0 +1,40 @@
+// Masks of single threads: swipr learns when a thread may have blocked its signal (asking.h). The
+// masks themselves are the program's own.
+#include <signal.h>
+
+#include "preload/handler/asking.h"
+#include "preload/handler/disposition.h"
+#include "preload/interpose/next.h"
+
+namespace {
+
+using swipr::interpose::Next;
+namespace handler = swipr::handler;
+
+using MaskFunction = int(int, const sigset_t*, sigset_t*);
+constinit Next<MaskFunction> next_pthread_sigmask("pthread_sigmask");
+constinit Next<MaskFunction> next_sigprocmask("sigprocmask");
+
+[[gnu::constructor]] void find_all() noexcept {
+  next_pthread_sigmask.find();
+  next_sigprocmask.find();
+}
+
+int change(Next<MaskFunction>& next, int how, const sigset_t* set, sigset_t* before) noexcept {
+  if (set == nullptr) return next(how, set, before);
+  const bool holds = sigismember(set, handler::sampling_signal()) == 1;
+  // Only where it may change for that signal.
+  if (!holds && how != SIG_SETMASK) return next(how, set, before);
+  const handler::MaskChange change(holds && how != SIG_UNBLOCK);
+  return next(how, set, before);
+}
+
+}  // namespace
+
+SWIPR_EXPORTED int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) noexcept {
+  return change(next_pthread_sigmask, how, set, before);
+}
+
+SWIPR_EXPORTED int sigprocmask(int how, const sigset_t* set, sigset_t* before) noexcept {
+  return change(next_sigprocmask, how, set, before);
+}

@@ -5,7 +5,7 @@ modules, made by make_recording, names warm in the page cache.
 usage: bench/convert_bench.py [--build FOLDER] [--samples N] [--rounds N]
 
 Prints one line per format: the best of the rounds (wall time, CPU time) and the largest memory; perf text is compared
-with a loop that writes the same bytes to the same place. Exit code 1 if something failed, not if something is slow.
+with a loop that writes the same bytes to the same place, in turns. TMPDIR says where. Exit code 1 if something failed, not if something is slow.
 """
 import argparse
 import os
@@ -38,8 +38,15 @@ def make_libraries(folder):
     return libraries
 
 
+def settle(output):
+    """What earlier runs have left to be written to the disk must not slow down the next one."""
+    output.unlink(missing_ok=True)
+    os.sync()
+
+
 def measure(command, output):
     """Wall seconds, CPU seconds and largest memory in MiB of one run."""
+    settle(output)
     with open(output, "wb") as sink:
         start = time.monotonic()
         child = subprocess.Popen(command, stdout=sink)
@@ -51,8 +58,8 @@ def measure(command, output):
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def plain_write(path, output):
-    """Seconds of a loop that writes what is in `path` already, block by block, to the same place."""
+def plain_write(path):
+    """Seconds of a loop that writes as much as is in `path`, block by block, to the same place."""
     blocks = []
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
@@ -60,8 +67,9 @@ def plain_write(path, output):
             if len(blocks) == 64:  # written over and over: memory for 2 GB would be the measurement
                 break
     size = path.stat().st_size
+    settle(path)
     start = time.monotonic()
-    with open(output, "wb", buffering=0) as sink:
+    with open(path, "wb", buffering=0) as sink:
         written = 0
         while written < size:
             written += sink.write(blocks[(written >> 20) % len(blocks)])
@@ -88,12 +96,16 @@ def main():
         for kind in options.formats.split(","):
             command = [swipr, "report", recording] if kind == "report" else \
                 [swipr, "convert", "--format", kind, recording]
-            runs = [measure(command, output) for _ in range(options.rounds)]
+            runs, plain = [], []
+            for _ in range(options.rounds):
+                runs.append(measure(command, output))
+                size = output.stat().st_size
+                if kind == "perf":
+                    plain.append(plain_write(output))
             wall, cpu, memory = (min(values) for values in zip(*runs))
-            line = f"{kind:10} {wall:6.2f} s  CPU {cpu:6.2f} s  {memory:6.0f} MiB  {output.stat().st_size / 1e6:8.1f} MB"
+            line = f"{kind:10} {wall:6.2f} s  CPU {cpu:6.2f} s  {memory:6.0f} MiB  {size / 1e6:8.1f} MB"
             if kind == "perf":
-                plain = min(plain_write(output, folder / "plain") for _ in range(options.rounds))
-                line += f"  {100 * plain / wall:.0f} % of the plain write rate ({plain:.2f} s)"
+                line += f"  {100 * min(plain) / wall:.0f} % of the plain write rate ({min(plain):.2f} s)"
             print(line, flush=True)
 
 

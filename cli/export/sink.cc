@@ -9,7 +9,9 @@
 namespace swipr::exporters {
 
 namespace {
-constexpr std::size_t kBufferBytes = std::size_t{128} << 10;
+// 3 GB of text take a fifth to a third less CPU time in writes of this size than in writes of 128
+// KiB.
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 }  // namespace
 
 Sink::Sink(int fd, std::string name) : fd_(fd), name_(std::move(name)) {

@@ -1,9 +1,38 @@
 // _exit and _Exit end the process without running destructors: recordings are finished here.
-// The library's own calls inside libc (exit, abort) do not come through; exit runs the destructor.
+// The library's own calls inside libc (exit, abort) do not come through; exit runs the destructor,
+// quick_exit what is registered for it.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "preload/agent/control_thread.h"
+
+namespace {
+
+[[gnu::constructor]] void join_quick_exit() { ::at_quick_exit(swipr::agent::finish_before_exit); }
+
+int lead_streams_nowhere() noexcept {
+  constexpr unsigned kMemoryDevices = 1;
+  constexpr unsigned kNull = 3;
+  const int fd = ::open("/dev/null", O_RDWR);
+  struct stat status {};
+  if (fd < 0 || ::fstat(fd, &status) != 0) return -1;
+  if (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(kMemoryDevices, kNull)) {
+    ::close(fd);
+    errno = ENODEV;
+    return -1;
+  }
+  for (int stream = 0; stream <= 2; ++stream) ::dup2(fd, stream);
+  if (fd > 2) ::close(fd);
+  return 0;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -14,5 +43,17 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] void _Exit(int status) noexcept { _exit(status); }
+
+// libc's own leaves the parent without passing this library.
+[[gnu::visibility("default")]] int daemon(int keep_directory, int keep_streams) noexcept {
+  const pid_t child = ::fork();
+  if (child < 0) return -1;
+  if (child > 0) _exit(0);
+  if (::setsid() < 0) return -1;
+  if (keep_directory == 0 && ::chdir("/") != 0) {
+    // As libc does: it stays where it is.
+  }
+  return keep_streams != 0 ? 0 : lead_streams_nowhere();
+}
 
 }  // extern "C"

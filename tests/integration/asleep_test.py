@@ -39,15 +39,19 @@ def descriptors(pid):
 class AsleepCase(SwiprCase):
     def check_control_thread_sleeps(self):
         target = self.start_target("shares_nofp")
+        self.wait_until_at_rest(target)
+
+    def wait_until_at_rest(self, target):
+        """It may sleep for other reasons while it starts or ends something; afterwards nothing wakes it."""
         (task,) = threads_named(target.pid, "swipr")
-        deadline.wait_until(
-            lambda: (task / "stat").read_text().rpartition(")")[2].split()[0] == "S",
-            "the control thread to sleep",
-        )
-        before = voluntary_switches(task)
-        worked = cpu_ticks(target.pid) + 50  # half a second of CPU time of the target
-        deadline.wait_until(lambda: cpu_ticks(target.pid) > worked, "the target to work")
-        self.assertEqual(voluntary_switches(task), before)
+
+        def sleeps_on():
+            before = voluntary_switches(task)
+            worked = cpu_ticks(target.pid) + 50  # half a second of CPU time of the target
+            deadline.wait_until(lambda: cpu_ticks(target.pid) > worked, "the target to work")
+            return voluntary_switches(task) == before
+
+        deadline.wait_until(sleeps_on, "a control thread at rest")
 
     def check_descriptors(self):
         with_swipr = self.start_target("blocked_nofp")
@@ -77,15 +81,7 @@ class AsleepTest(AsleepCase):
     def test_control_thread_sleeps_again_after_a_recording(self):
         target = self.start_target("shares_nofp")
         self.record(target.pid, "--count", 5, "--interval", "1ms")
-        (task,) = threads_named(target.pid, "swipr")
-
-        def settled():
-            before = voluntary_switches(task)
-            worked = cpu_ticks(target.pid) + 20
-            deadline.wait_until(lambda: cpu_ticks(target.pid) > worked, "the target to work")
-            return voluntary_switches(task) == before
-
-        deadline.wait_until(settled, "a control thread at rest")
+        self.wait_until_at_rest(target)
 
     def test_list_wakes_nobody(self):
         target = self.start_target("blocked_nofp")

@@ -111,7 +111,7 @@ bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread,
   char text[512];
   const std::uint64_t blocked =
       parse_blocked_signals(read_task_file(task_directory, thread.tid, "stat", text));
-  thread.blocks_signal = (blocked >> (handler::sampling_signal() - 1) & 1) != 0;
+  thread.blocks_signal = (blocked >> (handler::installed_signal() - 1) & 1) != 0;
   // Handlers, and threads that are just being made, block everything for a moment.
   constexpr std::uint8_t kReadings = 8;
   thread.blocked_readings =

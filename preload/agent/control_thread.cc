@@ -19,6 +19,7 @@
 #include "preload/agent/recorder.h"
 #include "preload/agent/server.h"
 #include "preload/agent/start_gate.h"
+#include "preload/handler/disposition.h"
 
 namespace swipr::agent {
 
@@ -168,6 +169,12 @@ void finish_before_exit() noexcept {
 void flush_before_exec() noexcept {
   const ErrnoSaver errno_saver;
   if (!ended_for_good.load()) exit_gate::ask_for_flush();
+  handler::prepare_for_exec();
+}
+
+void resume_after_exec() noexcept {
+  const ErrnoSaver errno_saver;
+  handler::resume_after_exec();
 }
 
 }  // namespace swipr::agent

@@ -14,9 +14,12 @@ void start_control_thread(const Settings& settings) noexcept;
 // Context: any thread, signal handlers included.  Blocks: at most 200 ms, only while recording.
 void finish_before_exit() noexcept;
 
-// Sends what is recorded so far: exec is about to replace the image, or to fail. Recordings go on.
+// Sends what is recorded so far, and lets the new image inherit the program's dispositions: exec is
+// about to replace the image, or to fail. Recordings go on.
 // Context: any thread, signal handlers included.  Blocks: at most 100 ms, only while recording.
 void flush_before_exec() noexcept;
+// It has failed.
+void resume_after_exec() noexcept;
 
 // Around a system call that the kernel refuses to a process with more than one thread. park: true:
 // the control thread has ended, with its recordings, and the program has this thread alone; resume

@@ -15,6 +15,13 @@ namespace swipr::handler {
 
 namespace {
 
+#ifdef __SANITIZE_THREAD__
+// Its runtime must hear of every handler: it hands signals on where its own state is whole.
+constexpr SigactionFunction* libc_sigaction = &::sigaction;
+#else
+constexpr SigactionFunction* libc_sigaction = &::__sigaction;
+#endif
+
 // A ring, because a handler may still read one while the next is taken.
 constexpr unsigned kPreviousCount = 64;
 constinit struct sigaction previous_ring[kPreviousCount] = {};
@@ -30,6 +37,7 @@ constinit std::atomic<std::uint32_t> locked{0};
 constinit std::atomic<int> installed{0};  // 0: none
 constinit std::atomic<bool> restarts{false};
 constinit HandlerFunction* own_function = nullptr;
+constinit std::atomic<int> execs{0};  // threads of the owner that are in exec
 
 bool is_own(const struct sigaction& action) noexcept {
   return own_function != nullptr && (action.sa_flags & SA_SIGINFO) != 0 &&
@@ -59,7 +67,7 @@ bool put_own(int number, const struct sigaction& program) noexcept {
   action.sa_flags = SA_SIGINFO | (asked & (SA_ONSTACK | SA_RESTART));
   restarts.store((action.sa_flags & SA_RESTART) != 0, std::memory_order_relaxed);
   ::sigfillset(&action.sa_mask);
-  return ::__sigaction(number, &action, nullptr) == 0;
+  return libc_sigaction(number, &action, nullptr) == 0;
 }
 
 bool is_ignored_by_default(int number) noexcept {
@@ -102,7 +110,10 @@ void set_disposition_owner(pid_t pid, int signal_number) noexcept {
   owner.store(pid);
 }
 
-void forget_disposition_lock() noexcept { locked.store(0); }
+void forget_disposition_lock() noexcept {
+  locked.store(0);
+  execs.store(0);
+}
 
 bool owns_dispositions() noexcept {
   const pid_t pid = owner.load(std::memory_order_relaxed);
@@ -128,7 +139,7 @@ int exchange_program_action(const struct sigaction* wanted, struct sigaction* be
   const int number = sampling.load();
   const DispositionLock lock;
   struct sigaction current {};
-  const int result = ::__sigaction(number, nullptr, &current);
+  const int result = libc_sigaction(number, nullptr, &current);
   if (result != 0 || !is_own(current)) {
     if (result == 0 && wanted != nullptr) program_handles.store(has_function(*wanted));
     return next(number, wanted, before);
@@ -155,14 +166,14 @@ struct sigaction take_program_action() noexcept {
 }
 
 void set_disposition(int number, const struct sigaction& action) noexcept {
-  ::__sigaction(number, &action, nullptr);
+  libc_sigaction(number, &action, nullptr);
 }
 
 bool install(int number, HandlerFunction* function) noexcept {
   const DispositionLock lock;
   own_function = function;
   struct sigaction current {};
-  if (::__sigaction(number, nullptr, &current) != 0) return false;
+  if (libc_sigaction(number, nullptr, &current) != 0) return false;
   installed.store(number);
   // Still there from the last time: restore left it.
   if (is_own(current)) return true;
@@ -175,9 +186,11 @@ bool install(int number, HandlerFunction* function) noexcept {
 bool retake() noexcept {
   const int number = installed.load();
   struct sigaction current {};
-  if (number == 0 || ::__sigaction(number, nullptr, &current) != 0 || is_own(current)) return false;
+  if (number == 0 || libc_sigaction(number, nullptr, &current) != 0 || is_own(current))
+    return false;
   const DispositionLock lock;
-  if (::__sigaction(number, nullptr, &current) != 0 || is_own(current)) return false;
+  if (libc_sigaction(number, nullptr, &current) != 0 || is_own(current)) return false;
+  if (execs.load() != 0) return false;  // it is for the new image
   keep(current);
   return put_own(number, current);
 }
@@ -188,17 +201,22 @@ void restore(bool signals_may_be_pending) noexcept {
   const DispositionLock lock;
   installed.store(0);
   struct sigaction current {};
-  if (::__sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
+  if (libc_sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
   const struct sigaction program = previous();
-  ::__sigaction(number, &program, nullptr);
+  libc_sigaction(number, &program, nullptr);
 }
 
 void prepare_for_exec() noexcept {
+  if (owns_dispositions()) execs.fetch_add(1);
   const int number = sampling.load();
   struct sigaction current {};
-  if (number == 0 || ::__sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
+  if (number == 0 || libc_sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
   const struct sigaction program = previous();
-  if (program.sa_handler == SIG_IGN) ::__sigaction(number, &program, nullptr);
+  if (program.sa_handler == SIG_IGN) libc_sigaction(number, &program, nullptr);
+}
+
+void resume_after_exec() noexcept {
+  if (owns_dispositions()) execs.fetch_sub(1);
 }
 
 bool installed_with_restart() noexcept { return restarts.load(std::memory_order_relaxed); }

@@ -53,8 +53,9 @@ SWIPR_SIGNAL_SAFE int exchange_program_action(const struct sigaction* wanted,
 SWIPR_SIGNAL_SAFE struct sigaction take_program_action() noexcept;
 
 // exec resets handlers to SIG_DFL: a signal that the program ignores has to be ignored now. If it
-// fails, the next tick takes the signal again.
+// fails, call resume; the next tick takes the signal again, which it does not between the two.
 SWIPR_SIGNAL_SAFE void prepare_for_exec() noexcept;
+SWIPR_SIGNAL_SAFE void resume_after_exec() noexcept;
 
 // By the kernel at once.
 SWIPR_SIGNAL_SAFE void set_disposition(int number, const struct sigaction& action) noexcept;

@@ -47,6 +47,14 @@ void copy_list(const char* first, va_list rest, char** out) noexcept {
   }
 }
 
+template <typename Exec>
+int replace_image(Exec exec) noexcept {
+  swipr::agent::flush_before_exec();
+  const int result = exec();
+  swipr::agent::resume_after_exec();
+  return result;
+}
+
 }  // namespace
 
 // Makes an array of an argument list on the caller's stack, as libc does: exec must not allocate.
@@ -58,34 +66,28 @@ void copy_list(const char* first, va_list rest, char** out) noexcept {
   copy_list(first, rest, array)
 
 SWIPR_EXPORTED int execve(const char* path, Vector arguments, Vector environment) noexcept {
-  swipr::agent::flush_before_exec();
-  return next_execve(path, arguments, environment);
+  return replace_image([=] { return next_execve(path, arguments, environment); });
 }
 
 SWIPR_EXPORTED int execv(const char* path, Vector arguments) noexcept {
-  swipr::agent::flush_before_exec();
-  return next_execv(path, arguments);
+  return replace_image([=] { return next_execv(path, arguments); });
 }
 
 SWIPR_EXPORTED int execvp(const char* file, Vector arguments) noexcept {
-  swipr::agent::flush_before_exec();
-  return next_execvp(file, arguments);
+  return replace_image([=] { return next_execvp(file, arguments); });
 }
 
 SWIPR_EXPORTED int execvpe(const char* file, Vector arguments, Vector environment) noexcept {
-  swipr::agent::flush_before_exec();
-  return next_execvpe(file, arguments, environment);
+  return replace_image([=] { return next_execvpe(file, arguments, environment); });
 }
 
 SWIPR_EXPORTED int fexecve(int fd, Vector arguments, Vector environment) noexcept {
-  swipr::agent::flush_before_exec();
-  return next_fexecve(fd, arguments, environment);
+  return replace_image([=] { return next_fexecve(fd, arguments, environment); });
 }
 
 SWIPR_EXPORTED int execveat(int folder, const char* path, Vector arguments, Vector environment,
                             int flags) noexcept {
-  swipr::agent::flush_before_exec();
-  return next_execveat(folder, path, arguments, environment, flags);
+  return replace_image([=] { return next_execveat(folder, path, arguments, environment, flags); });
 }
 
 SWIPR_EXPORTED int execl(const char* path, const char* argument, ...) noexcept {

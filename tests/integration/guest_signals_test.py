@@ -1,6 +1,7 @@
 """What programs find out about their signals is the same with and without swipr: dispositions, masks,
 what is pending, who is called."""
 
+import sys
 import unittest
 
 from support.guest import GuestCase
@@ -50,6 +51,13 @@ class SignalTest(GuestCase):
 
     def test_handlers_can_unwind_what_they_interrupted(self):
         self.assertIn("reached: 1", self.check("backtrace"))
+
+    def test_ignored_signal_is_inherited_by_exec(self):
+        # The new image stays for long enough to take over the socket of the one before.
+        asks = "import signal, time; print(signal.getsignal(signal.SIGURG).name); time.sleep(0.3)"
+        busy = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+        script = f"""trap '' URG; {busy}; exec {sys.executable} -S -c '{asks}'"""
+        self.assertEqual(self.check_same("/bin/sh", "-c", script), ["SIG_IGN"])
 
     def test_cancellation(self):
         self.check("cancellation")

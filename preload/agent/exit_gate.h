@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "common/core/ids.h"
 #include "preload/agent/recorder.h"
 
 namespace swipr::agent::exit_gate {
@@ -18,6 +19,9 @@ namespace swipr::agent::exit_gate {
 // The thread that waits here now, 0: none. Where it stands is swipr's doing, so it is not looked
 // at.
 inline std::atomic<std::int32_t> waiting_tid{0};
+inline bool is_waiting(Tid thread) noexcept {
+  return thread.value == waiting_tid.load(std::memory_order_relaxed);
+}
 
 // Before the control thread starts.
 void set_owner(pid_t pid) noexcept;

@@ -75,6 +75,7 @@ class Sampler {
   void give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
                Moment now) noexcept;
   void read_runqueue(const Thread& thread, RecordedThread& known) noexcept;
+  static std::uint32_t wire_syscall(const WaitPlace& place) noexcept;  // as records have it
   std::uint32_t intern(Recording& recording, const unwind::FrameBuffer& frames,
                        std::uint32_t wait_syscall) noexcept;
 

@@ -10,6 +10,7 @@
 #include "common/core/ids.h"
 #include "preload/agent/mapped_memory.h"
 #include "preload/agent/proc_files.h"
+#include "preload/unwind/walk.h"
 
 namespace swipr::agent {
 
@@ -18,6 +19,8 @@ inline constexpr std::uint16_t kNoSlot = 0xffff;
 // Registers that a function must keep for its caller, as the handler found them while the thread
 // was blocked at `place`: with them the next look at the same place needs no signal.
 struct KeptRegisters {
+  // As DWARF numbers (System V AMD64 ABI, 3.2.1).
+  static constexpr unsigned kNumbers[6] = {unwind::kRbx, unwind::kRbp, 12, 13, 14, 15};
   WaitPlace place;  // kBlocked: the registers are valid for it
   std::uint64_t values[6] = {};
 };
@@ -43,6 +46,12 @@ struct alignas(64) Thread {
   std::int64_t asleep_cpu_ns = -1;  // its CPU clock when it was last seen asleep; -1: never
   WaitPlace signalled_place;        // where it was blocked when it got its outstanding signal
   KeptRegisters kept;
+
+  // Its clock is near where it was seen asleep: nearer than the longest way out of a system call.
+  bool may_be_waking(std::int64_t clock_ns) const noexcept {
+    constexpr std::int64_t kWayOutNs = 20'000;
+    return asleep_cpu_ns >= 0 && clock_ns - asleep_cpu_ns < kWayOutNs;
+  }
 
   std::string_view name_text() const noexcept {
     return {name, std::char_traits<char>::length(name)};

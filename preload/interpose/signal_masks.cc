@@ -21,8 +21,9 @@ constinit Next<MaskFunction> next_sigprocmask("sigprocmask");
 }
 
 int change(Next<MaskFunction>& next, int how, const sigset_t* set, sigset_t* before) noexcept {
-  if (set == nullptr) return next(how, set, before);
-  const bool holds = sigismember(set, handler::sampling_signal()) == 1;
+  const int sampling = handler::sampling_signal();
+  if (set == nullptr || sampling == 0) return next(how, set, before);  // 0: put to sleep
+  const bool holds = sigismember(set, sampling) == 1;
   // Only where it may change for that signal.
   if (!holds && how != SIG_SETMASK) return next(how, set, before);
   const handler::MaskChange change(holds && how != SIG_UNBLOCK);

@@ -35,7 +35,9 @@ class SignalTest(GuestCase):
         self.assertEqual(self.check("blocked")[1], "pending: 0")
 
     def test_masks(self):
-        self.check("masks")
+        lines = self.check("masks")
+        asleep = self.run_plain(TARGET, "masks", preloaded=True, env={"SWIPR_DISABLE": "1"})
+        self.assertEqual(asleep.out.decode().splitlines(), lines, "put to sleep")
 
     def test_handler_on_a_small_alternate_stack(self):
         self.check("small stack")

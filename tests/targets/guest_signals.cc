@@ -247,6 +247,9 @@ void check_masks() {
   tell("ppoll", ppoll(nullptr, 0, &zero, &none));
   tell("unblock", sigprocmask(SIG_UNBLOCK, &set, &now));
   tell("was blocked", sigismember(&now, SIGURG));
+  errno = 0;
+  tell("again", pthread_sigmask(SIG_UNBLOCK, &set, nullptr));
+  tell("errno", errno);
   tell("how", sigprocmask(17, &set, nullptr) == -1 && errno == EINVAL);
   tell("how", pthread_sigmask(17, &set, nullptr) == EINVAL);
 }

@@ -37,7 +37,7 @@ class NodeTest(SwiprCase):
 
     def check_names(self, path):
         """Caller and callee, one below the other, in every format."""
-        caller, callee = (re.compile(rf"^JS:[*^]?{name} ") for name in ("callsHot", "generatedHot"))
+        caller, callee = (re.compile(rf"^(JS|LazyCompile|Function):[*^~]?{name} ") for name in ("callsHot", "generatedHot"))
         for fmt in ("collapsed", "perf", "pprof"):
             stacks = self.convert(path, fmt)
             found = any(

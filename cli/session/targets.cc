@@ -53,29 +53,34 @@ std::string joined(const std::vector<std::string>& arguments, std::size_t limit)
   return line;
 }
 
-bool has_preload(Pid pid) {
-  const auto maps = host::read_file(host::proc_path(pid, "maps"), std::size_t{64} << 20);
-  return maps && maps->find("libswipr_preload") != std::string::npos;
+Result<std::string> read_maps(Pid pid) {
+  return host::read_file(host::proc_path(pid, "maps"), std::size_t{64} << 20);
+}
+
+bool names_preload(std::string_view text) {
+  return text.find("libswipr_preload") != std::string_view::npos;
 }
 
 bool may_listen_soon(Pid pid) {
   const auto age = host::read_process_age(pid);
   if (!age || *age > kLoadToListen) return false;
-  return *age < kForkToExec || (has_preload(pid) && !find_reason_for_silence(pid));
+  if (*age < kForkToExec) return true;
+  const auto maps = read_maps(pid);
+  return maps && names_preload(*maps) && !find_reason_for_silence(pid);
 }
 
 // Why no socket of the process answered, and what to do about it.
 Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string& denied) {
   const std::string process = fmt::format("process {} ({})", pid.value, status.name);
   if (status.state == 'Z') return Error(fmt::format("{} has ended already (zombie)", process));
-  const auto maps = host::read_file(host::proc_path(pid, "maps"), std::size_t{64} << 20);
+  const auto maps = read_maps(pid);
   const bool foreign = status.uid != ::geteuid() && ::geteuid() != 0;
   if (!denied.empty() || (foreign && !maps)) {
     const std::string detail = denied.empty() ? "" : fmt::format(" (no access to {})", denied);
     return Error(fmt::format("{} belongs to {}{}: run swipr as that user or as root", process,
                              user_name(status.uid), detail));
   }
-  if (has_preload(pid)) {
+  if (maps && names_preload(*maps)) {
     if (const auto reason = find_reason_for_silence(pid)) {
       return Error(fmt::format("{} {}", process, *reason));
     }
@@ -87,7 +92,7 @@ Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string&
   }
   const auto environment = host::read_file(host::proc_path(pid, "environ"));
   const auto preload = environment ? host::find_variable(*environment, "LD_PRELOAD") : std::nullopt;
-  if (maps && preload && preload->find("libswipr_preload") != std::string::npos) {
+  if (maps && preload && names_preload(*preload)) {
     return Error(fmt::format(
         "{} was started with LD_PRELOAD={}, but nothing loaded it: the program is statically "
         "linked, "
@@ -118,7 +123,6 @@ host::UniqueFd try_connect(Pid pid, const host::ProcessStatus& status, std::stri
 
 Result<Target> connect_target(Pid pid) {
   for (;;) {
-    const bool last_try = !may_listen_soon(pid);
     const auto status = host::read_process_status(pid);
     if (!status) {
       return Error(
@@ -132,7 +136,7 @@ Result<Target> connect_target(Pid pid) {
     if (auto connection = try_connect(pid, *status, denied)) {
       return Target{pid, status->name, std::move(connection)};
     }
-    if (last_try || !denied.empty()) return unreachable(pid, *status, denied);
+    if (!denied.empty() || !may_listen_soon(pid)) return unreachable(pid, *status, denied);
     std::this_thread::sleep_for(kBetweenTries);
   }
 }

@@ -19,6 +19,7 @@
 #include "preload/agent/recorder.h"
 #include "preload/agent/server.h"
 #include "preload/agent/start_gate.h"
+#include "preload/agent/thread_count.h"
 #include "preload/handler/disposition.h"
 
 namespace swipr::agent {
@@ -65,19 +66,29 @@ void keep_socket_directory() noexcept {
   settings.socket_directory = {directory, size};
 }
 
-void* run_control_thread(void* forked) {
-  ::prctl(PR_SET_NAME, "swipr");
-  if (!take_own_descriptors(settings)) {
-    exit_gate::set_absent();
-    start_gate::open();
-    return nullptr;
-  }
+void give_up() noexcept {
+  exit_gate::set_absent();
+  start_gate::open();
+}
+
+void serve(bool forked) noexcept {
+  if (!take_own_descriptors(settings)) return give_up();
   exit_gate::open();
   recorder().open_before_privileges_go();
   ::prctl(PR_SET_TIMERSLACK, 1UL);
-  server->run(settings, ::getpid(), forked != nullptr);
+  server->run(settings, ::getpid(), forked);
   keep_socket_directory();
   exit_gate::report_parked();
+}
+
+void* run_control_thread(void* forked) {
+  ::prctl(PR_SET_NAME, "swipr");
+  if (!thread_count::leave()) {
+    give_up();  // with the program's descriptors still, which the end of the process may need
+    return nullptr;
+  }
+  serve(forked != nullptr);
+  thread_count::come_back();
   return nullptr;
 }
 
@@ -138,6 +149,7 @@ void start_control_thread(const Settings& wanted) noexcept {
   if (!settings.signal_free) recorder().forgo_signal_free_looks();
   if (settings.signal_number != 0) recorder().set_signal_number(settings.signal_number);
   stack_bytes = wanted_stack_bytes();
+  thread_count::find();
   ::pthread_atfork(nullptr, nullptr, on_fork_child);
   start_thread(false);
 }

@@ -50,6 +50,12 @@ class LifeTest(GuestCase):
     def test_main_thread_leaves(self):
         self.check("pthread_exit")
 
+    def test_last_thread_ends_the_process(self):
+        self.assertEqual(self.check("last_thread"), ["lastat exit"])
+
+    def test_fork_in_a_thread(self):
+        self.assertEqual(self.check("fork_in_a_thread"), ["child: 0"])
+
     def test_exit_without_cleaning_up(self):
         self.check("underscore_exit")
 

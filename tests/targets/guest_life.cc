@@ -263,6 +263,28 @@ void leave_main() {
   pthread_exit(nullptr);
 }
 
+// The last thread to return ends the process as exit(0) does: what is buffered is written, and what
+// was registered runs.
+void leave_to_last_thread() {
+  std::atexit([] { std::printf("at exit\n"); });
+  std::thread([] {
+    work();
+    std::printf("last");
+  }).detach();
+  pthread_exit(nullptr);
+}
+
+void fork_in_a_thread() {
+  std::thread([] {
+    const pid_t child = fork();
+    work();
+    if (child == 0) return;  // its only thread ends
+    int status = -1;
+    waitpid(child, &status, 0);
+    tell("child", status);
+  }).join();
+}
+
 void fault() {
   work();
   *static_cast<volatile int*>(nullptr) = 1;
@@ -285,6 +307,8 @@ constexpr Way kWays[] = {
     {"exit_in_a_thread", [] { finish_in_other_thread(false); }},
     {"quick_exit", [] { finish_in_other_thread(true); }},
     {"pthread_exit", leave_main},
+    {"last_thread", leave_to_last_thread},
+    {"fork_in_a_thread", fork_in_a_thread},
     {"abort",
      [] {
        work();

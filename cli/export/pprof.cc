@@ -85,7 +85,11 @@ class PprofWriter {
  public:
   PprofWriter(const profile::Recording& recording, const profile::Names& names,
               const Options& options)
-      : recording_(recording), names_(names), options_(options), out_(bytes_) {
+      : recording_(recording),
+        names_(names),
+        options_(options),
+        weight_(options.weight.value_or(profile::natural_weight(recording))),
+        out_(bytes_) {
     string_index("");  // the format wants it first
   }
 
@@ -114,7 +118,7 @@ class PprofWriter {
   void choose_sample_types(const std::vector<profile::MergedStack>& merged) {
     const SampleType* chosen = nullptr;
     for (const SampleType& type : kSampleTypes) {
-      if (type.weight == options_.weight_or_samples()) {
+      if (type.weight == weight_) {
         chosen = &type;
         continue;
       }
@@ -324,7 +328,7 @@ class PprofWriter {
     }
     out_.add_int64(ProfileTag::kTimeNanos, begin.count());
     out_.add_int64(ProfileTag::kDurationNanos, (end - begin).count());
-    const bool cpu = options_.weight == profile::Weight::kCpu;
+    const bool cpu = weight_ == profile::Weight::kCpu;
     write_value_type(ProfileTag::kPeriodType, cpu ? "cpu" : "wall", "nanoseconds");
     out_.add_int64(ProfileTag::kPeriod, first.interval.count());
   }
@@ -363,6 +367,7 @@ class PprofWriter {
   const profile::Recording& recording_;
   const profile::Names& names_;
   const Options& options_;
+  profile::Weight weight_;  // the sample type that is shown first
   std::string bytes_;
   Builder<ProfileTag> out_;
   std::vector<const SampleType*> sample_types_;

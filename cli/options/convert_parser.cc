@@ -38,8 +38,8 @@ void ConvertParser::add_to(CLI::App& parent) {
       ->type_name("FILE");
   add_format(*app, options.format, "html, pprof, speedscope, firefox, perf or collapsed");
   app->add_option_function<std::string>("--weight", store(options.weight, parse_weight),
-                                        "What counts: samples (default; html: cpu; speedscope: "
-                                        "wall), cpu, wall, blocked, runqueue")
+                                        "What counts: samples (default; html, pprof: cpu; "
+                                        "speedscope: wall), cpu, wall, blocked, runqueue")
       ->type_name("WEIGHT");
   add_filters(*app, options.filters);
   app->add_option(

@@ -127,8 +127,8 @@ void credit_cpu(Recording& recording);
 // 0.
 std::uint64_t weight_of(const Sample& sample, Weight weight);
 
-// What a report of the recording counts unless told otherwise: CPU time, or blocked time where no
-// CPU time was recorded.
+// What a report of the recording counts unless told otherwise: CPU time; blocked time where only
+// that was recorded; samples where there are no times at all (text recordings of others).
 Weight natural_weight(const Recording& recording);
 
 }  // namespace swipr::profile

@@ -15,7 +15,12 @@ Weight natural_weight(const Recording& recording) {
   const bool off_cpu = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& process) {
     return process.mode == Mode::kOffCpu;
   });
-  return off_cpu ? Weight::kBlocked : Weight::kCpu;
+  if (off_cpu) return Weight::kBlocked;
+  const auto& samples = recording.samples;
+  const bool untimed = std::all_of(samples.begin(), samples.end(), [](const Sample& sample) {
+    return sample.state == State::kUnknown;
+  });
+  return untimed && !samples.empty() ? Weight::kSamples : Weight::kCpu;
 }
 
 void keep_states(Recording& recording, StateSet states) {

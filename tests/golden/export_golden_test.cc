@@ -62,9 +62,12 @@ TEST(PerfGolden, MatchesInCpuTimeWithSourceLines) {
                 "cpu_lines.perf");
 }
 
-TEST(PprofGolden, Matches) { expect_golden(exported_pprof({}), "samples.pprof.txt"); }
+TEST(PprofGolden, MatchesInSamples) {
+  expect_golden(exported_pprof({Weight::kSamples}), "samples.pprof.txt");
+}
 
-TEST(PprofGolden, MatchesByCpuTime) {
+TEST(PprofGolden, ShowsCpuTimeUnlessToldOtherwise) {
+  expect_golden(exported_pprof({}), "cpu.pprof.txt");
   expect_golden(exported_pprof({Weight::kCpu}), "cpu.pprof.txt");
 }
 
@@ -79,7 +82,7 @@ TEST(CollapsedGolden, MatchesInBlockedTimeWithStates) {
 
 std::string exported_comparison(Writer* writer) {
   const golden::Golden input = golden::make_comparison();
-  Options options;
+  Options options{Weight::kSamples};
   options.first_base_process = golden::kFirstBaseProcess;
   return exported(writer, options, input);
 }

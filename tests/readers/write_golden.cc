@@ -50,14 +50,16 @@ bool write(decltype(exporters::write_perf)* writer, const std::string& path,
 int main(int count, char** arguments) {
   if (count != 2) return 2;
   const std::string folder = arguments[1];
-  const bool written = write(exporters::write_perf, folder + "/golden.perf") &&
-                       write(exporters::write_pprof, folder + "/golden.pb.gz") &&
-                       write(exporters::write_collapsed, folder + "/golden.collapsed") &&
-                       write(exporters::write_speedscope, folder + "/golden.speedscope.json") &&
-                       write(exporters::write_firefox, folder + "/golden.firefox.json.gz") &&
-                       write(exporters::write_html, folder + "/golden.html") &&
-                       write(exporters::write_html, folder + "/hostile.html", make_hostile());
-  exporters::Options comparing;
+  const exporters::Options samples{profile::Weight::kSamples};
+  const bool written =
+      write(exporters::write_perf, folder + "/golden.perf") &&
+      write(exporters::write_pprof, folder + "/golden.pb.gz", golden::make_golden(), samples) &&
+      write(exporters::write_collapsed, folder + "/golden.collapsed") &&
+      write(exporters::write_speedscope, folder + "/golden.speedscope.json") &&
+      write(exporters::write_firefox, folder + "/golden.firefox.json.gz") &&
+      write(exporters::write_html, folder + "/golden.html") &&
+      write(exporters::write_html, folder + "/hostile.html", make_hostile());
+  exporters::Options comparing = samples;
   comparing.first_base_process = golden::kFirstBaseProcess;
   const golden::Golden both = golden::make_comparison();
   const bool compared =

@@ -33,7 +33,7 @@ TEST(Pprof, LeavesOutTimesThatAreZeroEverywhere) {
     sample.runqueue = {};
     sample.cpu = sample.wall;
   }
-  const std::string text = exported(input.recording, input.names);
+  const std::string text = exported(input.recording, input.names, {profile::Weight::kSamples});
   EXPECT_THAT(text, HasSubstr("sample_type cpu/nanoseconds\nsample_type wall/nanoseconds\n"
                               "sample_type samples/count\nsample locations"));
   EXPECT_THAT(exported(input.recording, input.names, {profile::Weight::kBlocked}),
@@ -72,7 +72,7 @@ TEST(Pprof, PutsTheProgramsMappingFirst) {
 }
 
 TEST(Pprof, WritesAnEmptyRecording) {
-  EXPECT_THAT(exported({}, {}), HasSubstr("default_sample_type samples"));
+  EXPECT_THAT(exported({}, {}), HasSubstr("default_sample_type cpu"));
 }
 
 TEST(Pprof, CompressesMoreThanOneBuffer) {

@@ -37,6 +37,14 @@ TEST(NaturalWeight, IsBlockedTimeWhereNoCpuTimeWasRecorded) {
   EXPECT_EQ(natural_weight(recording), Weight::kCpu);
 }
 
+TEST(NaturalWeight, IsSamplesWhereNothingIsTimed) {
+  Recording recording;
+  recording.samples.emplace_back().state = State::kUnknown;
+  EXPECT_EQ(natural_weight(recording), Weight::kSamples);
+  recording.samples.emplace_back().state = State::kRunning;
+  EXPECT_EQ(natural_weight(recording), Weight::kCpu);
+}
+
 TEST(KeepStates, LeavesOnlySamplesOfTheseStates) {
   Recording recording;
   for (State state : {State::kRunning, State::kBlocked, State::kUnknown, State::kRunnable}) {

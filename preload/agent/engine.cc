@@ -211,9 +211,11 @@ void Engine::run_due(Moment now) noexcept {
     }
   }
   refresh_modules_when_needed(now);
-  for (Recording* recording : recordings_) {
+  for (unsigned number = 0; number < recordings_.size(); ++number) {
+    Recording* const recording = recordings_[number];
     if (recording == nullptr || recording->is_complete()) continue;
     if (recording->collect_is_due(now)) {
+      if (subjects_.signals.is_asked_for(number) && recording->put_off_last_collect(now)) continue;
       recording->close_tick(subjects_.modules, subjects_.threads);
       recording->send(now);
     }

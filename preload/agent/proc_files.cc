@@ -92,6 +92,22 @@ bool restarts_unnoticed(std::int64_t system_call,
   }
 }
 
+// The field of that number in `stat`, as in proc(5).
+std::uint64_t parse_stat_number(std::string_view text, int wanted) noexcept {
+  constexpr int kFirstField = 3;  // the state, behind the name
+  const std::size_t end = text.rfind(')');
+  if (end == std::string_view::npos) return 0;
+  text.remove_prefix(end + 1);
+  for (int field = kFirstField; field <= wanted; ++field) {
+    const std::size_t blank = text.find(' ');
+    if (blank == std::string_view::npos) return 0;
+    text.remove_prefix(blank + 1);
+  }
+  Scanner in(text);
+  const std::uint64_t number = in.take_decimal();
+  return in.ok() ? number : 0;
+}
+
 }  // namespace
 
 std::string_view read_file_at(int directory, const char* path, std::span<char> buffer) noexcept {
@@ -161,19 +177,11 @@ bool is_asleep_by_stat(std::string_view text) noexcept {
 }
 
 std::uint64_t parse_blocked_signals(std::string_view text) noexcept {
-  constexpr int kFirstField = 3;  // the state, behind the name
-  constexpr int kBlockedField = 32;
-  const std::size_t end = text.rfind(')');
-  if (end == std::string_view::npos) return 0;
-  text.remove_prefix(end + 1);
-  for (int field = kFirstField; field <= kBlockedField; ++field) {
-    const std::size_t blank = text.find(' ');
-    if (blank == std::string_view::npos) return 0;
-    text.remove_prefix(blank + 1);
-  }
-  Scanner in(text);
-  const std::uint64_t blocked = in.take_decimal();
-  return in.ok() ? blocked : 0;
+  return parse_stat_number(text, 32);
+}
+
+std::uint64_t parse_pending_signals(std::string_view text) noexcept {
+  return parse_stat_number(text, 31);
 }
 
 SchedulerTimes parse_scheduler_times(std::string_view text) noexcept {

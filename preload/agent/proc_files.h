@@ -46,6 +46,8 @@ bool is_asleep_by_stat(std::string_view text) noexcept;
 // /proc/PID/task/TID/stat: the blocked ones of the signals 1 to 31; 0 also for no such text.
 // Source: kernel, fs/proc/array.c, do_task_stat, the 32nd field.
 std::uint64_t parse_blocked_signals(std::string_view text) noexcept;
+// … and those that wait in this thread (not in the process); without the real-time ones.
+std::uint64_t parse_pending_signals(std::string_view text) noexcept;
 
 // /proc/PID/task/TID/schedstat: "cpu-ns run-queue-ns timeslices".
 struct SchedulerTimes {

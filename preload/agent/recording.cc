@@ -15,6 +15,8 @@ constexpr std::chrono::milliseconds kCollectDelay{1};
 // Shorter intervals collect at the next tick: a wake-up of its own would cost more than it brings.
 constexpr std::chrono::milliseconds kCollectAtNextTick{4};
 constexpr std::chrono::milliseconds kSendInterval{50};
+// A thread that does not get a CPU for longer goes without a stack for the last tick.
+constexpr std::chrono::milliseconds kLastAnswers{100};
 constexpr std::chrono::seconds kTotalsInterval{1};
 constexpr std::int64_t kLongRunNs = 1'000'000'000;
 
@@ -107,6 +109,12 @@ Moment Recording::next_deadline() const noexcept {
 
 void Recording::set_complete() noexcept { complete_ = true; }
 
+bool Recording::is_last_tick() const noexcept {
+  if (request_.ticks != 0 && deadlines_passed_ == request_.ticks) return true;
+  return request_.duration.count() > 0 &&
+         deadline(deadlines_passed_ + 1) > start_ + request_.duration;
+}
+
 // --- a tick
 
 void Recording::begin_tick(std::uint64_t due, Moment now) noexcept {
@@ -117,10 +125,16 @@ void Recording::begin_tick(std::uint64_t due, Moment now) noexcept {
   tick_ns_ = (now - start_).count();
   tick_open_ = true;
   const Moment next = deadline(deadlines_passed_ + 1);
-  const bool last = (request_.ticks != 0 && deadlines_passed_ == request_.ticks) ||
-                    (request_.duration.count() > 0 && next > start_ + request_.duration);
+  const bool last = is_last_tick();
   if (budget_.window_is_over(now)) budget_.close_window(now, read_own_clock());
   collect_at_ = last || request_.interval > kCollectAtNextTick ? now + kCollectDelay : next;
+}
+
+bool Recording::put_off_last_collect(Moment now) noexcept {
+  const bool last = is_last_tick();
+  if (!last || now >= start_ + std::chrono::nanoseconds(tick_ns_) + kLastAnswers) return false;
+  collect_at_ = now + kCollectDelay;
+  return true;
 }
 
 void Recording::close_tick(const ModuleMap& modules, ThreadList& threads) noexcept {

@@ -69,6 +69,8 @@ struct RecordingCounters {
   std::uint64_t stacks_cut = 0;
   std::uint64_t signals_sent = 0;
   std::uint64_t signals_late = 0;
+  std::uint64_t signals_lost = 0;  // discarded by the kernel
+  std::uint64_t signals_bare = 0;  // answered without their cookie: signal_handler.h
   std::uint64_t signals_to_blocked = 0;
   std::uint64_t calls_interrupted = 0;  // signals that made a system call return EINTR
   std::uint64_t threads = 0;
@@ -92,6 +94,8 @@ class Recording {
   // The number of tick deadlines that have passed at `now` and are not dealt with; 0: none is due.
   std::uint64_t due_ticks(Moment now) const noexcept;
   bool collect_is_due(Moment now) const noexcept { return tick_open_ && now >= collect_at_; }
+  // For answers to the last tick, which no later one brings. False: waited for long enough.
+  bool put_off_last_collect(Moment now) noexcept;
   bool is_over(Moment now) const noexcept;
   // False: the budget leaves this place out of the present tick.
   bool looks_at(std::uint32_t place) const noexcept {
@@ -233,6 +237,7 @@ class Recording {
   void write_ended_threads() noexcept;
   std::uint32_t tick_number() const noexcept { return static_cast<std::uint32_t>(counters_.ticks); }
   void freeze_clocks() noexcept;
+  bool is_last_tick() const noexcept;
   Moment deadline(std::uint64_t tick) const noexcept {
     return start_ + request_.interval * static_cast<std::int64_t>(tick);
   }

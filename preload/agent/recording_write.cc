@@ -291,6 +291,8 @@ bool Recording::write_totals() noexcept {
     totals.put(name::kStacksCut, counters_.stacks_cut);
     totals.put(name::kSignalsSent, counters_.signals_sent);
     totals.put(name::kSignalsLate, counters_.signals_late);
+    totals.put("signals_lost", counters_.signals_lost);
+    totals.put("signals_bare", counters_.signals_bare);
     totals.put("signals_to_blocked", counters_.signals_to_blocked);
     totals.put("calls_interrupted", counters_.calls_interrupted);
     totals.put("stack_generations", counters_.stack_generations);

@@ -166,7 +166,8 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
   using Asked = SignalPool::Asked;
   const bool can_ask = subjects_.can_signal && now.count() >= thread.muted_until_ns;
   const Asked asked =
-      can_ask ? subjects_.signals.ask(place, thread, number, subjects_.threads.directory(), now)
+      can_ask ? subjects_.signals.ask(place, thread, number, subjects_.threads.directory(), now,
+                                      known.run_cpu_ns)
               : Asked::kBlocked;
   if (asked == Asked::kBlocked) {
     read_runqueue(thread, known);
@@ -179,7 +180,8 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
   if (asked == Asked::kSent) ++recording.counters().signals_sent;
 }
 
-// The open run gets no stack. The signal stays outstanding: its answer serves a later tick.
+// The open run gets no stack. A signal that still waits stays outstanding: its answer serves a
+// later tick.
 void Sampler::give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
                       Moment now) noexcept {
   Thread& thread = subjects_.threads[place];
@@ -187,6 +189,10 @@ void Sampler::give_up(Recording& recording, std::uint32_t place, RecordedThread&
   recording.end_run(place, known, 0, ThreadState::kRunning);
   known.run = Run::kNone;
   ++recording.counters().signals_late;
+  if (subjects_.signals.cancel_lost(thread, subjects_.threads.directory())) {
+    ++recording.counters().signals_lost;
+    return;
+  }
   if (++thread.late_count < kLateBeforeMuted) return;
   thread.late_count = 0;
   thread.muted_until_ns = (now + kMuted).count();

@@ -97,6 +97,7 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const Thread& thread = subjects_.threads[place];
   RecordedThread* known = recording.find_thread(place, thread);
   if (known == nullptr || known->run != Run::kAwaiting) return;
+  if (slot.bare) ++recording.counters().signals_bare;
   if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted)
     ++recording.counters().calls_interrupted;
   const WaitPlace& wait = thread.signalled_place;

@@ -13,7 +13,9 @@ namespace swipr::agent {
 
 namespace {
 constexpr std::size_t kSlotsBytes = round_to_pages(handler::kSlotCount * sizeof(handler::Slot));
-}
+// Handlers, and threads that are just being made, block everything for a moment.
+constexpr std::uint8_t kMaskReadings = 8;
+}  // namespace
 
 bool SignalPool::open(Pid process) noexcept {
   process_ = process;
@@ -61,7 +63,7 @@ bool SignalPool::close() noexcept {
 }
 
 SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned recording,
-                                  int task_directory, Moment now) noexcept {
+                                  int task_directory, Moment now, std::int64_t cpu_ns) noexcept {
   if (thread.slot != kNoSlot) {
     requests_[thread.slot].recordings |= 1u << recording;
     return Asked::kShared;
@@ -69,11 +71,12 @@ SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned 
   if (free_count_ == 0) return Asked::kFailed;
   handler::Asking asking(thread.tid.value);
   if (!is_calm(asking, now)) return Asked::kFailed;
-  if (blocks_signal(asking, thread, task_directory)) {
-    return thread.mask_known ? Asked::kBlocked : Asked::kFailed;
+  if (blocks_signal(asking, thread, task_directory, cpu_ns)) {
+    return thread.blocked_readings == kMaskReadings ? Asked::kBlocked : Asked::kFailed;
   }
   const std::uint16_t number = free_[free_count_ - 1];
   const std::uint64_t sequence = ++sequence_;
+  handler::set_target(number, thread.tid);
   handler::arm_slot(slots_[number], sequence);
   if (!handler::send_signal(process_, thread.tid, {sequence, number})) {
     handler::free_slot(slots_[number], sequence);
@@ -101,22 +104,25 @@ bool SignalPool::is_calm(handler::Asking& asking, Moment now) noexcept {
 
 // A thread's mask is its own to change, and libc's functions for that count their uses. What they
 // do not see (a longjmp, a system call of the program's own) is seen when it is read again.
-bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread,
-                               int task_directory) noexcept {
-  constexpr std::uint16_t kAsksPerReading = 1000;
+bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread, int task_directory,
+                               std::int64_t cpu_ns) noexcept {
+  const std::uint16_t asks_per_reading = thread.blocks_signal ? 100 : 1000;
   const std::uint32_t epoch = asking.mask_epoch();
-  if (thread.mask_known && thread.mask_epoch == epoch && ++thread.mask_uses != kAsksPerReading) {
+  if (thread.mask_known && thread.mask_epoch == epoch && ++thread.mask_uses != asks_per_reading) {
     return thread.blocks_signal;
   }
   char text[512];
   const std::uint64_t blocked =
       parse_blocked_signals(read_task_file(task_directory, thread.tid, "stat", text));
   thread.blocks_signal = (blocked >> (handler::installed_signal() - 1) & 1) != 0;
-  // Handlers, and threads that are just being made, block everything for a moment.
-  constexpr std::uint8_t kReadings = 8;
+  if (thread.blocked_readings == 0) thread.blocked_since_cpu_ns = cpu_ns;
   thread.blocked_readings =
-      thread.blocks_signal ? std::min<std::uint8_t>(thread.blocked_readings + 1, kReadings) : 0;
-  thread.mask_known = !thread.blocks_signal || thread.blocked_readings == kReadings;
+      thread.blocks_signal ? std::min<std::uint8_t>(thread.blocked_readings + 1, kMaskReadings) : 0;
+  // A moment of its own time: it may have to wait for a CPU in the middle.
+  constexpr std::int64_t kLongestMoment = 1'000'000;
+  thread.mask_known =
+      !thread.blocks_signal || (thread.blocked_readings == kMaskReadings &&
+                                cpu_ns - thread.blocked_since_cpu_ns >= kLongestMoment);
   thread.mask_epoch = epoch;
   thread.mask_uses = 0;
   return thread.blocks_signal;
@@ -137,6 +143,26 @@ void SignalPool::give_up(Thread& thread) noexcept {
   gave_up_ = gave_up_ || thread.slot != kNoSlot;
   thread.mask_known = false;
   cancel(thread);
+}
+
+bool SignalPool::cancel_lost(Thread& thread, int task_directory) noexcept {
+  if (thread.slot == kNoSlot) return false;
+  char text[512];
+  const std::string_view stat = read_task_file(task_directory, thread.tid, "stat", text);
+  if (stat.empty() || (parse_pending_signals(stat) >> (handler::installed_signal() - 1) & 1) != 0) {
+    return false;
+  }
+  const std::uint64_t sequence = requests_[thread.slot].sequence;
+  if (handler::slot_status(slots_[thread.slot], sequence) != handler::SlotStatus::kArmed)
+    return false;
+  cancel(thread);
+  return true;
+}
+
+bool SignalPool::is_asked_for(unsigned recording) const noexcept {
+  return std::any_of(&active_[0], &active_[active_count_], [this, recording](std::uint16_t number) {
+    return (requests_[number].recordings & 1u << recording) != 0;
+  });
 }
 
 void SignalPool::forget_recording(unsigned recording) noexcept {

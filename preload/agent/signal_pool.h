@@ -27,9 +27,11 @@ class SignalPool {
   // Asks for the thread's stack on behalf of recording `recording` (an index below 32). kShared: a
   // signal is outstanding already. kFailed: not now, no slot is free, or the kernel refused.
   // kBlocked: the thread blocks the signal. `task_directory`: where its mask is read when it may
-  // have changed.
-  Asked ask(std::uint32_t place, Thread& thread, unsigned recording, int task_directory,
-            Moment now) noexcept;
+  // have changed. `cpu_ns`: its CPU clock as it was last read.
+  Asked ask(std::uint32_t place, Thread& thread, unsigned recording, int task_directory, Moment now,
+            std::int64_t cpu_ns) noexcept;
+  // An answer for this recording is still to come.
+  bool is_asked_for(unsigned recording) const noexcept;
 
   // Calls `on_answer(place, generation, recordings, slot)` for each answer, then frees its slot.
   // `recordings`: one bit for each that asked.
@@ -50,6 +52,10 @@ class SignalPool {
   void cancel(Thread& thread) noexcept;
   // The same for one that does not answer.
   void give_up(Thread& thread) noexcept;
+  // Frees the slot of one that has not answered although no signal waits in it: where the program
+  // has sent the same signal to the same thread, the kernel keeps one of the two only. True: it was
+  // so.
+  bool cancel_lost(Thread& thread, int task_directory) noexcept;
   void forget_recording(unsigned recording) noexcept;
 
  private:
@@ -60,7 +66,8 @@ class SignalPool {
     std::uint32_t recordings = 0;
   };
 
-  bool blocks_signal(const handler::Asking& asking, Thread& thread, int task_directory) noexcept;
+  bool blocks_signal(const handler::Asking& asking, Thread& thread, int task_directory,
+                     std::int64_t cpu_ns) noexcept;
   bool is_calm(handler::Asking& asking, Moment now) noexcept;
   void release(std::size_t active_index) noexcept;
 

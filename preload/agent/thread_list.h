@@ -41,10 +41,11 @@ struct alignas(64) Thread {
   std::uint8_t blocked_readings = 0;
   std::uint16_t mask_uses = 0;
   std::uint32_t mask_epoch = 0;
-  bool was_on_cpu = false;          // when it was asked for its stack
-  std::int64_t muted_until_ns = 0;  // CLOCK_MONOTONIC: does not answer, is not signalled
-  std::int64_t asleep_cpu_ns = -1;  // its CPU clock when it was last seen asleep; -1: never
-  WaitPlace signalled_place;        // where it was blocked when it got its outstanding signal
+  std::int64_t blocked_since_cpu_ns = 0;  // its CPU clock at the first of blocked_readings
+  bool was_on_cpu = false;                // when it was asked for its stack
+  std::int64_t muted_until_ns = 0;        // CLOCK_MONOTONIC: does not answer, is not signalled
+  std::int64_t asleep_cpu_ns = -1;        // its CPU clock when it was last seen asleep; -1: never
+  WaitPlace signalled_place;              // where it was blocked when it got its outstanding signal
   KeptRegisters kept;
 
   // Its clock is near where it was seen asleep: nearer than the longest way out of a system call.

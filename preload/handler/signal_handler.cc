@@ -47,9 +47,8 @@ std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
   return mend_call(context, number);
 }
 
-[[gnu::noinline]] void take_sample(int number, const siginfo_t& info,
+[[gnu::noinline]] void take_sample(int number, Cookie cookie, bool bare,
                                    ucontext_t& context) noexcept {
-  const Cookie cookie = unpack_cookie(reinterpret_cast<std::uint64_t>(info.si_value.sival_ptr));
   Slot* slot = try_claim(cookie);
   if (slot != nullptr) take_registers(context, slot->registers);
   const MendedCall mended = mend(context, number);  // also when nobody waits for the answer
@@ -57,6 +56,7 @@ std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
     shared.strays.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  slot->bare = bare;
   slot->call = mended;
   fill_slot(*slot, cookie, last_written_byte(context));
 }
@@ -101,10 +101,25 @@ void change_mask(int how, const sigset_t& mask, sigset_t* before) noexcept {
   leave_to_program(interrupted);
 }
 
+std::int32_t this_thread() noexcept { return static_cast<std::int32_t>(::syscall(SYS_gettid)); }
+
+// The kernel has lost what came with the signal: all of this user's processes together may have
+// RLIMIT_SIGPENDING signals waiting, and any of them may use that up. A signal of the program's own
+// can look like that, too, at the very moment when one of swipr's is outstanding in this thread.
+// Source: kernel/signal.c, __send_signal_locked ("silent loss of information") and collect_signal.
+bool is_bare(const siginfo_t& info) noexcept {
+  return info.si_code == SI_USER && info.si_pid == 0 && info.si_uid == 0;
+}
+
 void on_signal(int number, siginfo_t* info, void* context) noexcept {
   const ErrnoSaver errno_saver;
+  auto& interrupted = *static_cast<ucontext_t*>(context);
+  Cookie cookie;
   if (info->si_code == kOwnSignalCode) {
-    take_sample(number, *info, *static_cast<ucontext_t*>(context));
+    cookie = unpack_cookie(reinterpret_cast<std::uint64_t>(info->si_value.sival_ptr));
+    take_sample(number, cookie, false, interrupted);
+  } else if (is_bare(*info) && find_cookie(this_thread(), cookie)) {
+    take_sample(number, cookie, true, interrupted);
   } else {
     chain(number, info, context);
   }

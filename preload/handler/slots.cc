@@ -17,6 +17,20 @@ Slot* try_claim(Cookie cookie) noexcept {
   return claimed ? &slot : nullptr;
 }
 
+bool find_cookie(std::int32_t thread, Cookie& out) noexcept {
+  const Slot* slots = shared.slots.load(std::memory_order_acquire);
+  if (slots == nullptr) return false;
+  for (std::uint32_t number = 0; number < kSlotCount; ++number) {
+    if (shared.targets[number].load(std::memory_order_relaxed) != thread) continue;
+    const std::uint64_t state = slots[number].state.load(std::memory_order_acquire);
+    const std::uint64_t sequence = state >> 2;
+    if (state != slot_state(sequence, SlotStatus::kArmed)) continue;
+    out = {sequence, number};
+    return true;
+  }
+  return false;
+}
+
 void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   slot.frames.frame_count = 0;
   // Counted in before the load and both in one total order with the agent's store and its look at
@@ -29,6 +43,10 @@ void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   }
   shared.pins.fetch_sub(1, std::memory_order_release);
   slot.state.store(slot_state(cookie.sequence, SlotStatus::kDone), std::memory_order_release);
+}
+
+void set_target(std::uint32_t slot, Tid thread) noexcept {
+  shared.targets[slot].store(thread.value, std::memory_order_relaxed);
 }
 
 void arm_slot(Slot& slot, std::uint64_t sequence) noexcept {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/core/ids.h"
 #include "common/core/signal_safe.h"
 #include "preload/handler/mend_call.h"
 #include "preload/unwind/code_map.h"
@@ -30,6 +31,7 @@ struct Slot {
   std::atomic<std::uint64_t> state;
   // Valid once DONE:
   unwind::WalkEnd end;
+  bool bare;        // the signal came without its cookie
   MendedCall call;  // the system call that the signal came into
   // Of the interrupted code. Here and not in the handler, whose stack may be small.
   unwind::Registers registers;
@@ -55,18 +57,22 @@ constexpr Cookie unpack_cookie(std::uint64_t value) noexcept {
 struct Shared {
   std::atomic<Slot*> slots{nullptr};  // kSlotCount of them, never unmapped once set
   std::atomic<const unwind::CodeMap*> code_map{nullptr};
-  std::atomic<std::uint32_t> pins{0};    // handlers that hold the code map
-  std::atomic<std::uint64_t> strays{0};  // signals that found nothing to claim
+  std::atomic<std::uint32_t> pins{0};                  // handlers that hold the code map
+  std::atomic<std::int32_t> targets[kSlotCount] = {};  // the thread that an armed slot is for
+  std::atomic<std::uint64_t> strays{0};                // signals that found nothing to claim
 };
 extern Shared shared;
 
 // The handler's side. nullptr: cancelled, or not armed for this cookie.
 SWIPR_SIGNAL_SAFE Slot* try_claim(Cookie cookie) noexcept;
+// The cookie of a signal that is outstanding in this thread. False: none is.
+SWIPR_SIGNAL_SAFE bool find_cookie(std::int32_t thread, Cookie& out) noexcept;
 // Walks from the claimed slot's registers into its frames and marks it done. `readable`: a byte
 // near the stack pointer that was written just now.
 SWIPR_SIGNAL_SAFE void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept;
 
 // The agent's side.
+void set_target(std::uint32_t slot, Tid thread) noexcept;  // before it is armed
 void arm_slot(Slot& slot, std::uint64_t sequence) noexcept;
 SlotStatus slot_status(const Slot& slot, std::uint64_t sequence) noexcept;
 // False: too late, a handler has claimed it or is done with it.

@@ -73,17 +73,19 @@ TEST(Stat, TellsSleepingThreadsFromThoseThatRun) {
   EXPECT_FALSE(is_asleep_by_stat(""));
 }
 
-TEST(Stat, TellsBlockedSignals) {
+TEST(Stat, TellsBlockedAndPendingSignals) {
   sigset_t urgent;
   sigset_t before;
   sigemptyset(&urgent);
   sigaddset(&urgent, SIGURG);
   ::pthread_sigmask(SIG_BLOCK, &urgent, &before);
   char text[512];
-  const std::uint64_t blocked =
-      parse_blocked_signals(read_file_at(-1, "/proc/thread-self/stat", text));
+  ::raise(SIGURG);
+  const std::string_view stat = read_file_at(-1, "/proc/thread-self/stat", text);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  EXPECT_NE(blocked & 1u << (SIGURG - 1), 0u);
+  EXPECT_NE(parse_blocked_signals(stat) & 1u << (SIGURG - 1), 0u);
+  EXPECT_EQ(parse_blocked_signals(stat) & 1u << (SIGUSR1 - 1), 0u);
+  EXPECT_EQ(parse_pending_signals(stat), 1u << (SIGURG - 1));
   EXPECT_EQ(parse_blocked_signals("12 (worker) S 1 2 3"), 0u);
   EXPECT_EQ(parse_blocked_signals(""), 0u);
 }

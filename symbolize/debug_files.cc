@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "symbolize/debuginfod.h"
+#include "symbolize/fetched_modules.h"
 #include "symbolize/process_files.h"
 
 namespace swipr::symbolize {
@@ -105,6 +106,19 @@ bool offer_by_build_id(const ModuleSpec& spec, const Options& options, ModuleFil
     return true;
   }
   return false;
+}
+
+// What the process itself served.
+bool offer_fetched(const ModuleSpec& spec, const Options& options, ModuleFiles* files) {
+  if (options.cache_folder.empty() || !is_usable_build_id(spec.build_id)) return false;
+  const FetchedModules fetched(options.cache_folder + "/modules");
+  files->image = fetched.find(spec.build_id);
+  if (!files->image && options.fetch_module && spec.pid > 0) {
+    fetched.fetch(spec.build_id,
+                  [&](int fd) { return options.fetch_module(spec.pid, spec.build_id, fd); });
+    files->image = fetched.find(spec.build_id);
+  }
+  return files->image.has_value();
 }
 
 std::string directory_of(std::string_view path) {
@@ -238,7 +252,8 @@ ModuleFiles find_module_files(const ModuleSpec& spec, const Options& options) {
     return std::move(candidates).accepted();
   }
   ModuleFiles files = std::move(candidates).refused();
-  if (!offer_by_build_id(spec, options, &files) && options.debuginfod) {
+  if (!offer_by_build_id(spec, options, &files) && !offer_fetched(spec, options, &files) &&
+      options.debuginfod) {
     files.image = find_remote_file(RemoteFile::kExecutable, spec.build_id);
   }
   if (files.image) files.note.clear();

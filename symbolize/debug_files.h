@@ -22,7 +22,8 @@ struct ModuleFiles {
 
 // The module's own file: below the symfs, or /proc/PID/root (links resolved inside that root), at
 // the recorded path, through the mapping of the living process, then by build-id below the debug
-// directories and from debuginfod. A file with another build-id than the recorded one is refused.
+// directories, from the process itself and from debuginfod. A file with another build-id than the
+// recorded one is refused.
 ModuleFiles find_module_files(const ModuleSpec& spec, const Options& options);
 
 // The file with the debug information of `image`: by build-id, then by .gnu_debuglink beside `path`

@@ -13,6 +13,7 @@
 #include <span>
 
 #include "common/host/unique_fd.h"
+#include "symbolize/cache_folder.h"
 
 namespace swipr::symbolize {
 namespace {
@@ -216,9 +217,7 @@ NameCache::Entries NameCache::load(const std::string& build_id, std::string_view
 
 void NameCache::store(const std::string& build_id, std::string_view signature,
                       const Entries& entries) const {
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(folder_).parent_path(), ignored);
-  ::mkdir(folder_.c_str(), 0700);
+  make_cache_folder(folder_);
   const std::vector<char> bytes = Writer().write(signature, entries);
   if (bytes.size() > std::min(kMaxFileBytes, max_bytes_)) return;
   const std::string temporary = path_of(build_id) + "." + std::to_string(::getpid());
@@ -229,35 +228,7 @@ void NameCache::store(const std::string& build_id, std::string_view signature,
     ::unlink(temporary.c_str());
     return;
   }
-  remove_oldest();
-}
-
-void NameCache::remove_oldest() const {
-  struct File {
-    std::filesystem::file_time_type used;
-    std::uint64_t bytes;
-    std::filesystem::path path;
-  };
-  std::vector<File> files;
-  std::uint64_t total = 0;
-  std::error_code problem;
-  for (std::filesystem::directory_iterator entry(folder_, problem), end; !problem && entry != end;
-       entry.increment(problem)) {
-    std::error_code gone;
-    const auto bytes = entry->file_size(gone);
-    const auto used = entry->last_write_time(gone);
-    if (gone) continue;
-    files.push_back({used, bytes, entry->path()});
-    total += bytes;
-  }
-  std::sort(files.begin(), files.end(),
-            [](const File& left, const File& right) { return left.used < right.used; });
-  for (const File& file : files) {
-    if (total <= max_bytes_) break;
-    std::error_code ignored;
-    std::filesystem::remove(file.path, ignored);
-    total -= file.bytes;
-  }
+  remove_oldest_files(folder_, max_bytes_);
 }
 
 }  // namespace swipr::symbolize

@@ -33,7 +33,6 @@ class NameCache {
 
  private:
   std::string path_of(const std::string& build_id) const;
-  void remove_oldest() const;
 
   std::string folder_;
   std::uint64_t max_bytes_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,8 +24,11 @@ struct Options {
   // The root of the recorded system's files, for recordings from elsewhere; empty: this one's.
   std::string symfs;
   bool debuginfod = false;  // ask the servers of DEBUGINFOD_URLS
-  // Where find_all keeps the names of modules with DWARF; empty: nowhere.
+  // Where find_all keeps the names of modules with DWARF, and fetched files are; empty: nowhere.
   std::string cache_folder;
+  // Writes the file of a module that cannot be opened from here to a descriptor, as the process
+  // that has it mapped serves it; false: it does not. Empty, or without a cache: not asked.
+  std::function<bool(std::int32_t pid, const std::string& build_id, int fd)> fetch_module;
 };
 
 // Where to find a module's file and how to recognise it.

@@ -18,6 +18,7 @@
 #include "cli/commands/progress.h"
 #include "cli/commands/record_output.h"
 #include "cli/commands/record_summary.h"
+#include "cli/commands/symbolize_recording.h"
 #include "cli/commands/terminal.h"
 #include "cli/session/launch.h"
 #include "cli/session/program.h"
@@ -64,6 +65,7 @@ host::Result<void> finish_output(const RecordOptions& options, RecordOutput& out
   const bool keeps_raw = output.keeps_raw_file();
   std::vector<std::string> notes;
   if (auto finished = output.finish(options.format, notes); !finished) return finished;
+  if (keeps_raw) fetch_unreachable_modules(result.modules);
   print_notes(notes);
   print_note(format_summary(result.totals, bytes));
   if (options.output != "-") print_note(fmt::format("wrote {}", output.name()));

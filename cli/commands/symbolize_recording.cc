@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "cli/commands/jit_frames.h"
+#include "cli/session/module_servers.h"
 #include "common/core/addresses.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
@@ -75,7 +76,12 @@ symbolize::Options symbolizer_options(const options::SymbolOptions& chosen) {
   }
   result.debug_directories.emplace_back("/usr/lib/debug");
   result.debuginfod = symbolize::has_debuginfod();
-  if (chosen.cache) result.cache_folder = find_cache_folder();
+  if (!chosen.cache) return result;
+  result.cache_folder = find_cache_folder();
+  result.fetch_module = [servers = std::make_shared<session::ModuleServers>()](
+                            std::int32_t pid, const std::string& build_id, int fd) {
+    return servers->fetch(Pid{pid}, build_id, fd).has_value();
+  };
   return result;
 }
 
@@ -260,6 +266,14 @@ NamedRecording symbolize_recording(profile::Recording& recording,
   result.names.texts = namer.texts();
   result.notes = namer.notes(result.names.frames);
   return result;
+}
+
+void fetch_unreachable_modules(const session::SeenModules& modules) {
+  Symbolizer symbolizer(symbolizer_options({}));
+  for (const auto& [build_id, module] : modules) {
+    symbolizer.open_module(
+        {module.path, build_id, module.pid.value, module.start, module.size_bytes});
+  }
 }
 
 std::vector<ModuleExplanation> explain_names(profile::Recording& recording,

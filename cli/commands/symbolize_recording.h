@@ -7,6 +7,7 @@
 #include "cli/options/options.h"
 #include "cli/profile/names.h"
 #include "cli/profile/recording.h"
+#include "cli/session/stream_meter.h"
 #include "symbolize/symbolizer.h"
 
 namespace swipr::commands {
@@ -21,6 +22,10 @@ struct NamedRecording {
 // while it was recorded become several (JitFrames), hence `recording` changes.
 NamedRecording symbolize_recording(profile::Recording& recording,
                                    const options::SymbolOptions& options);
+
+// Fetches the files of those modules that cannot be opened from here from their processes, while
+// these live: a recording that stays raw is converted later.
+void fetch_unreachable_modules(const session::SeenModules& modules);
 
 // What is known about the names of one module's frames.
 struct ModuleExplanation {

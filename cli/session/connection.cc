@@ -12,8 +12,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "cli/session/http_response.h"
-
 namespace swipr::session {
 
 namespace {
@@ -85,18 +83,16 @@ Result<void> send_text(int fd, std::string_view text) {
   return {};
 }
 
-Result<Answer> fetch(int fd, std::string_view path, std::chrono::milliseconds timeout) {
+namespace {
+
+// Sends the request and has `reader` read the whole answer.
+Result<void> exchange(int fd, std::string_view path, std::chrono::milliseconds timeout,
+                      ResponseReader& reader) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   auto sent = send_text(
       fd, fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path));
-  if (!sent) return sent.error();
-  Answer answer;
-  ResponseReader reader([&answer](std::span<const std::byte> bytes) -> Result<void> {
-    if (bytes.size() > kMaxAnswerBytes - answer.body.size()) return Error("the answer is too long");
-    answer.body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return {};
-  });
-  std::array<std::byte, 16384> buffer{};
+  if (!sent) return sent;
+  std::array<std::byte, 65536> buffer{};
   while (!reader.complete()) {
     pollfd waiting{fd, POLLIN, 0};
     const int ready = ::poll(&waiting, 1, rest_of(deadline));
@@ -107,8 +103,32 @@ Result<Answer> fetch(int fd, std::string_view path, std::chrono::milliseconds ti
     if (count < 0) return host::system_error("cannot read the answer", errno);
     auto done = count == 0 ? reader.finish()
                            : reader.feed(std::span(buffer).first(static_cast<std::size_t>(count)));
-    if (!done) return done.error();
+    if (!done) return done;
   }
+  return {};
+}
+
+}  // namespace
+
+Result<int> fetch_into(int fd, std::string_view path, std::chrono::milliseconds timeout,
+                       const ResponseReader::BodySink& sink) {
+  ResponseReader* current = nullptr;
+  ResponseReader reader([&current, &sink](std::span<const std::byte> bytes) -> Result<void> {
+    return current->status() == 200 ? sink(bytes) : Result<void>();
+  });
+  current = &reader;
+  if (auto done = exchange(fd, path, timeout, reader); !done) return done.error();
+  return reader.status();
+}
+
+Result<Answer> fetch(int fd, std::string_view path, std::chrono::milliseconds timeout) {
+  Answer answer;
+  ResponseReader reader([&answer](std::span<const std::byte> bytes) -> Result<void> {
+    if (bytes.size() > kMaxAnswerBytes - answer.body.size()) return Error("the answer is too long");
+    answer.body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return {};
+  });
+  if (auto done = exchange(fd, path, timeout, reader); !done) return done.error();
   answer.status = reader.status();
   return answer;
 }

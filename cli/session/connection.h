@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/session/http_response.h"
 #include "common/core/ids.h"
 #include "common/host/result.h"
 #include "common/host/unique_fd.h"
@@ -34,11 +35,16 @@ ConnectOutcome connect_in(const std::string& directory, const std::string& name)
 // Sends all of `text`.  Errors: the peer is gone.
 host::Result<void> send_text(int fd, std::string_view text);
 
+// GET `path`. `sink` receives the body of a 200; the result is the status.
+// Blocks: at most `timeout`.  Errors: no whole answer in time, or what the sink returned.
+host::Result<int> fetch_into(int fd, std::string_view path, std::chrono::milliseconds timeout,
+                             const ResponseReader::BodySink& sink);
+
 struct Answer {
   int status = 0;
   std::string body;
 };
-// GET `path`.  Blocks: at most `timeout`.  Bounds: 64 KiB of body.
+// The same into memory, whatever the status.  Bounds: 64 KiB of body.
 host::Result<Answer> fetch(int fd, std::string_view path, std::chrono::milliseconds timeout);
 
 }  // namespace swipr::session

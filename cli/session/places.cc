@@ -1,5 +1,6 @@
 #include "cli/session/places.h"
 
+#include <dirent.h>
 #include <fmt/format.h>
 #include <glob.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 #include <charconv>
 #include <climits>
 #include <cstdlib>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -199,6 +201,14 @@ std::vector<std::string> find_socket_directories() {
     }
   }
   return existing_once(directories);
+}
+
+std::vector<std::string> entries_of(const std::string& directory) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), ::closedir);
+  if (!entries) return names;
+  while (const dirent* entry = ::readdir(entries.get())) names.emplace_back(entry->d_name);
+  return names;
 }
 
 }  // namespace swipr::session

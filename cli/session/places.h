@@ -44,4 +44,7 @@ std::vector<Place> find_places(Pid pid, const host::ProcessStatus& status);
 // users, and those that running processes name or have inside their containers.
 std::vector<std::string> find_socket_directories();
 
+// The names of what is in a directory; empty when it cannot be read.
+std::vector<std::string> entries_of(const std::string& directory);
+
 }  // namespace swipr::session

@@ -269,6 +269,9 @@ void RecordSession::sweep_closed() {
       if (!has_first_) result_.first = stream->summary();
       has_first_ = true;
       closed_.add(stream->summary());
+      for (const auto& [build_id, module] : stream->summary().modules) {
+        result_.modules.insert_or_assign(build_id, module);
+      }
     }
     // Images that are gone before the recording began are normal below a command.
     const bool expected = rendezvous_ != nullptr && stream->vanished();

@@ -42,6 +42,7 @@ struct SessionProgress {
 
 struct SessionResult {
   SessionTotals totals;
+  SeenModules modules;              // of all processes
   StreamSummary first;              // of the first process that sent something
   std::vector<std::string> errors;  // one line per stream that failed
   std::optional<host::Error> file_error;

@@ -1,5 +1,7 @@
 #include "cli/session/stream_meter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -13,6 +15,7 @@ namespace {
 // goes beyond is an attack on our memory.
 constexpr std::size_t kMaxThreads = std::size_t{4} << 20;
 constexpr std::size_t kMaxCounters = 256;
+constexpr std::size_t kMaxModules = 4096;
 
 std::chrono::nanoseconds as_duration(std::uint64_t nanoseconds) {
   constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -58,6 +61,8 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
       return true;
     }
     case wire::RecordType::kModule:
+      observe_module(payload);
+      break;
     case wire::RecordType::kModuleGone:
     case wire::RecordType::kStack:
     case wire::RecordType::kMessage:
@@ -77,6 +82,20 @@ bool StreamMeter::observe_source(std::span<const std::byte> payload) {
   summary_.interval = as_duration(source->interval_ns);
   summary_.ticks_asked = source->ticks_asked;
   return true;
+}
+
+void StreamMeter::observe_module(std::span<const std::byte> payload) {
+  const auto module = wire::decode_module(payload);
+  if (!module || module->build_id.empty() || summary_.modules.size() == kMaxModules) return;
+  std::string build_id;
+  for (const std::byte byte : module->build_id) {
+    build_id += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  }
+  summary_.modules.insert_or_assign(std::move(build_id),
+                                    SeenModule{.path = std::string(module->path),
+                                               .pid = summary_.pid,
+                                               .start = RuntimeAddr{module->start},
+                                               .size_bytes = module->size_bytes});
 }
 
 bool StreamMeter::observe_tick(std::span<const std::byte> payload) {

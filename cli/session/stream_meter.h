@@ -11,11 +11,21 @@
 #include <string>
 #include <unordered_set>
 
+#include "common/core/addresses.h"
 #include "common/core/ids.h"
 #include "common/host/result.h"
 #include "common/wire/format.h"
 
 namespace swipr::session {
+
+// A file that is mapped in a recorded process.
+struct SeenModule {
+  std::string path;
+  Pid pid;  // as the process knows itself
+  RuntimeAddr start;
+  std::uint64_t size_bytes = 0;
+};
+using SeenModules = std::map<std::string, SeenModule>;  // by build-id in lower-case hex
 
 struct StreamSummary {
   Pid pid;
@@ -28,6 +38,7 @@ struct StreamSummary {
   std::uint64_t threads = 0;
   std::chrono::nanoseconds elapsed{0};                       // to the last tick
   std::map<std::string, std::uint64_t, std::less<>> totals;  // the last totals record
+  SeenModules modules;  // those with a build-id; the first few thousand
   std::optional<wire::EndReason> end;
   std::string end_text;
 
@@ -45,6 +56,7 @@ class StreamMeter {
   bool observe_record(std::uint8_t type, std::span<const std::byte> payload);
   bool observe_source(std::span<const std::byte> payload);
   bool observe_tick(std::span<const std::byte> payload);
+  void observe_module(std::span<const std::byte> payload);
   bool observe_totals(std::span<const std::byte> payload);
 
   StreamSummary summary_;

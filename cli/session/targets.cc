@@ -1,6 +1,5 @@
 #include "cli/session/targets.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -9,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <thread>
 
@@ -119,12 +117,34 @@ host::UniqueFd try_connect(Pid pid, const host::ProcessStatus& status, std::stri
   return {};
 }
 
+// A process in a PID namespace that is closed to us: all that we share is the socket, and its id is
+// the one by which it knows itself.
+std::optional<Target> connect_hidden(Pid pid) {
+  for (const std::string& directory : find_socket_directories()) {
+    for (const std::string& entry : entries_of(directory)) {
+      const auto name = parse_socket_name(entry);
+      if (!name || name->pid != pid.value) continue;
+      ConnectOutcome outcome = connect_in(directory, entry);
+      if (!outcome.fd || outcome.peer.pid.value != 0) continue;
+      const ConnectOutcome asking = connect_in(directory, entry);
+      if (!asking.fd) continue;
+      const auto answer = fetch(asking.fd.value(), "/v1/info", 2s);
+      if (!answer) continue;
+      if (const auto info = parse_agent_info(answer->body)) {
+        return Target{pid, info->command, std::move(outcome.fd)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<Target> connect_target(Pid pid) {
   for (;;) {
     const auto status = host::read_process_status(pid);
     if (!status) {
+      if (auto hidden = connect_hidden(pid)) return *std::move(hidden);
       return Error(
           fmt::format("no process with id {}; `swipr list` shows what can be recorded", pid.value));
     }
@@ -240,14 +260,11 @@ void remove_leftover(const Place& place, Listing& listing) {
 }
 
 void list_directory(const std::string& directory, ListeningSockets& sockets, Listing& listing) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), ::closedir);
-  if (!entries) return;
   std::vector<std::string> names;
   std::vector<std::string> hidden_names;
-  while (const dirent* entry = ::readdir(entries.get())) {
-    const std::string_view name = entry->d_name;
-    if (parse_socket_name(name)) names.emplace_back(name);
-    if (name.starts_with(".swipr-")) hidden_names.emplace_back(name);
+  for (const std::string& name : entries_of(directory)) {
+    if (parse_socket_name(name)) names.push_back(name);
+    if (name.starts_with(".swipr-")) hidden_names.push_back(name);
   }
   for (const std::string& name : hidden_names) remove_leftover(Place{directory, name}, listing);
   for (const std::string& name : names) {

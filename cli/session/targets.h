@@ -19,7 +19,8 @@ struct Target {
   host::UniqueFd connection;
 };
 
-// Connects to the agent in process `pid` and makes sure that it is that process that answers.
+// Connects to the agent in process `pid` and makes sure that it is that process that answers. An id
+// that no process has here can be that of one in a container, as `swipr list` shows it.
 // Blocks: until a program that is just starting listens, at most 3 s from its start.
 // Errors: no such process; a thread's id; not started with the preload (says how to); not
 // permitted.

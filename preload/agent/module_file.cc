@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "preload/agent/fixed_text.h"
+#include "preload/agent/proc_directory.h"
 #include "preload/agent/proc_files.h"
 #include "preload/agent/proc_text.h"
 
@@ -65,23 +66,39 @@ bool read_build_id(int fd, TextWriter& out) noexcept {
   return false;
 }
 
-// The device is not compared: btrfs and overlayfs show another one in maps than in stat.
-bool is_mapped_file(const struct stat& status, const MapsLine& mapping) noexcept {
-  return S_ISREG(status.st_mode) && status.st_ino == mapping.inode;
-}
+enum class Link : std::uint8_t { kNone, kOfMapping };
 
-ModuleFile open_if_it_is(const MapsLine& mapping, std::string_view build_id) noexcept {
-  const PathText path(mapping.path);
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+// A file that can be opened by a name need not be the mapped one any more; what the kernel links to
+// a mapping is. The device is not compared: btrfs and overlayfs show another one in maps than in
+// stat.
+ModuleFile accept(int fd, Link link, const MapsLine& mapping, std::string_view build_id) noexcept {
   if (fd < 0) return {};
   struct stat status {};
   FixedText<129> found;
-  if (::fstat(fd, &status) == 0 && is_mapped_file(status, mapping) && read_build_id(fd, found) &&
-      !found.overflowed() && found.view() == build_id) {
+  const bool is_mapped = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                         (link == Link::kOfMapping || status.st_ino == mapping.inode);
+  if (is_mapped && read_build_id(fd, found) && !found.overflowed() && found.view() == build_id) {
     return {fd, static_cast<std::uint64_t>(status.st_size)};
   }
   ::close(fd);
   return {};
+}
+
+// In turn: the link to the mapping, which has deleted files and memfds as well but is followed for
+// CAP_SYS_ADMIN only (fs/proc/base.c, proc_map_files_get_link); the path; the program itself, which
+// everybody can open whatever became of its file.
+ModuleFile open_if_it_is(const MapsLine& mapping, std::string_view build_id) noexcept {
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+  FixedText<64> link;
+  link.append("/proc/self/map_files/").append_hex(mapping.start).append('-');
+  link.append_hex(mapping.end);
+  ModuleFile file =
+      accept(open_below_proc(link.c_str(), kFlags), Link::kOfMapping, mapping, build_id);
+  if (file.fd >= 0) return file;
+  const PathText path(mapping.path);
+  file = accept(::open(path.c_str(), kFlags | O_CLOEXEC), Link::kNone, mapping, build_id);
+  if (file.fd >= 0) return file;
+  return accept(open_below_proc("/proc/self/exe", kFlags), Link::kNone, mapping, build_id);
 }
 
 }  // namespace
@@ -91,11 +108,15 @@ ModuleFile open_module_file(std::string_view build_id) noexcept {
   LineReader maps("/proc/self/maps");
   std::string_view line;
   std::uint64_t last_inode = 0;
+  std::uint64_t last_device = 0;
   while (maps.next(line)) {
     MapsLine mapping;
-    if (!parse_maps_line(line, mapping) || !mapping.path.starts_with('/')) continue;
-    if (mapping.inode == last_inode) continue;  // another segment of the same file
+    if (!parse_maps_line(line, mapping) || !mapping.executable) continue;
+    if (!mapping.path.starts_with('/')) continue;
+    // Another segment of the same file.
+    if (mapping.inode == last_inode && mapping.device == last_device) continue;
     last_inode = mapping.inode;
+    last_device = mapping.device;
     const ModuleFile file = open_if_it_is(mapping, build_id);
     if (file.fd >= 0) return file;
   }

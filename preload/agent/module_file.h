@@ -12,9 +12,9 @@ struct ModuleFile {
   std::uint64_t size_bytes = 0;
 };
 
-// `build_id` in lower-case hex. fd −1: no executable mapping has a file with it. Only a file that
-// is the mapped one (path, inode and build-id) is handed out: nothing else can be fetched through
-// this.
+// `build_id` in lower-case hex. fd −1: no executable mapping has a file with it that can be opened;
+// deleted files and memfds can be where the kernel lets this process follow its own map_files. Only
+// a file that is the mapped one is handed out: no path from a request reaches the file system.
 ModuleFile open_module_file(std::string_view build_id) noexcept;
 
 }  // namespace swipr::agent

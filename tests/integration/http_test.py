@@ -3,14 +3,12 @@
 import contextlib
 import json
 import os
-import re
 import signal
 import socket
-import subprocess
 import threading
 import unittest
 
-from support import deadline, profiles, raw
+from support import deadline, products, profiles, raw
 from support.case import SwiprCase
 
 
@@ -176,8 +174,7 @@ class RoutesTest(HttpCase):
 
     def test_head_of_a_module_tells_its_size(self):
         program = self.target_path("shares_nofp")
-        notes = subprocess.run(["readelf", "-n", program], check=True, capture_output=True, text=True).stdout
-        build_id = re.search("Build ID: ([0-9a-f]+)", notes).group(1)
+        build_id = products.build_id(program)
         answer = self.request(self.place, "HEAD", f"/v1/modules/{build_id}")
         self.assertEqual(answer.status, 200)
         self.assertEqual(int(answer.headers["content-length"]), os.path.getsize(program))

@@ -2,10 +2,11 @@
 namespace, where their files are at paths that mean something else outside."""
 
 import os
+import shutil
 import subprocess
 import unittest
 
-from support import deadline, profiles
+from support import deadline, products, profiles
 from support.case import SwiprCase
 
 
@@ -62,6 +63,69 @@ class NamespacesTest(SwiprCase):
 
         deadline.wait_until(is_named, f"the busiest function of process {pid}")
         self.assertEqual(target.end().code, 0)
+
+    def start_hidden(self):
+        """As start_inside, with an id that no process has where swipr runs in swipr_elsewhere()."""
+        place = self.folder / "inside"
+        place.mkdir()
+        script = (
+            'mount -t tmpfs none "$1" && cp "$2" "$1/app" && cp "$3" "$1/" && '
+            f"echo {self.HIDDEN_PID - 1} > /proc/sys/kernel/ns_last_pid && "
+            'LD_PRELOAD="$1/libswipr_preload.so" "$1/app"; exit $?'
+        )
+        target = self.start(
+            "unshare", "--mount-proc", "--pid", "--fork", "sh", "-c", script, "sh",
+            place, self.target_path("shares_nofp"), self.preload,
+        )
+        target.wait_ready()
+        self.wait_for_socket(self.HIDDEN_PID)
+        return target
+
+    def swipr_elsewhere(self, *arguments, **options):
+        """swipr in namespaces of its own: it shares the folder of the sockets with the target, and
+        sees neither the target's files nor its entry in /proc."""
+        program, self.program = self.program, "unshare"
+        try:
+            return self.swipr("--mount-proc", "--pid", "--fork", program, *arguments, **options)
+        finally:
+            self.program = program
+
+    def record_elsewhere(self):
+        """A recording in which the busiest function is found: a target may not have got a CPU."""
+        path = self.folder / "elsewhere.swipr"
+        build_id = products.build_id(self.target_path("shares_nofp"))
+
+        def is_recorded():
+            self.swipr_elsewhere(
+                "record", "--pid", self.HIDDEN_PID, "--count", 50, "--interval", "2ms", "-o", path)
+            self.assertTrue((self.modules / build_id).exists(), "the program's file was not fetched")
+            return self.is_named(path)
+
+        deadline.wait_until(is_recorded, "the busiest function")
+        return path, build_id
+
+    def is_named(self, path):
+        output = self.swipr_elsewhere("convert", path, "--format", "collapsed").out
+        return profiles.has_function(profiles.parse_collapsed(output), "^seventy_percent$")
+
+    @property
+    def modules(self):
+        return self.folder / "cache" / "swipr" / "modules"
+
+    HIDDEN_PID = 1001
+
+    def test_files_come_through_the_socket_when_only_that_is_shared(self):
+        target = self.start_hidden()
+        path, build_id = self.record_elsewhere()
+        self.assertEqual((self.modules / build_id).read_bytes(), self.target_path("shares_nofp").read_bytes())
+        # Whoever converts fetches them, too, while the process lives.
+        shutil.rmtree(self.modules.parent)
+        self.assertTrue(self.is_named(path))
+        self.assertEqual(target.end().code, 0)
+        # Once fetched, for good; without them there are no names.
+        self.assertTrue(self.is_named(path))
+        shutil.rmtree(self.modules.parent)
+        self.assertFalse(self.is_named(path))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 import os
 import pathlib
+import re
+import subprocess
 
 
 def _product(variable):
@@ -28,3 +30,8 @@ def target(name):
     if not path.exists():
         raise RuntimeError(f"no target program {path}")
     return path
+
+
+def build_id(path):
+    notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True).stdout
+    return re.search("Build ID: ([0-9a-f]+)", notes).group(1)

@@ -1,10 +1,13 @@
 #include "preload/agent/module_file.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <link.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -40,6 +43,68 @@ TEST(AgentModuleFile, OpensAMappedFileByItsBuildId) {
   ASSERT_EQ(::read(file.fd, magic, sizeof magic), 4);
   EXPECT_EQ(std::memcmp(magic, ELFMAG, SELFMAG), 0);
   ::close(file.fd);
+}
+
+// A copy of that shared object with a build-id of its own, mapped, and then deleted.
+class DeletedFile {
+ public:
+  explicit DeletedFile(int protection) {
+    std::string id;
+    ::dl_iterate_phdr(find_any_build_id, &id);
+    const ModuleFile original = open_module_file(id);
+    std::string bytes(original.size_bytes, '\0');
+    EXPECT_EQ(::pread(original.fd, bytes.data(), bytes.size(), 0),
+              static_cast<ssize_t>(bytes.size()));
+    ::close(original.fd);
+    std::string raw;
+    for (std::size_t at = 0; at < id.size(); at += 2) {
+      raw += static_cast<char>(std::stoi(id.substr(at, 2), nullptr, 16));
+    }
+    const std::size_t place = bytes.find(raw);
+    bytes.replace(place, 4, "\xab\xab\xab\xab");
+    build_id_ = "abababab" + id.substr(8);
+    size_ = bytes.size();
+    fd_ = ::memfd_create("module", MFD_CLOEXEC);
+    EXPECT_EQ(::write(fd_, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    memory_ = ::mmap(nullptr, size_, protection, MAP_PRIVATE, fd_, 0);
+    ::close(fd_);
+  }
+  ~DeletedFile() { ::munmap(memory_, size_); }
+  DeletedFile(const DeletedFile&) = delete;
+  DeletedFile& operator=(const DeletedFile&) = delete;
+
+  // This process may follow its links to mappings.
+  bool can_be_opened() const {
+    char link[96];
+    const auto start = reinterpret_cast<std::uintptr_t>(memory_);
+    const std::size_t bytes = (size_ + 4095) & ~std::size_t{4095};
+    std::snprintf(link, sizeof link, "/proc/self/map_files/%lx-%lx", start, start + bytes);
+    const int fd = ::open(link, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) ::close(fd);
+    return fd >= 0;
+  }
+  const std::string& build_id() const { return build_id_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::string build_id_;
+  std::size_t size_ = 0;
+  int fd_ = -1;
+  void* memory_ = nullptr;
+};
+
+TEST(AgentModuleFile, OpensADeletedFileWhereTheKernelPermits) {
+  const DeletedFile mapped(PROT_READ | PROT_EXEC);
+  const ModuleFile file = open_module_file(mapped.build_id());
+  EXPECT_EQ(file.fd >= 0, mapped.can_be_opened());
+  if (file.fd < 0) return;
+  EXPECT_EQ(file.size_bytes, mapped.size());
+  ::close(file.fd);
+}
+
+TEST(AgentModuleFile, OpensNoFileThatIsMappedAsData) {
+  const DeletedFile mapped(PROT_READ);
+  EXPECT_EQ(open_module_file(mapped.build_id()).fd, -1);
 }
 
 TEST(AgentModuleFile, OpensNothingElse) {

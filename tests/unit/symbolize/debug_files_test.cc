@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "tests/unit/symbolize/fixture.h"
 
 namespace swipr::symbolize::test {
@@ -53,6 +57,50 @@ TEST_F(ModuleFilesTest, FindsAReplacedFileByBuildId) {
   ASSERT_TRUE(files.image);
   EXPECT_EQ(files.image->build_id(), id_);
   EXPECT_EQ(files.note, "");
+}
+
+std::string read_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+class FetchedModuleTest : public ModuleFilesTest {
+ protected:
+  FetchedModuleTest() {
+    options_.cache_folder = folder_.path("cache");
+    options_.fetch_module = [this](std::int32_t, const std::string&, int fd) {
+      ++fetched_;
+      return ::write(fd, served_.data(), served_.size()) == static_cast<ssize_t>(served_.size());
+    };
+  }
+  bool is_found() { return find_module_files({"/not/here", id_, 1}, options_).image.has_value(); }
+
+  std::string served_ = read_bytes(chain_);
+  int fetched_ = 0;
+};
+
+TEST_F(FetchedModuleTest, IsFetchedOnce) {
+  EXPECT_TRUE(is_found());
+  EXPECT_TRUE(is_found());
+  EXPECT_EQ(fetched_, 1);
+  options_.fetch_module = nullptr;
+  EXPECT_TRUE(is_found());
+  options_.cache_folder.clear();
+  EXPECT_FALSE(is_found());
+}
+
+TEST_F(FetchedModuleTest, IsNotFetchedWhenItCanBeOpened) {
+  EXPECT_TRUE(find_module_files({chain_, id_, 1}, options_).image);
+  EXPECT_EQ(fetched_, 0);
+}
+
+TEST_F(FetchedModuleTest, AnotherOrACutFileIsNotKept) {
+  served_ = read_bytes(fixture("chain_dwarf4"));
+  EXPECT_FALSE(is_found());
+  served_ = read_bytes(chain_).substr(0, 40);
+  EXPECT_FALSE(is_found());
+  EXPECT_EQ(fetched_, 2);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path("cache/modules")));
 }
 
 TEST_F(ModuleFilesTest, DoesNotTakeADebugFileForTheModule) {

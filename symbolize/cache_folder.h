@@ -1,0 +1,16 @@
+// A folder of files that can be made again, shared by any number of processes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace swipr::symbolize {
+
+// With what is above it; nobody else may look into it. Failures show when a file is made in it.
+void make_cache_folder(const std::string& folder);
+
+// Removes the files that were used longest ago until the others have at most `max_bytes` together.
+// Folders below it are not counted.
+void remove_oldest_files(const std::string& folder, std::uint64_t max_bytes);
+
+}  // namespace swipr::symbolize

@@ -182,7 +182,7 @@ struct DebugLink {
 
 // Source: gdb's manual, "Debugging Information in Separate Files": a name, padding to 4 bytes, CRC.
 std::optional<DebugLink> find_debug_link(const ElfFile& image) {
-  const std::string_view bytes = image.section_bytes(".gnu_debuglink");
+  const std::string_view bytes = image.section(".gnu_debuglink").bytes;
   const std::size_t end = bytes.find('\0');
   if (end == std::string_view::npos || end == 0 || bytes.find('/') < end) return std::nullopt;
   DebugLink link{.name = std::string(bytes.substr(0, end))};

@@ -231,14 +231,14 @@ bool ElfFile::has_debug_info() const {
          find_section(".zdebug_info", &header) != nullptr;
 }
 
-std::string_view ElfFile::section_bytes(std::string_view name) const {
+ElfFile::Section ElfFile::section(std::string_view name) const {
   GElf_Shdr header;
   Elf_Scn* section = find_section(name, &header);
   if (section == nullptr) return {};
   bytes_->load(header.sh_offset, header.sh_size);
   const Elf_Data* data = elf_rawdata(section, nullptr);
   if (data == nullptr || data->d_buf == nullptr) return {};
-  return {static_cast<const char*>(data->d_buf), data->d_size};
+  return {{static_cast<const char*>(data->d_buf), data->d_size}, {header.sh_addr}};
 }
 
 host::Result<ElfFile> read_own_vdso() {

@@ -53,8 +53,11 @@ class ElfFile {
   // There is DWARF in it: a .debug_info section with bytes.
   bool has_debug_info() const;
 
-  // The bytes of a section that has any; empty when absent, NOBITS or damaged.
-  std::string_view section_bytes(std::string_view name) const;
+  struct Section {
+    std::string_view bytes;  // empty: absent, NOBITS or damaged
+    ImageAddr address = {};
+  };
+  Section section(std::string_view name) const;
 
  private:
   struct Segment {

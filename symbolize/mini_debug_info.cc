@@ -38,7 +38,7 @@ std::vector<char> decompress(std::string_view bytes) {
 }  // namespace
 
 std::optional<ElfFile> find_mini_debug_info(const ElfFile& image) {
-  const std::string_view section = image.section_bytes(".gnu_debugdata");
+  const std::string_view section = image.section(".gnu_debugdata").bytes;
   if (section.empty()) return std::nullopt;
   std::vector<char> bytes = decompress(section);
   if (bytes.empty()) return std::nullopt;

@@ -106,6 +106,13 @@ std::optional<ImageAddr> Module::code_address(FileOffset offset) const {
   return address && image_->is_code(*address) ? address : std::nullopt;
 }
 
+std::optional<ImageAddr> Module::function_start(FileOffset offset) {
+  const auto address = code_address(offset);
+  if (!address) return std::nullopt;
+  if (!starts_) starts_ = FunctionStarts::read(*image_);
+  return starts_->find(*address);
+}
+
 void Module::note_damage(const DwarfIndex& dwarf) {
   if (!note_.empty()) return;
   if (dwarf.damaged()) note_ = path_ + ": damaged debug information";

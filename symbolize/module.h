@@ -9,6 +9,7 @@
 #include "symbolize/debug_files.h"
 #include "symbolize/dwarf_index.h"
 #include "symbolize/elf_file.h"
+#include "symbolize/function_starts.h"
 #include "symbolize/plt_entries.h"
 #include "symbolize/symbol_table.h"
 #include "symbolize/symbolizer.h"
@@ -29,6 +30,9 @@ class Module {
   std::vector<SourceFunction> find_functions(ImageAddr address, DwarfIndex* dwarf) const;
   // The module's own reader; null: it has no DWARF.
   DwarfIndex* dwarf() const { return dwarf_.get(); }
+
+  // Begin of the function at `offset` in files whose functions have no names.
+  std::optional<ImageAddr> function_start(FileOffset offset);
 
   const std::string& build_id() const { return build_id_; }
   // Where the names come from and how they are written, found out without reading DWARF: while it
@@ -65,6 +69,7 @@ class Module {
   SymbolTable static_symbols_;
   SymbolTable dynamic_symbols_;
   PltEntries plt_;
+  std::optional<FunctionStarts> starts_;
 };
 
 }  // namespace swipr::symbolize

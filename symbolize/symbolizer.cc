@@ -107,6 +107,11 @@ std::vector<std::vector<SourceFunction>> Symbolizer::find_all(std::span<const Lo
   return impl_->find_all(resolved);
 }
 
+std::optional<ImageAddr> Symbolizer::function_start(ModuleHandle handle, FileOffset offset) {
+  Module* module = impl_->find_module(handle);
+  return module == nullptr ? std::nullopt : module->function_start(offset);
+}
+
 ImageAddr Symbolizer::image_address(ModuleHandle handle, FileOffset offset) {
   const Module* module = impl_->find_module(handle);
   return module == nullptr ? ImageAddr{offset.value} : module->image_address(offset);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -78,6 +79,9 @@ class Symbolizer {
   // The same for many, on all CPUs and with bounded memory: units are indexed one after the other
   // and dropped again. Shape: parallel to `lookups`.
   std::vector<std::vector<SourceFunction>> find_all(std::span<const Lookup> lookups);
+
+  // Where the function at a byte begins that find_functions has no name for; none: unknown.
+  std::optional<ImageAddr> function_start(ModuleHandle module, FileOffset offset);
 
   // The image address (as in symbol tables) of a byte of the file; the offset itself if unknown.
   ImageAddr image_address(ModuleHandle module, FileOffset offset);

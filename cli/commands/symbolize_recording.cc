@@ -181,7 +181,7 @@ class FrameNamer {
     if (names.empty()) {
       names.emplace_back().function =
           texts_->intern(frame.module == profile::kNone ? fmt::format("[0x{:x}]", frame.pc.value)
-                                                        : place_in_module(frame.module, address));
+                                                        : place_in_module(frame));
     } else if (!names.back().system_name.empty()) {
       // Lookups are for the byte before a return address; offsets are shown for the address itself.
       names.back().offset += frame.pc.value - address;
@@ -242,9 +242,15 @@ class FrameNamer {
     return {frame};
   }
 
-  std::string place_in_module(std::uint32_t index, std::uint64_t address) const {
-    const profile::Module& module = recording_.modules[index];
-    return fmt::format("[{}+0x{:x}]", short_module_name(module.path), address - module.load_bias);
+  // The begin of the function, so that its addresses add up to one; where nothing tells it, the
+  // address itself.
+  std::string place_in_module(const profile::Frame& frame) {
+    const profile::Module& module = recording_.modules[frame.module];
+    const Symbolizer::Lookup lookup = lookup_of(frame);
+    const auto start = symbolizer_.function_start(lookup.module, lookup.offset);
+    const std::uint64_t address = lookup_address(frame.pc.value, frame.kind);
+    return fmt::format("[{}+0x{:x}]", short_module_name(module.path),
+                       start ? start->value : address - module.load_bias);
   }
 
   const profile::Recording& recording_;

@@ -174,7 +174,7 @@ class PerfWriter {
                                    ? std::string(kNoModule)
                                    : path_text(recording_.modules[entry.module].path);
     for (const profile::NamedFrame& named : names_.frames[frame]) {
-      // A name like "[libx.so+0x12ab]" stands for the place itself, so an offset would be wrong.
+      // "[libx.so+0x12a0]" has no known begin to count from, or is one that nobody else names.
       const std::string offset =
           named.function.starts_with('[') ? "" : fmt::format("+0x{:x}", named.offset);
       lines +=

@@ -15,7 +15,8 @@ inline constexpr std::string_view kOmittedFrames = "[frames omitted]";
 
 // One source-level function at an address.
 struct NamedFrame {
-  // Demangled if asked for; never empty: "[libx.so+0x12ab]" without a symbol.
+  // Demangled if asked for; never empty: without a symbol "[libx.so+0x12a0]", where its function
+  // begins.
   std::string_view function;
   std::string_view system_name;  // as in the symbol table; empty without a symbol
   std::string_view file;         // empty: unknown

@@ -65,16 +65,16 @@ TEST(ElfFile, SurvivesEveryTruncation) {
     auto file =
         ElfFile::from_memory({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
     if (!file) continue;
-    EXPECT_LE(file.value().section_bytes(".text").size(), size);
+    EXPECT_LE(file.value().section(".text").bytes.size(), size);
   }
 }
 
 TEST(ElfFile, FindsSectionsByName) {
   const auto file = ElfFile::open(fixture("chain_dwarf5"));
   ASSERT_TRUE(file);
-  EXPECT_FALSE(file.value().section_bytes(".text").empty());
-  EXPECT_TRUE(file.value().section_bytes(".bss").empty());
-  EXPECT_TRUE(file.value().section_bytes(".none").empty());
+  EXPECT_FALSE(file.value().section(".text").bytes.empty());
+  EXPECT_TRUE(file.value().section(".bss").bytes.empty());
+  EXPECT_TRUE(file.value().section(".none").bytes.empty());
 }
 
 }  // namespace

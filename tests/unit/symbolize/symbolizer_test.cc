@@ -196,7 +196,7 @@ void overwrite(const std::string& path, std::string_view section, std::size_t at
   ASSERT_TRUE(file);
   std::fstream bytes(path, std::ios::in | std::ios::out | std::ios::binary);
   const std::string all((std::istreambuf_iterator<char>(bytes)), {});
-  const std::size_t start = all.find(file.value().section_bytes(section));
+  const std::size_t start = all.find(file.value().section(section).bytes);
   ASSERT_NE(start, std::string::npos);
   bytes.clear();
   bytes.seekp(static_cast<std::streamoff>(start + at));
@@ -206,7 +206,7 @@ void overwrite(const std::string& path, std::string_view section, std::size_t at
 class DamageTest : public testing::Test {
  protected:
   std::size_t size_of(std::string_view section) const {
-    return ElfFile::open(path_).value().section_bytes(section).size();
+    return ElfFile::open(path_).value().section(section).bytes.size();
   }
   // The symbol table still answers, and the note says what is missing.
   void expect_symbols_and_a_note(std::string_view note) const {

@@ -25,8 +25,9 @@ constexpr std::chrono::milliseconds kModulesInterval{500};
 // Reading the maps of a program with thousands of mappings takes milliseconds: at most 2 %.
 constexpr int kModulesCostFactor = 50;
 constexpr std::chrono::milliseconds kMaxLookingTime{20};
-constexpr std::chrono::milliseconds kNamesInterval{10};
-constexpr std::uint32_t kNamesPerInterval = 2;  // 200 reads a second of 4 µs
+// One name after the other, each of them at most five times a second.
+constexpr std::chrono::milliseconds kNameInterval{5};
+constexpr std::chrono::milliseconds kNamesRound{200};
 // A thread born when another ended is not seen by their number. While all threads are looked at on
 // every tick, the missing one tells; otherwise it takes a listing: at most 0.5 %.
 constexpr std::chrono::milliseconds kListingInterval{100};
@@ -82,7 +83,7 @@ bool Engine::open(const char** error) noexcept {
   modules_known_ = subjects_.modules.refresh(subjects_.memory);
   read_identity(identity_);
   const Moment now = monotonic_now();
-  names_checked_ = now;
+  name_due_ = names_begun_ = now;
   modules_due_ = now + kModulesInterval;
   return true;
 }
@@ -106,6 +107,7 @@ void Engine::close() noexcept {
     ::sched_yield();
   }
   subjects_.frames.forget();
+  subjects_.files.close_all();
   if (!keeps_memory_) subjects_.memory.close();
   subjects_.threads.close();
 }
@@ -324,10 +326,7 @@ void Engine::refresh_threads() noexcept {
 void Engine::look_after_process(Moment now) noexcept {
   // At every tick (0.2 µs): until then the program's new handler would get this tick's signals.
   if (subjects_.can_signal) handler::retake_handler();
-  if (now - names_checked_ >= kNamesInterval) {
-    names_checked_ = now;
-    refresh_some_names();
-  }
+  refresh_names(now);
   if (now >= modules_due_) {
     refresh_modules(now);
   } else {
@@ -354,12 +353,18 @@ void Engine::refresh_modules_when_needed(Moment now) noexcept {
   if (subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) subjects_.frames.forget();
 }
 
-void Engine::refresh_some_names() noexcept {
+// At most two: of 200 reads a second each takes some 10 µs.
+void Engine::refresh_names(Moment now) noexcept {
   ThreadList& threads = subjects_.threads;
-  const std::uint32_t count = std::min(kNamesPerInterval, threads.place_count());
-  for (std::uint32_t looked = 0; looked < count; ++looked) {
-    if (++name_cursor_ >= threads.place_count()) name_cursor_ = 0;
-    if (threads[name_cursor_].tid.value != 0) threads.refresh_name(name_cursor_);
+  for (int looked = 0; looked < 2 && now >= name_due_; ++looked) {
+    name_due_ = std::max(name_due_ + kNameInterval, now - kNameInterval);
+    if (name_cursor_ < threads.place_count()) {
+      if (threads[name_cursor_].tid.value != 0) threads.refresh_name(name_cursor_);
+      ++name_cursor_;
+      continue;
+    }
+    name_cursor_ = 0;
+    name_due_ = names_begun_ = std::max(name_due_, names_begun_ + kNamesRound);
   }
 }
 

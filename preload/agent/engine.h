@@ -44,7 +44,7 @@ class Engine {
   void look_after_process(Moment now) noexcept;
   void refresh_modules(Moment now) noexcept;
   void refresh_modules_when_needed(Moment now) noexcept;
-  void refresh_some_names() noexcept;
+  void refresh_names(Moment now) noexcept;
   void collect() noexcept;
   void add_up(const Recording& recording, RecorderCounters& sum) const noexcept;
 
@@ -54,7 +54,8 @@ class Engine {
   int signal_number_ = 0;  // 0: SIGURG
   bool modules_known_ = false;
   bool keeps_memory_ = false;  // opened at the process's start and never closed
-  Moment names_checked_{0};
+  Moment name_due_{0};
+  Moment names_begun_{0};  // when the round began that name_cursor_ is in
   Moment listing_due_{0};
   Moment may_list_from_{0};
   std::chrono::nanoseconds listing_cost_{0};

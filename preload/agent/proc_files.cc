@@ -108,11 +108,7 @@ std::uint64_t parse_stat_number(std::string_view text, int wanted) noexcept {
   return in.ok() ? number : 0;
 }
 
-}  // namespace
-
-std::string_view read_file_at(int directory, const char* path, std::span<char> buffer) noexcept {
-  const int file = directory < 0 ? open_below_proc(path, O_RDONLY)
-                                 : ::openat(directory, path, O_RDONLY | O_CLOEXEC);
+std::string_view read_and_close(int file, std::span<char> buffer) noexcept {
   if (file < 0) return {};
   std::size_t size = 0;
   while (size < buffer.size()) {
@@ -127,8 +123,15 @@ std::string_view read_file_at(int directory, const char* path, std::span<char> b
   return {buffer.data(), size};
 }
 
-std::string_view read_task_file(int task_directory, Tid tid, std::string_view name,
-                                std::span<char> buffer) noexcept {
+}  // namespace
+
+std::string_view read_file_at(int directory, const char* path, std::span<char> buffer) noexcept {
+  return read_and_close(directory < 0 ? open_below_proc(path, O_RDONLY)
+                                      : ::openat(directory, path, O_RDONLY | O_CLOEXEC),
+                        buffer);
+}
+
+int open_task_file(int task_directory, Tid tid, std::string_view name) noexcept {
   char path[40];
   char digits[12];
   std::size_t digit_count = 0;
@@ -139,10 +142,15 @@ std::string_view read_task_file(int task_directory, Tid tid, std::string_view na
   std::size_t length = 0;
   while (digit_count != 0) path[length++] = digits[--digit_count];
   path[length++] = '/';
-  if (name.size() > sizeof(path) - length - 1) return {};
+  if (name.size() > sizeof(path) - length - 1) return -1;
   std::memcpy(path + length, name.data(), name.size());
   path[length + name.size()] = '\0';
-  return read_file_at(task_directory, path, buffer);
+  return ::openat(task_directory, path, O_RDONLY | O_CLOEXEC);
+}
+
+std::string_view read_task_file(int task_directory, Tid tid, std::string_view name,
+                                std::span<char> buffer) noexcept {
+  return read_and_close(open_task_file(task_directory, tid, name), buffer);
 }
 
 WaitPlace parse_wait_place(std::string_view text) noexcept {

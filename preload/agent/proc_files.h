@@ -1,5 +1,5 @@
-// Reads and understands the few files of /proc that capture needs. Reading is open, read, close: no
-// descriptor is kept per thread (10,000 threads exceed the usual limit).
+// Reads and understands the few files of /proc that capture needs. Reading is open, read, close;
+// task_files.h keeps some open.
 // Context: control thread.  Allocates: never.  Errors: an empty or unreadable file is an empty
 // text.
 #pragma once
@@ -19,6 +19,9 @@ std::string_view read_file_at(int directory, const char* path, std::span<char> b
 // The file `name` of a thread: `task_directory` is /proc/self/task.
 std::string_view read_task_file(int task_directory, Tid tid, std::string_view name,
                                 std::span<char> buffer) noexcept;
+
+// −1: it cannot be opened.
+int open_task_file(int task_directory, Tid tid, std::string_view name) noexcept;
 
 // /proc/PID/task/TID/syscall.  Source: kernel, fs/proc/base.c, proc_pid_syscall.
 enum class WaitKind : std::uint8_t {

@@ -202,8 +202,8 @@ void Sampler::give_up(Recording& recording, std::uint32_t place, RecordedThread&
 void Sampler::read_runqueue(const Thread& thread, RecordedThread& known) noexcept {
   if (!subjects_.knows_runqueue) return;
   char text[96];
-  const SchedulerTimes times = parse_scheduler_times(
-      read_task_file(subjects_.threads.directory(), thread.tid, "schedstat", text));
+  const SchedulerTimes times = parse_scheduler_times(subjects_.files.read(
+      subjects_.threads.directory(), thread.tid, TaskFiles::Kind::kSchedstat, text));
   if (times.known) known.run_runqueue_ns = static_cast<std::int64_t>(times.runqueue_ns);
 }
 

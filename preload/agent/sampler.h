@@ -10,6 +10,7 @@
 #include "preload/agent/proc_memory.h"
 #include "preload/agent/recording.h"
 #include "preload/agent/signal_pool.h"
+#include "preload/agent/task_files.h"
 #include "preload/agent/thread_list.h"
 
 namespace swipr::agent {
@@ -21,6 +22,7 @@ struct Subjects {
   ProcMemory memory;
   SignalPool signals;
   FrameRecovery frames;
+  TaskFiles files;
   bool can_signal = false;
   bool knows_runqueue = false;  // the kernel keeps schedstat
   bool signal_free = true;      // `syscall` files say where blocked threads are
@@ -64,7 +66,7 @@ class Sampler {
   bool has_left_its_call(Recording& recording, const Thread& thread,
                          RecordedThread& known) noexcept;
   void settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
-  WaitPlace read_wait_place(Tid tid) const noexcept;
+  WaitPlace read_wait_place(Tid tid) noexcept;
   bool is_hidden(const WaitPlace& wait, Tid tid) const noexcept;
   bool may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept;
   unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;

@@ -148,11 +148,11 @@ void Sampler::settle_waking(Recording& recording, std::uint32_t place,
   recording.end_run(place, known, known.stack, known.state);
 }
 
-WaitPlace Sampler::read_wait_place(Tid tid) const noexcept {
+WaitPlace Sampler::read_wait_place(Tid tid) noexcept {
   if (!subjects_.signal_free) return {};
   char text[256];
-  const WaitPlace place =
-      parse_wait_place(read_task_file(subjects_.threads.directory(), tid, "syscall", text));
+  const WaitPlace place = parse_wait_place(
+      subjects_.files.read(subjects_.threads.directory(), tid, TaskFiles::Kind::kSyscall, text));
   if (place.kind != WaitKind::kUnknown || tid.value != ::getpid()) return place;
   const ssize_t size = ::pread(subjects_.main_thread_wait, text, sizeof(text), 0);
   return size <= 0 ? place : parse_wait_place({text, static_cast<std::size_t>(size)});

@@ -1,0 +1,37 @@
+// The files of threads that are read on tick after tick, through descriptors that are kept: after
+// 10 ms of sleep, opening and closing a file costs more than reading it. Some are kept, the rest is
+// opened for every reading: 10,000 threads exceed the usual limit of descriptors.
+// Context: control thread.  Allocates: never.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "common/core/ids.h"
+
+namespace swipr::agent {
+
+class TaskFiles {
+ public:
+  enum class Kind : std::uint8_t { kSyscall, kSchedstat };
+
+  // As read_task_file.
+  std::string_view read(int task_directory, Tid tid, Kind kind, std::span<char> buffer) noexcept;
+  void close_all() noexcept;
+
+ private:
+  struct File {
+    Tid owner{};  // the thread that may keep its file here
+    int descriptor = -1;
+    std::uint8_t uses = 0;  // lost one by one to others that want the place
+  };
+  static constexpr std::size_t kPlaces = 32;
+
+  void make_room(File& file, Tid tid) noexcept;
+
+  std::array<std::array<File, 2>, kPlaces> files_{};
+};
+
+}  // namespace swipr::agent

@@ -108,10 +108,11 @@ class CommandTest(CommandCase):
         self.assertAlmostEqual(burnt / 500e6, 1.0, delta=0.05)
 
     def test_main_is_recorded_from_its_first_instruction(self):
-        _, path = self.record_command(self.target_path("burn_nofp"), 60)
+        # A machine that stands still for a moment makes a tick late; what was used by then is told at the next.
+        _, path = self.record_command(self.target_path("burn_nofp"), 200)
         stacks = self.convert(path, "collapsed", "--weight", "cpu")
         burnt = sum(stack.weight for stack in stacks if "main" in stack.frames)
-        self.assertGreater(burnt, 50e6)
+        self.assertGreater(burnt, 190e6)
 
     def test_signals_to_swipr_reach_the_command(self):
         script = 'trap "echo caught; exit 5" TERM; echo started; while :; do read x || exit 9; done'

@@ -10,7 +10,8 @@
 //              blocked threads>"
 //   gperftools HZ FILE  starts gperftools' profiler (CPUPROFILE_FREQUENCY sets the rate); 0 stops
 //              it. Answers "ok", or "missing".
-//   signal HZ  starts sending the busy thread signals with an empty handler; 0 stops. Answers "ok".
+//   signal HZ  starts sending the busy thread signals with an empty handler; 0 stops. Answers
+//              "ok <sent> <intervals missed, because the machine was late>" of the time before.
 //              The floor: what any profiler that signals running threads has to pay.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -39,6 +40,8 @@ std::atomic<std::uint64_t> units{0};
 std::atomic<std::uint64_t> busy_cpu_ns{0};
 std::atomic<std::uint64_t> interrupted{0};
 std::atomic<std::uint64_t> signal_hertz{0};
+std::atomic<std::uint64_t> signals_sent{0};
+std::atomic<std::uint64_t> signals_missed{0};
 std::atomic<pid_t> busy_tid{0};
 std::atomic<bool> stopping{false};
 std::vector<std::atomic<pid_t>>* blocked_tids = nullptr;
@@ -92,11 +95,17 @@ void send_signals() {
   std::uint64_t deadline = read_clock(CLOCK_MONOTONIC);
   while (!stopping) {
     const std::uint64_t hertz = signal_hertz.load();
-    deadline += hertz == 0 ? 20'000'000 : 1'000'000'000 / hertz;
+    const std::uint64_t interval = hertz == 0 ? 20'000'000 : 1'000'000'000 / hertz;
+    const std::uint64_t late = read_clock(CLOCK_MONOTONIC) - deadline;
+    const std::uint64_t skipped = hertz == 0 ? 0 : late / interval;
+    signals_missed += skipped;
+    deadline += interval * (skipped + 1);
     const timespec until{static_cast<time_t>(deadline / 1'000'000'000),
                          static_cast<long>(deadline % 1'000'000'000)};
     ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
-    if (hertz != 0) ::syscall(SYS_tgkill, ::getpid(), busy_tid.load(), SIGUSR1);
+    if (hertz == 0) continue;
+    ::syscall(SYS_tgkill, ::getpid(), busy_tid.load(), SIGUSR1);
+    ++signals_sent;
   }
 }
 
@@ -179,7 +188,8 @@ int main(int argc, char** argv) {
       std::cout << (profile_with_gperftools(rate != 0, path) ? "ok" : "missing") << std::endl;
     } else if (std::uint64_t hertz = 0; command == "signal" && std::cin >> hertz) {
       signal_hertz = hertz;
-      std::cout << "ok" << std::endl;
+      std::cout << "ok " << signals_sent.exchange(0) << ' ' << signals_missed.exchange(0)
+                << std::endl;
     }
   }
   stopping = true;

@@ -1,7 +1,7 @@
 """What recording costs a busy thread, beside what an empty signal handler and others cost it.
 
 All slices of a round run in one process, one after the other; a loss is the median over the rounds
-of the ratio within a round.
+of the ratio to the slices of nothing before and behind the round, which takes out most of a drift.
 """
 import shutil
 import statistics
@@ -10,12 +10,15 @@ import time
 
 from scenarios.guest import Guest
 
-COLUMNS = ("scenario", "empty handler", "swipr", "beyond it", "aim", "swipr, wall", "ticks", "with a stack",
-           "agent CPU", "bytes/sample", "EINTR", "switches of blocked threads")
-SCENARIOS = (  # name, aim, blocked threads, wakes per second, rate, options of the guest, of the recording
+COLUMNS = ("scenario", "empty handler", "swipr", "beyond it", "aim", "swipr, wall", "ticks",
+           "… of the empty handler", "with a stack", "agent CPU", "bytes/sample", "EINTR", "switches of blocked threads")
+# Each: name, aim, blocked threads, wakes per second, rate, options of the guest, of the recording.
+BUSY = (
     ("1 busy thread, 100 Hz", "", 0, 0, 100, {}, ()),
     ("1 busy thread, 1 kHz", "≤ 0.3 % beyond", 0, 0, 1000, {}, ()),
     ("1 busy thread, 10 kHz", "≤ 2.5 % beyond", 0, 0, 10000, {}, ("--max-overhead", "50%")),
+)
+CROWDS = (
     ("1,000 blocked + 1 busy, 100 Hz", "≤ 3 %", 1000, 0, 100, {}, ()),
     ("the same, --max-overhead 10%", "≤ 3 %", 1000, 0, 100, {}, ("--max-overhead", "10%")),
     ("the same, frame pointers", "≤ 3 %", 1000, 0, 100, {"frame_pointers": True}, ()),
@@ -37,46 +40,57 @@ def measured(guest, action):
 
 
 def with_signals(guest, hertz, seconds):
+    """The work, and the share of the signals that were sent in time, in per cent."""
     guest.command(f"signal {hertz}")
     work, _ = measured(guest, lambda: time.sleep(seconds))
-    guest.command("signal 0")
-    return work
+    _, sent, missed = guest.command("signal 0")
+    return work, 100 * int(sent) / max(int(sent) + int(missed), 1)
 
 
-def loss(rows, slice_index, work_index=0):
+def nothing(guest, seconds):
+    return measured(guest, lambda: time.sleep(seconds))[0]
+
+
+def loss(rounds, work_index=0):
+    """Of rounds (nothing before, work, nothing behind)."""
     return 100 * statistics.median(
-        1 - row[slice_index][work_index] / row[0][work_index] for row in rows)
+        1 - 2 * work[work_index] / (before[work_index] + behind[work_index]) for before, work, behind in rounds)
 
 
 def row(name, aim, blocked, wakes, hertz, guest_options, record_options, rounds, seconds):
     guest = Guest(blocked, wakes, **guest_options)
     guest.record(hertz, seconds, *record_options)  # warm-up: tables built, memory touched
     before = guest.mark()
-    rows = []
+    rests, empty, swipr, in_time, totals = [nothing(guest, seconds)], [], [], [], []
     for _ in range(rounds):
-        nothing, _ = measured(guest, lambda: time.sleep(seconds))
-        empty = with_signals(guest, hertz, seconds)
-        swipr, totals = measured(guest, lambda: guest.record(hertz, seconds, *record_options))
-        rows.append((nothing, empty, swipr, totals))
+        work, share = with_signals(guest, hertz, seconds)
+        empty.append(work)
+        in_time.append(share)
+        work, told = measured(guest, lambda: guest.record(hertz, seconds, *record_options))
+        swipr.append(work)
+        totals.append(told)
+        rests.append(nothing(guest, seconds))
     after = guest.mark()
     guest.end()
 
     def total(key):
-        return sum(entry[3].get(key, 0) for entry in rows)
+        return sum(entry.get(key, 0) for entry in totals)
 
+    floor, found = (list(zip(rests, works, rests[1:])) for works in (empty, swipr))
     ticks = 100 * total("ticks") / max(total("ticks") + total("ticks_missed"), 1)
     stretched = 100 * total("ticks_stretched") / max(total("ticks"), 1)
-    return (name, f"{loss(rows, 1):.2f} %", f"{loss(rows, 2):.2f} %",
-            f"{loss(rows, 2) - loss(rows, 1):+.2f} %", aim, f"{loss(rows, 2, 1):.2f} %",
+    return (name, f"{loss(floor):.2f} %", f"{loss(found):.2f} %", f"{loss(found) - loss(floor):+.2f} %", aim,
+            f"{loss(found, 1):.2f} %",
             f"{ticks:.1f} %" + (f", {stretched:.0f} % stretched" if stretched else ""),
+            f"{statistics.mean(in_time):.1f} %",
             f"{100 * (1 - total('stacks_missing') / max(total('samples'), 1)):.2f} %",
             f"{100 * total('agent_cpu_ns') / (rounds * seconds * 1e9):.1f} %",
             f"{total('bytes') / max(total('samples'), 1):.1f}",
             str(after[3] - before[3]), str(after[4] - before[4]))
 
 
-def table(rounds, seconds):
-    return [row(*scenario, rounds, seconds) for scenario in SCENARIOS]
+def table(scenarios, rounds, seconds):
+    return [row(*scenario, rounds, seconds) for scenario in scenarios]
 
 
 def perf_slice(guest, hertz, seconds):
@@ -108,17 +122,18 @@ def peers(rounds, seconds, hertz=1000):
     # gperftools reads its rate when the library is loaded.
     guest = Guest(environment={"CPUPROFILE_FREQUENCY": str(hertz)})
     guest.record(hertz, seconds)
-    slices = {"empty handler": lambda: with_signals(guest, hertz, seconds),
+    slices = {"empty handler": lambda: with_signals(guest, hertz, seconds)[0],
               "swipr": lambda: measured(guest, lambda: guest.record(hertz, seconds))[0],
               "perf record -g (frame pointers, cpu-clock)": lambda: perf_slice(guest, hertz, seconds),
               "gperftools": lambda: gperftools_slice(guest, hertz, seconds)}
-    ratios = {name: [] for name in slices}
-    for _ in range(rounds):
-        nothing, _ = measured(guest, lambda: time.sleep(seconds))
-        for name, take in slices.items():
-            work = take()
+    found = {name: [] for name in slices}
+    rest = nothing(guest, seconds)
+    for number in range(rounds):
+        # Every other round the other way round, and a slice of nothing behind each.
+        for name in list(slices)[::-1 if number % 2 else 1]:
+            work = slices[name]()
+            before, rest = rest, nothing(guest, seconds)
             if work is not None:
-                ratios[name].append(1 - work[0] / nothing[0])
+                found[name].append((before, work, rest))
     guest.end()
-    return [(name, f"{100 * statistics.median(found):.2f} %" if found else "not available here")
-            for name, found in ratios.items()]
+    return [(name, f"{loss(rounds):.2f} %" if rounds else "not available here") for name, rounds in found.items()]

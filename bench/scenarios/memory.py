@@ -4,9 +4,11 @@ import time
 
 from scenarios.guest import SWIPR, Guest
 
+COLUMNS = ("minute", "above the program before", "bytes recorded")
+
 
 def table(minutes):
-    """Rows (minute, KiB above the program before the recording, bytes of the recording)."""
+    """Rows by minute."""
     guest = Guest(blocked=63, wakes=20)
     before = guest.resident_kib()
     output = f"{guest.folder.name}/memory.swipr"

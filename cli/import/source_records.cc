@@ -234,7 +234,7 @@ void SourceRecords::add_sample(const wire::SampleEntry& entry, std::uint64_t fla
   sample.state = static_cast<profile::State>(entry.state);
   sample.ticks = entry.ticks;
   sample.cpu = duration_of(entry.cpu_ns);
-  sample.runqueue = duration_of(entry.runqueue_ns);
+  sample.runqueue = duration_of(wire::runqueue_ns_of(entry, flags, wall));
   sample.wall = duration_of(wall);
   auto& samples = builder_.samples();
   // Several entries of a thread in one tick follow each other in time: the last one ends at the

@@ -68,8 +68,8 @@ std::optional<StackRecord> decode_stack(std::span<const std::byte> payload,
                                         std::span<FrameEntry, kMaxFrames> frames) noexcept;
 
 // Iterates over a tick's entries: `while (tick.take(entry, flags))`, then ok(). The fields that the
-// flags say are implied (stack_id with kSampleSameStack, wall_ns without kSampleHasWall) are left
-// 0.
+// flags say are implied (stack_id with kSampleSameStack, wall_ns without kSampleHasWall, and then
+// perhaps runqueue_ns: runqueue_ns_of) are left 0.
 class TickDecoder {
  public:
   explicit TickDecoder(std::span<const std::byte> payload) noexcept;

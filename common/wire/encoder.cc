@@ -123,7 +123,8 @@ void TickEncoder::put(const SampleEntry& sample, bool same_stack, bool implied_w
   previous_thread_ = sample.thread_index;
   if (!same_stack) out_.put_varint(sample.stack_id);
   if (sample.cpu_ns != 0) out_.put_varint(sample.cpu_ns);
-  if (sample.runqueue_ns != 0) out_.put_varint(sample.runqueue_ns);
+  const bool rest = sample.runqueue_ns == sample.wall_ns - sample.cpu_ns;
+  if (sample.runqueue_ns != 0) out_.put_varint(rest ? 0 : sample.runqueue_ns);
   if (!implied_wall) out_.put_varint(sample.wall_ns);
   if (sample.ticks != 1) out_.put_varint(sample.ticks);
 }

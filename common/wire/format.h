@@ -151,11 +151,18 @@ enum SampleFlags : std::uint64_t {
   kSampleStateMask = 3,
   kSampleSameStack = 4,  // as the thread's previous entry; otherwise a stack id follows
   kSampleHasCpu = 8,
-  kSampleHasRunqueue = 16,
-  kSampleHasWall = 32,   // otherwise: from the thread's previous entry to this tick's time
-  kSampleHasTicks = 64,  // otherwise 1
+  kSampleHasRunqueue = 16,  // 0 in the stream: all that `cpu` leaves of `wall`
+  kSampleHasWall = 32,      // otherwise: from the thread's previous entry to this tick's time
+  kSampleHasTicks = 64,     // otherwise 1
 };
 inline constexpr unsigned kSampleHeadShift = 7;
+// Of a decoded entry, once its wall time is known.
+constexpr std::uint64_t runqueue_ns_of(const SampleEntry& entry, std::uint64_t flags,
+                                       std::uint64_t wall_ns) noexcept {
+  const bool rest = (flags & kSampleHasRunqueue) != 0 && entry.runqueue_ns == 0;
+  if (!rest) return entry.runqueue_ns;
+  return wall_ns > entry.cpu_ns ? wall_ns - entry.cpu_ns : 0;
+}
 
 struct EndRecord {
   EndReason reason = EndReason::kComplete;

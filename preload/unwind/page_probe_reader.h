@@ -2,9 +2,9 @@
 //
 // rt_sigprocmask copies the signal set from the given address before it looks at `how`
 // (kernel/signal.c): with an invalid `how` it answers EFAULT for an unreadable page and EINVAL for
-// a readable one, and does nothing else. About 0.1 µs; no descriptor, no state, allowed everywhere.
-// A page that the program unmaps between the question and the read is still a fault: read only
-// stacks of the calling thread.
+// a readable one, and does nothing else. About 0.15 µs; no descriptor, no state, allowed
+// everywhere. A page that the program unmaps between the question and the read is still a fault:
+// read only stacks of the calling thread.
 #pragma once
 
 #include <cstdint>

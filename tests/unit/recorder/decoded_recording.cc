@@ -130,6 +130,7 @@ class Reader {
       Last& last = last_[sample.thread_index];
       if ((flags & wire::kSampleSameStack) != 0) sample.stack_id = last.stack_id;
       if ((flags & wire::kSampleHasWall) == 0) sample.wall_ns = time_ns_ - last.time_ns;
+      sample.runqueue_ns = wire::runqueue_ns_of(sample, flags, sample.wall_ns);
       last = {time_ns_, sample.stack_id};
       const bool defined = sample.stack_id == 0 || stacks_.contains(sample.stack_id);
       if (!defined || !out_.threads.contains(sample.thread_index)) {

@@ -186,7 +186,7 @@ TEST_F(Records, KeepTheEntriesOfATick) {
   TickEncoder tick(out_, 500);
   tick.put({3, ThreadState::kBlocked, 11, 1, 2, 4, 8}, false, false);
   tick.put({3, ThreadState::kRunning, 12, 0, 0, 9, 1}, false, true);
-  tick.put({90, ThreadState::kUnknown, 12, 0, 0, 9, 1}, true, true);
+  tick.put({90, ThreadState::kUnknown, 12, 2, 7, 9, 1}, true, true);
   tick.end();
   TickDecoder in(only_record().payload);
   EXPECT_EQ(in.time_delta_ns(), 500u);
@@ -206,6 +206,9 @@ TEST_F(Records, KeepTheEntriesOfATick) {
   ASSERT_TRUE(in.take(entry, flags));
   EXPECT_EQ(entry.thread_index, 90u);
   EXPECT_NE(flags & kSampleSameStack, 0u);
+  EXPECT_EQ(entry.runqueue_ns, 0u) << "told as the rest";
+  EXPECT_EQ(runqueue_ns_of(entry, flags, 9), 7u);
+  EXPECT_EQ(runqueue_ns_of(entry, flags, 1), 0u);
   EXPECT_FALSE(in.take(entry, flags));
   EXPECT_TRUE(in.ok());
 }

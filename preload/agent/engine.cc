@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds kNamesRound{200};
 constexpr std::chrono::milliseconds kListingInterval{100};
 constexpr int kListingCostFactor = 200;
 // While threads come and go all the time, a listing follows the last one at once, unless that costs
-// more than 2 %: 10,000 threads take milliseconds.
+// more than 2 %: 10,000 threads take 10 ms.
 constexpr int kListingRestFactor = 50;
 constexpr int kCloseAttempts = 1000;
 
@@ -324,7 +324,7 @@ void Engine::refresh_threads() noexcept {
 }
 
 void Engine::look_after_process(Moment now) noexcept {
-  // At every tick (0.2 µs): until then the program's new handler would get this tick's signals.
+  // At every tick (0.3 µs): until then the program's new handler would get this tick's signals.
   if (subjects_.can_signal) handler::retake_handler();
   refresh_names(now);
   if (now >= modules_due_) {

@@ -35,7 +35,7 @@ bool ThreadList::open(Tid control_thread) noexcept {
     close();
     return false;
   }
-  // These have their names, and refreshing them all on the first ticks would cost 4 µs each.
+  // These have their names, and refreshing them all on the first ticks would cost 6 µs each.
   for (Thread& thread : threads_) thread.name_looks_left = 0;
   // 2 + number of threads (kernel, fs/proc/base.c, proc_task_getattr). Other kernels' stand-ins may
   // not know that: then every tick lists.

@@ -119,7 +119,12 @@ std::optional<std::string> find_obstacle(const std::string& path) {
 
 std::string find_leading_runtime(const ElfTraits& traits) {
   for (const std::string& name : traits.needed) {
-    if (name.starts_with("libasan.so") || name.starts_with("libclang_rt.asan")) return name;
+    for (std::string_view runtime : {"asan", "tsan", "lsan", "ubsan"}) {
+      if (name.starts_with(fmt::format("lib{}.so", runtime)) ||
+          name.starts_with(fmt::format("libclang_rt.{}", runtime))) {
+        return name;
+      }
+    }
   }
   return "";
 }

@@ -20,6 +20,7 @@
 #include "preload/agent/server.h"
 #include "preload/agent/start_gate.h"
 #include "preload/agent/thread_count.h"
+#include "preload/agent/thread_sanitizer.h"
 #include "preload/handler/disposition.h"
 
 namespace swipr::agent {
@@ -78,6 +79,7 @@ void serve(bool forked) noexcept {
   ::prctl(PR_SET_TIMERSLACK, 1UL);
   server->run(settings, ::getpid(), forked);
   keep_socket_directory();
+  thread_sanitizer::release();
   exit_gate::report_parked();
 }
 
@@ -126,18 +128,36 @@ void start_again(bool forked) noexcept {
   start_thread(forked);
 }
 
+// TSan's runtime ends a child that starts a thread when there were several at the fork.
+bool child_may_start_threads = true;
+
+// /proc/self/task has 2 + n links (kernel, fs/proc/base.c, proc_task_getattr). TSan has a thread of
+// its own, which it does not count.
+bool program_has_one_thread() noexcept {
+  struct stat status {};
+  const nlink_t others = thread_sanitizer::is_present() ? 2 : 1;
+  return ::stat("/proc/self/task", &status) == 0 && status.st_nlink == 2 + 1 + others;
+}
+
+void on_fork() {
+  if (!thread_sanitizer::is_present() || ended_for_good.load()) return;
+  child_may_start_threads = park_control_thread();
+}
+
+void on_fork_parent() {
+  if (thread_sanitizer::is_present() && child_may_start_threads && !ended_for_good.load())
+    resume_control_thread();
+}
+
 // The child has this thread alone. Its memory is a copy of a moment in which the control thread may
 // have been at work, so nothing of its state is believed.
 void on_fork_child() {
   const ErrnoSaver errno_saver;
   if (ended_for_good.load()) return;
-  start_again(true);
-}
-
-// /proc/self/task has 2 + n links (kernel, fs/proc/base.c, proc_task_getattr).
-bool program_has_one_thread() noexcept {
-  struct stat status {};
-  return ::stat("/proc/self/task", &status) == 0 && status.st_nlink == 4;
+  if (child_may_start_threads) return start_again(true);
+  ended_for_good.store(true);
+  recorder().reset_after_fork();
+  exit_gate::reset_after_fork();
 }
 
 }  // namespace
@@ -150,13 +170,16 @@ void start_control_thread(const Settings& wanted) noexcept {
   if (settings.signal_number != 0) recorder().set_signal_number(settings.signal_number);
   stack_bytes = wanted_stack_bytes();
   thread_count::find();
-  ::pthread_atfork(nullptr, nullptr, on_fork_child);
+  thread_sanitizer::find();
+  ::pthread_atfork(on_fork, on_fork_parent, on_fork_child);
   start_thread(false);
 }
 
 bool park_control_thread() noexcept {
   const ErrnoSaver errno_saver;
-  return program_has_one_thread() && exit_gate::ask_to_park();
+  if (!program_has_one_thread() || !exit_gate::ask_to_park()) return false;
+  thread_sanitizer::acquire();
+  return true;
 }
 
 void resume_control_thread() noexcept {

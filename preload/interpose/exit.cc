@@ -11,10 +11,16 @@
 #include <cerrno>
 
 #include "preload/agent/control_thread.h"
+#include "preload/interpose/next.h"
 
 namespace {
 
-[[gnu::constructor]] void join_quick_exit() { ::at_quick_exit(swipr::agent::finish_before_exit); }
+constinit swipr::interpose::Next<void(int)> next_exit{"_exit"};
+
+[[gnu::constructor]] void join_exits() {
+  ::at_quick_exit(swipr::agent::finish_before_exit);
+  next_exit.find();
+}
 
 int lead_streams_nowhere() noexcept {
   constexpr unsigned kMemoryDevices = 1;
@@ -39,6 +45,7 @@ extern "C" {
 // Async-signal-safe, as _exit is; children of vfork pass straight through.
 [[gnu::visibility("default")]] void _exit(int status) {
   swipr::agent::finish_before_exit();
+  if (const auto next = next_exit.find_once(); next != nullptr) next(status);
   for (;;) ::syscall(SYS_exit_group, status);
 }
 

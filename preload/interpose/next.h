@@ -21,12 +21,15 @@ class Next {
 
   bool is(Function* function) const noexcept { return function_.load() == function; }
 
-  // Called by a constructor that runs before this library's: not found yet.
+  // nullptr: there is none. In a constructor that runs before this library's it is not found yet.
+  Function* find_once() noexcept {
+    if (function_.load() == nullptr) find();
+    return function_.load();
+  }
+
   template <typename... Arguments>
   int operator()(Arguments... arguments) noexcept {
-    if (function_.load() == nullptr) find();
-    Function* const function = function_.load();
-    if (function != nullptr) return function(arguments...);
+    if (Function* const next = find_once(); next != nullptr) return next(arguments...);
     errno = ENOSYS;
     return -1;
   }

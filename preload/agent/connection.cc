@@ -248,6 +248,8 @@ std::string_view status_text(int status) noexcept {
       return "OK";
     case 400:
       return "Bad Request";
+    case 401:
+      return "Unauthorized";
     case 403:
       return "Forbidden";
     case 404:

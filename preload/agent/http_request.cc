@@ -182,7 +182,26 @@ bool HttpRequestParser::parse_header(std::string_view line) noexcept {
   if (equals_ignoring_case(name, "origin")) {
     return take_once(value, origin_, "there are two Origin headers");
   }
+  if (equals_ignoring_case(name, "authorization")) {
+    return take_once(value, authorization_, "there are two Authorization headers");
+  }
   return true;
+}
+
+std::string_view HttpRequestParser::bearer_token() const noexcept {
+  constexpr std::string_view kScheme = "bearer ";
+  if (!equals_ignoring_case(authorization_.substr(0, kScheme.size()), kScheme)) return {};
+  return trim(skip(authorization_, kScheme.size()));
+}
+
+bool is_same_secret(std::string_view given, std::string_view secret) noexcept {
+  if (given.size() != secret.size() || secret.empty()) return false;
+  // Volatile: a compiler that sees the first difference decide could stop there.
+  volatile unsigned char difference = 0;
+  for (std::size_t i = 0; i < secret.size(); ++i) {
+    difference = static_cast<unsigned char>(difference | (given[i] ^ secret[i]));
+  }
+  return difference == 0;
 }
 
 bool HttpRequestParser::take_once(std::string_view value, std::string_view& out,

@@ -38,6 +38,8 @@ class HttpRequestParser {
   std::string_view host() const noexcept { return host_; }
   // What a web page's script belongs to ("https://example.org", "null"); empty: not asked by one.
   std::string_view origin() const noexcept { return origin_; }
+  // Of "Authorization: Bearer TOKEN"; empty: another scheme, or not given.
+  std::string_view bearer_token() const noexcept;
   bool is_http_1_0() const noexcept { return http_1_0_; }  // knows no chunked answers
   // Mutable: JSON strings are decoded in place.
   std::span<char> body() noexcept { return {body_, body_size_}; }
@@ -82,12 +84,17 @@ class HttpRequestParser {
   std::string_view method_;
   std::string_view path_;
   std::string_view query_;
-  std::string_view host_;    // no data: not given
-  std::string_view origin_;  // likewise
-  char line_[256];           // chunk-size line; longer ones carry extensions nobody needs
+  std::string_view host_;           // no data: not given
+  std::string_view origin_;         // likewise
+  std::string_view authorization_;  // likewise
+  char line_[256];                  // chunk-size line; longer ones carry extensions nobody needs
   char head_[kMaxHeadBytes];
   char body_[kMaxBodyBytes];
 };
+
+// Takes as long wherever the two differ, so nobody finds a secret letter by letter. Its length
+// shows.
+bool is_same_secret(std::string_view given, std::string_view secret) noexcept;
 
 // The value of `name` in a query string ("a=1&b=2"), not decoded. False: not there.
 bool find_query_value(std::string_view query, std::string_view name,

@@ -21,6 +21,7 @@ namespace swipr::agent {
 namespace {
 
 constexpr int kBacklog = 32;
+constexpr std::size_t kMinTokenBytes = 16;
 
 union SocketAddress {
   sockaddr any;
@@ -168,6 +169,11 @@ bool listen_tcp(const Settings& settings, const ServerPlace& place, Listener& ou
   }
   if (!is_loopback(address) && !settings.allow_remote) {
     log_line("SWIPR_SERVER_URL: not a loopback address (SWIPR_SERVER_ALLOW_REMOTE=1 permits it)",
+             place.host.view());
+    return false;
+  }
+  if (!is_loopback(address) && settings.server_token.size() < kMinTokenBytes) {
+    log_line("SWIPR_SERVER_URL: remote clients need SWIPR_SERVER_TOKEN, 16 characters or more",
              place.host.view());
     return false;
   }

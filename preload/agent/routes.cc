@@ -165,6 +165,14 @@ const char* find_web_attack(Connection& connection) noexcept {
   return nullptr;
 }
 
+// TCP knows no users. A token that is set is asked for on loopback, too.
+bool lacks_token(Connection& connection) noexcept {
+  const Listener* listener = connection.listener();
+  const std::string_view token = context.settings->server_token;
+  if (listener == nullptr || !listener->is_tcp || token.empty()) return false;
+  return !is_same_secret(connection.request().bearer_token(), token);
+}
+
 }  // namespace
 
 void set_route_context(const RouteContext& new_context) noexcept { context = new_context; }
@@ -172,6 +180,11 @@ void set_route_context(const RouteContext& new_context) noexcept { context = new
 void route_request(Connection& connection) {
   if (const char* reason = find_web_attack(connection); reason != nullptr) {
     return answer_text(connection, 403, reason);
+  }
+  if (lacks_token(connection)) {
+    connection.body().append(
+        "401: send the header \"Authorization: Bearer TOKEN\" with the token of this process\n");
+    return connection.answer(401, kText, "www-authenticate: Bearer\r\n");
   }
   const std::string_view path = connection.request().path();
   FixedText<64> allowed;

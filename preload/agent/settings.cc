@@ -114,6 +114,7 @@ Settings parse_settings(const char* const* environment, std::span<char> memory) 
   settings.socket_directory = copy_of("SWIPR_SOCKET_DIR");
   settings.runtime_directory = copy_of("XDG_RUNTIME_DIR");
   settings.server_url = arena.copy(find_server_url(environment));
+  settings.server_token = copy_of("SWIPR_SERVER_TOKEN");
   settings.rendezvous = copy_of("SWIPR_RENDEZVOUS");
   settings.record_path = copy_of("SWIPR_RECORD");
   settings.record_interval = copy_of("SWIPR_RECORD_INTERVAL");

@@ -19,6 +19,7 @@ struct Settings {
   std::string_view socket_directory;
   std::string_view runtime_directory;  // XDG_RUNTIME_DIR
   std::string_view server_url;         // SWIPR_SERVER_URL or its pattern form
+  std::string_view server_token;       // SWIPR_SERVER_TOKEN: what clients over TCP have to show
   std::string_view rendezvous;
   std::string_view record_path;      // SWIPR_RECORD
   std::string_view record_interval;  // SWIPR_RECORD_INTERVAL

@@ -40,9 +40,9 @@ class HttpCase(SwiprCase):
             self.assertTrue(profiles.has_function(pprof.stacks(), "^seventy_percent$"))
             self.assertAlmostEqual(pprof.duration_nanos / 1e9, 1.0, delta=0.3)
 
-    def tcp_target(self):
+    def tcp_target(self, env=None, host="127.0.0.1"):
         port = free_port()
-        target = self.start_target("shares_nofp", env={"SWIPR_SERVER_URL": f"http://127.0.0.1:{port}"})
+        target = self.start_target("shares_nofp", env={"SWIPR_SERVER_URL": f"http://{host}:{port}", **(env or {})})
 
         def listens():
             with socket.socket() as probe:
@@ -92,6 +92,27 @@ class CurlTest(HttpCase):
                 self.assertEqual(answer.status, status, answer.text)
                 if status == 403:
                     self.assertRegex(answer.text, "^the (Host|Origin) header .*\n$")
+
+    def test_remote_clients_need_the_token(self):
+        token = "correct horse battery"
+        settings = {"SWIPR_SERVER_ALLOW_REMOTE": "1", "SWIPR_SERVER_TOKEN": token}
+        target, place = self.tcp_target(settings, host="0.0.0.0")
+        for headers, status in (
+            ({}, 401),
+            ({"Authorization": "Bearer " + token[:-1]}, 401),
+            ({"Authorization": "Bearer " + token + "x"}, 401),
+            ({"Authorization": "Basic " + token}, 401),
+            ({"Authorization": "Bearer " + token}, 200),
+        ):
+            for method, path in (("GET", "/v1/info"), ("GET", "/"), ("POST", "/v1/record")):
+                with self.subTest(headers=headers, path=path):
+                    body = '{"numberOfSamples":1,"timeInterval":"1 ms"}' if method == "POST" else None
+                    answer = self.request(place, method, path, body=body, headers=headers)
+                    self.assertEqual(answer.status, status, answer.text)
+                    if status == 401:
+                        self.assertEqual(answer.headers["www-authenticate"], "Bearer")
+        # The user's own socket asks for none.
+        self.assertEqual(self.request(self.wait_for_socket(target.pid), "GET", "/v1/info").status, 200)
 
     def test_unix_urls_and_patterns(self):
         place = self.folder / "here.sock"

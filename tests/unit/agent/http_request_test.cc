@@ -142,5 +142,27 @@ TEST(AgentHttpRequest, FindsQueryValuesByWholeName) {
   EXPECT_FALSE(find_query_value("rate=20", "rat", value));
 }
 
+TEST(HttpRequest, TakesABearerToken) {
+  const auto token = [](std::string_view header) {
+    return std::string(
+        parse("GET / HTTP/1.1\r\n" + std::string(header) + "\r\n\r\n")->bearer_token());
+  };
+  EXPECT_EQ(token("Authorization: Bearer abc"), "abc");
+  EXPECT_EQ(token("authorization:  bEARER  abc "), "abc");
+  EXPECT_EQ(token("Authorization: Basic abc"), "");
+  EXPECT_EQ(token("Authorization: Bearer"), "");
+  EXPECT_EQ(token("Authorization:"), "");
+  EXPECT_EQ(token("Host: b"), "");
+  EXPECT_EQ(failure("GET / HTTP/1.1\r\nAuthorization: a\r\nAuthorization: a\r\n\r\n"), 400);
+}
+
+TEST(HttpRequest, ComparesWholeSecrets) {
+  EXPECT_TRUE(is_same_secret("abc", "abc"));
+  for (std::string_view given : {"", "ab", "abd", "xbc", "abcd"}) {
+    EXPECT_FALSE(is_same_secret(given, "abc")) << given;
+  }
+  EXPECT_FALSE(is_same_secret("", ""));
+}
+
 }  // namespace
 }  // namespace swipr::agent

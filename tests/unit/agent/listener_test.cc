@@ -101,6 +101,10 @@ TEST_F(AgentListener, ListensOnLoopbackOnly) {
   Listener remote;
   EXPECT_FALSE(open_url_listener(settings_, 42, remote));
   settings_.allow_remote = true;
+  EXPECT_FALSE(open_url_listener(settings_, 42, remote));
+  settings_.server_token = "fifteen letters";
+  EXPECT_FALSE(open_url_listener(settings_, 42, remote));
+  settings_.server_token = "sixteen letters!";
   EXPECT_TRUE(open_url_listener(settings_, 42, remote));
   ::close(remote.fd);
 }

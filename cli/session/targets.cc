@@ -16,6 +16,7 @@
 #include "cli/session/listening_sockets.h"
 #include "cli/session/places.h"
 #include "cli/session/silence.h"
+#include "cli/session/wake.h"
 #include "common/host/proc.h"
 
 namespace swipr::session {
@@ -32,6 +33,7 @@ using namespace std::chrono_literals;
 constexpr nanoseconds kForkToExec = 250ms;
 constexpr nanoseconds kLoadToListen = 3s;
 constexpr nanoseconds kBetweenTries = 10ms;
+constexpr nanoseconds kAskedToListen = 3s;  // it takes a millisecond, where a CPU is free
 
 std::string user_name(uid_t uid) {
   const passwd* entry = ::getpwuid(uid);
@@ -141,6 +143,7 @@ std::optional<Target> connect_hidden(Pid pid) {
 }  // namespace
 
 Result<Target> connect_target(Pid pid) {
+  std::optional<std::chrono::steady_clock::time_point> until;
   for (;;) {
     const auto status = host::read_process_status(pid);
     if (!status) {
@@ -156,7 +159,13 @@ Result<Target> connect_target(Pid pid) {
     if (auto connection = try_connect(pid, *status, denied)) {
       return Target{pid, status->name, std::move(connection)};
     }
-    if (!denied.empty() || !may_listen_soon(pid)) return unreachable(pid, *status, denied);
+    if (!denied.empty()) return unreachable(pid, *status, denied);
+    if (!may_listen_soon(pid)) {
+      if (!until && !ask_to_listen_again(pid)) return unreachable(pid, *status, denied);
+      const auto now = std::chrono::steady_clock::now();
+      if (!until) until = now + kAskedToListen;
+      if (now > *until) return unreachable(pid, *status, denied);
+    }
     std::this_thread::sleep_for(kBetweenTries);
   }
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -116,6 +117,14 @@ void end_places() noexcept {
   futex_wake_all(places);
 }
 
+// The exiting thread sets its flag before it looks at this one.
+bool begin_places_again() noexcept {
+  places.store(kOpening);
+  if (exit_asked.load() == 0) return true;
+  end_places();
+  return false;
+}
+
 void add_socket_file(std::string_view path) noexcept {
   const int index = socket_file_count.load();
   if (index == kMaxFiles || path.empty() || path.size() >= kMaxPathBytes) return;
@@ -135,10 +144,12 @@ void update(bool recording) noexcept { recording_now.store(recording ? 1 : 0); }
 
 int poll_fd() noexcept { return signal_fd; }
 
-void on_readable() noexcept {
-  std::byte info[128];  // struct signalfd_siginfo
-  while (::read(signal_fd, info, sizeof info) < 0 && errno == EINTR) {
+bool on_readable() noexcept {
+  signalfd_siginfo info{};
+  ssize_t size = 0;
+  while ((size = ::read(signal_fd, &info, sizeof info)) < 0 && errno == EINTR) {
   }
+  return size == sizeof info && info.ssi_pid != static_cast<std::uint32_t>(owner_pid.load());
 }
 
 bool is_exit_asked() noexcept { return exit_asked.load() != 0; }

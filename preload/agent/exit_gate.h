@@ -36,13 +36,16 @@ void open() noexcept;
 // False: the process is exiting, create nothing.
 bool begin_places() noexcept;
 void end_places() noexcept;
+// The same once more, for files that are gone; afterwards end_places() as well.
+bool begin_places_again() noexcept;
 // A file to remove at exit; up to two. Between the two above.
 void add_socket_file(std::string_view path) noexcept;
 // Called before a recording starts; false: the process is exiting, start nothing.
 bool enter_recording() noexcept;
 void update(bool recording) noexcept;
 int poll_fd() noexcept;  // −1: none
-void on_readable() noexcept;
+// True: another process asks to be listened to (its `swipr record` finds no socket file).
+bool on_readable() noexcept;
 bool is_exit_asked() noexcept;
 bool is_flush_asked() noexcept;
 void report_flushed() noexcept;

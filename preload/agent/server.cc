@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -79,6 +80,7 @@ void poll_until(pollfd* polls, std::size_t count, Moment deadline) noexcept {
 }  // namespace
 
 void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
+  settings_ = &settings;
   set_route_context({&settings, &default_listener_});
   if (!forked) file_recording_.start(settings, pid);
   meet(settings);
@@ -111,6 +113,23 @@ void Server::open_places(const Settings& settings, pid_t pid) noexcept {
     log_line("listening",
              url_listener_.is_tcp ? url_listener_.url.view() : url_listener_.path.view());
   }
+}
+
+// The default socket, whose file somebody has removed, or which could not be made at the start.
+void Server::restore_place() noexcept {
+  struct stat status {};
+  const bool is_there = default_listener_.fd >= 0 &&
+                        (::lstat(default_listener_.path.c_str(), &status) == 0 || errno != ENOENT);
+  if (is_there || !exit_gate::begin_places_again()) return;
+  const bool is_new = default_listener_.fd < 0;
+  if (!is_new) ::close(default_listener_.fd);
+  default_listener_.fd = -1;
+  default_listener_.path.clear();
+  if (open_default_listener(*settings_, ::getpid(), default_listener_)) {
+    if (is_new) exit_gate::add_socket_file(default_listener_.path.view());
+    log_line("listening again", default_listener_.path.view());
+  }
+  exit_gate::end_places();
 }
 
 // Connects to a waiting `swipr record`. Whatever fails here lets the program go on at once.
@@ -193,7 +212,7 @@ Moment Server::next_wake() const noexcept {
 
 void Server::step(Moment now) noexcept {
   recorder().run_due(now);  // first: ticks are what must be on time
-  if (polls_[kListenerCount].revents != 0) exit_gate::on_readable();
+  if (polls_[kListenerCount].revents != 0 && exit_gate::on_readable()) restore_place();
   if (exit_gate::is_flush_asked()) flush(now);
   file_recording_.write_out();
   bool recording = file_recording_.is_running();

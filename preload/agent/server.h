@@ -35,6 +35,7 @@ class Server {
       kFirstConnectionPoll + kMaxConnections * Connection::kPollCount;
 
   void open_places(const Settings& settings, pid_t pid) noexcept;
+  void restore_place() noexcept;
   void meet(const Settings& settings) noexcept;
   void wait() noexcept;
   Moment next_wake() const noexcept;
@@ -49,6 +50,7 @@ class Server {
   [[noreturn]] void leave() noexcept;
   void park() noexcept;
 
+  const Settings* settings_ = nullptr;
   FileRecording file_recording_;
   Listener default_listener_;
   Listener url_listener_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <map>
 #include <utility>
 
 namespace swipr::symbolize {
@@ -171,9 +172,7 @@ class JitSymbols::DumpReader {
       symbols_.lines_.push_back(
           {address - begin, line > 0 ? static_cast<std::uint32_t>(line) : 0, file});
     }
-    std::stable_sort(
-        symbols_.lines_.begin() + first, symbols_.lines_.end(),
-        [](const Line& left, const Line& right) { return left.offset < right.offset; });
+    symbols_.sort_lines(first);
     lines_begin_ = begin;
     first_line_ = first;
   }
@@ -244,16 +243,62 @@ std::optional<JitSymbols::Place> JitSymbols::find(RuntimeAddr address,
   if (after == loads.begin()) return std::nullopt;
   const Load& load = loads_[*std::prev(after)];
   Place place{.symbol = load.symbol, .offset = address.value - load.begin, .file = {}, .line = 0};
+  if (const Line* line = line_at(load, address)) {
+    place.file = files_[line->file];
+    place.line = line->line;
+  }
+  return place;
+}
+
+const JitSymbols::Line* JitSymbols::line_at(const Load& load, RuntimeAddr address) const {
   const Symbol& symbol = symbols_[load.symbol];
   const auto lines = std::span(lines_).subspan(symbol.first_line, symbol.line_count);
   const auto next =
-      std::upper_bound(lines.begin(), lines.end(), place.offset,
+      std::upper_bound(lines.begin(), lines.end(), address.value - load.begin,
                        [](std::uint64_t wanted, const Line& line) { return wanted < line.offset; });
-  if (next != lines.begin()) {
-    place.file = files_[std::prev(next)->file];
-    place.line = std::prev(next)->line;
+  return next == lines.begin() ? nullptr : &*std::prev(next);
+}
+
+void JitSymbols::sort_lines(std::uint32_t first) {
+  std::stable_sort(lines_.begin() + first, lines_.end(),
+                   [](const Line& left, const Line& right) { return left.offset < right.offset; });
+}
+
+void JitSymbols::add_code(const Code& code) {
+  const auto symbol = static_cast<std::uint32_t>(symbols_.size());
+  if (!add_load(code.begin, code.size, code.from, symbol)) return;
+  const auto first = static_cast<std::uint32_t>(lines_.size());
+  for (const CodeLine& line : code.lines) {
+    if (lines_.size() < kMaxLines) {
+      lines_.push_back({line.offset, line.line, intern_file(line.file)});
+    }
   }
-  return place;
+  sort_lines(first);
+  symbols_.push_back({.name = std::string(code.name.substr(0, kMaxNameBytes)),
+                      .first_line = first,
+                      .line_count = static_cast<std::uint32_t>(lines_.size()) - first});
+}
+
+std::vector<JitSymbols::Code> JitSymbols::code_at(std::span<const RuntimeAddr> addresses) const {
+  std::map<std::uint32_t, Code> found;  // by load, in which they are in order
+  for (const RuntimeAddr address : addresses) {
+    for (const std::uint32_t index : loads_at(address)) {
+      const Load& load = loads_[index];
+      Code& code = found[index];
+      code.begin = load.begin;
+      code.size = load.end - load.begin;
+      code.from = load.from;
+      code.name = symbols_[load.symbol].name;
+      const Line* line = line_at(load, address);
+      if (line == nullptr || (!code.lines.empty() && code.lines.back().offset == line->offset)) {
+        continue;
+      }
+      code.lines.push_back({line->offset, line->line, files_[line->file]});
+    }
+  }
+  std::vector<Code> result;
+  for (auto& [index, code] : found) result.push_back(std::move(code));
+  return result;
 }
 
 }  // namespace swipr::symbolize

@@ -35,6 +35,23 @@ class JitSymbols {
   // Code loaded and moved, with times of CLOCK_MONOTONIC. Damage ends the reading; what was read
   // stays. False: not a jitdump file of this kind of machine.
   bool add_jitdump(std::span<const std::byte> bytes);
+  // A piece of code with what is known about it. Lifetime: texts of whom it is from.
+  struct CodeLine {
+    std::uint64_t offset = 0;  // from the code's start on; ascending
+    std::uint32_t line = 0;
+    std::string_view file;
+  };
+  struct Code {
+    std::uint64_t begin = 0, size = 0;
+    std::chrono::nanoseconds from = std::chrono::nanoseconds::min();  // always
+    std::string_view name;
+    std::vector<CodeLine> lines;
+  };
+  void add_code(const Code& code);
+  // All that was ever at these addresses, with the lines of just these, in an order in which it can
+  // be added again. `addresses` ascend.
+  std::vector<Code> code_at(std::span<const RuntimeAddr> addresses) const;
+
   // Call it after everything was added.
   void finish();
 
@@ -64,6 +81,9 @@ class JitSymbols {
                 std::uint32_t symbol);
   std::span<const std::uint32_t> loads_at(RuntimeAddr address) const;
   std::uint32_t intern_file(std::string_view name);
+  void sort_lines(std::uint32_t first);
+  // nullptr: none is known.
+  const Line* line_at(const Load& load, RuntimeAddr address) const;
 
   std::vector<Symbol> symbols_;
   std::vector<Line> lines_;

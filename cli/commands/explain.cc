@@ -44,6 +44,7 @@ std::string advice_for(const profile::Module& module, const ModuleExplanation& e
                : "  to do      have its compiler write /tmp/perf-PID.map (node "
                  "--perf-basic-prof)\n";
   }
+  if (explanation.embedded == explanation.addresses) return {};
   if (explanation.sources.file.empty()) {
     return "  to do      put the recorded file back, or use --symfs ROOT with one that has it\n";
   }
@@ -99,6 +100,7 @@ std::vector<Explained> each_file_once(profile::Recording& recording,
     }
     ModuleExplanation& sum = files[place->second].explanation;
     sum.addresses += all[index].addresses;
+    sum.embedded += all[index].embedded;
     sum.named += all[index].named;
     sum.with_lines += all[index].with_lines;
   }
@@ -112,7 +114,9 @@ std::string explain_module(const profile::Module& module, const ModuleExplanatio
   const symbolize::Symbolizer::Sources& sources = explanation.sources;
   std::string text = fmt::format("{}\n  build-id   {}\n", module.path,
                                  module.build_id.empty() ? "none" : module.build_id);
-  if (!is_generated(module) || !sources.file.empty()) {
+  if (explanation.embedded == explanation.addresses) {
+    text += "  names from the recording itself\n";
+  } else if (!is_generated(module) || !sources.file.empty()) {
     text += fmt::format("  file       {}\n", sources.file.empty() ? "not found" : sources.file);
     if (!sources.debug_file.empty()) text += fmt::format("  debug file {}\n", sources.debug_file);
     text += fmt::format("  names from {}\n", kind_of(sources));

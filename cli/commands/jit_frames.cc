@@ -101,6 +101,22 @@ JitSymbols read_symbols(const profile::Recording& recording, std::uint32_t proce
   return symbols;
 }
 
+constexpr auto kAlways = std::chrono::nanoseconds::min();
+
+void add_embedded(const std::vector<profile::EmbeddedCode>& all, std::vector<JitSymbols>& symbols) {
+  std::set<std::uint32_t> processes;
+  for (const profile::EmbeddedCode& code : all) {
+    JitSymbols::Code added{code.start, code.size_bytes, code.valid_from, code.name, {}};
+    if (code.valid_from.count() == 0) added.from = kAlways;
+    for (const profile::EmbeddedLine& line : code.lines) {
+      added.lines.push_back({line.offset, line.line, line.file});
+    }
+    symbols[code.process].add_code(added);
+    processes.insert(code.process);
+  }
+  for (const std::uint32_t process : processes) symbols[process].finish();
+}
+
 }  // namespace
 
 // Gives every sample the stack whose frames were valid at its time.
@@ -183,8 +199,9 @@ JitFrames::JitFrames(profile::Recording& recording, const std::string& symfs)
     if (generated[frame]) processes.insert(recording.frames[frame].process);
   }
   bool any = false;
+  add_embedded(recording.embedded.code, symbols_);
   for (const std::uint32_t process : processes) {
-    symbols_[process] = read_symbols(recording, process, symfs);
+    if (symbols_[process].empty()) symbols_[process] = read_symbols(recording, process, symfs);
     any = any || !symbols_[process].empty();
   }
   if (any) Splitter{*this, recording, std::move(generated), {}, {}, {}}.run();
@@ -198,6 +215,30 @@ std::optional<JitFrames::Name> JitFrames::find(std::uint32_t frame) const {
               .file = place->file,
               .line = place->line,
               .offset = place->offset};
+}
+
+std::vector<profile::EmbeddedCode> JitFrames::code() const {
+  std::vector<std::set<RuntimeAddr>> addresses(symbols_.size());  // by process
+  for (const profile::Frame& frame : recording_->frames) {
+    if (symbols_[frame.process].empty() || !is_generated(*recording_, frame)) continue;
+    addresses[frame.process].insert(RuntimeAddr{lookup_address(frame.pc.value, frame.kind)});
+  }
+  std::vector<profile::EmbeddedCode> result;
+  for (std::uint32_t process = 0; process < symbols_.size(); ++process) {
+    const std::vector<RuntimeAddr> wanted(addresses[process].begin(), addresses[process].end());
+    for (const JitSymbols::Code& code : symbols_[process].code_at(wanted)) {
+      profile::EmbeddedCode& entry = result.emplace_back();
+      entry.process = process;
+      entry.start = code.begin;
+      entry.size_bytes = code.size;
+      if (code.from != kAlways) entry.valid_from = code.from;
+      entry.name = code.name;
+      for (const JitSymbols::CodeLine& line : code.lines) {
+        entry.lines.push_back({line.offset, line.line, std::string(line.file)});
+      }
+    }
+  }
+  return result;
 }
 
 }  // namespace swipr::commands

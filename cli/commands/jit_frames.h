@@ -12,10 +12,11 @@ namespace swipr::commands {
 
 class JitFrames {
  public:
-  // Reads the perf maps and jitdump files of processes that were seen in generated code: below
-  // /proc/PID/root while they live, else at their place, or below `symfs`. Code that was replaced
-  // during the recording makes one frame several, and stacks with them; hence `recording` changes.
-  // Lifetime: `recording` outlives this object.
+  // Takes the code that the recording carries; of processes without, that were seen in generated
+  // code, reads the perf maps and jitdump files: below /proc/PID/root while they live, else at
+  // their place, or below `symfs`. Code that was replaced during the recording makes one frame
+  // several, and stacks with them; hence `recording` changes. Lifetime: `recording` outlives this
+  // object.
   JitFrames(profile::Recording& recording, const std::string& symfs);
 
   struct Name {
@@ -25,6 +26,8 @@ class JitFrames {
   };
   // None: not generated code, or its compiler did not name it.
   std::optional<Name> find(std::uint32_t frame) const;
+  // All that was known at the addresses of the recording, for a recording that carries it.
+  std::vector<profile::EmbeddedCode> code() const;
 
  private:
   struct Splitter;

@@ -64,8 +64,12 @@ host::Result<void> finish_output(const RecordOptions& options, RecordOutput& out
   const std::uint64_t bytes = output.raw().bytes();
   const bool keeps_raw = output.keeps_raw_file();
   std::vector<std::string> notes;
+  if (options.embeds_symbols) {
+    if (auto done = output.embed_names(notes); !done) return done;
+  } else if (keeps_raw) {
+    fetch_unreachable_modules(result.modules);
+  }
   if (auto finished = output.finish(options.format, notes); !finished) return finished;
-  if (keeps_raw) fetch_unreachable_modules(result.modules);
   print_notes(notes);
   print_note(format_summary(result.totals, bytes));
   if (options.output != "-") print_note(fmt::format("wrote {}", output.name()));

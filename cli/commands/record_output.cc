@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "cli/commands/embed_names.h"
 #include "cli/commands/export_recording.h"
+#include "cli/commands/symbolize_recording.h"
 
 namespace swipr::commands {
 
@@ -82,7 +84,26 @@ Result<RecordOutput> RecordOutput::open(const options::RecordOptions& options,
   std::string raw_name = is_raw ? name : make_raw_name(name);
   auto raw = RecordingFile::open(raw_name);
   if (!raw) return raw.error();
+  if (options.embeds_symbols && !raw->is_regular()) {
+    return host::Error(fmt::format(
+        "{} is no ordinary file: --embed-symbols cannot read again what it has written there",
+        raw_name));
+  }
   return RecordOutput(*std::move(raw), std::move(raw_name), name, std::move(converted));
+}
+
+Result<void> RecordOutput::embed_names(std::vector<std::string>& notes) {
+  auto recording = load_recording_for(options::Format::kRaw, raw_name_);
+  if (!recording) return recording.error();
+  const auto names = names_to_embed(*recording, notes);
+  auto done = write_names(names, *recording, raw_);
+  if (!done) {
+    return host::Error(fmt::format("{}; the recording itself is in {}, without names",
+                                   done.error().message(), raw_name_));
+  }
+  notes.push_back(fmt::format("names of {} addresses are in the recording",
+                              names.addresses.size() + names.code.size()));
+  return {};
 }
 
 Result<void> RecordOutput::finish(options::Format format, std::vector<std::string>& notes) {

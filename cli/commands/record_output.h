@@ -40,6 +40,8 @@ class RecordOutput {
   // True for a .swipr file that stays: it can be converted later.
   bool keeps_raw_file() const { return !converted_ && raw_.is_regular(); }
 
+  // After the recording, with --embed-symbols: puts the names of its addresses behind it.
+  host::Result<void> embed_names(std::vector<std::string>& notes);
   // After the recording: closes the raw file, and converts it if that was asked for. A raw file
   // that is only the way to something else is removed when all went well.
   host::Result<void> finish(options::Format format, std::vector<std::string>& notes);

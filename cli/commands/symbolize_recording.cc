@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cli/commands/embedded_collector.h"
+#include "cli/commands/embedded_index.h"
 #include "cli/commands/jit_frames.h"
 #include "cli/session/module_servers.h"
 #include "common/core/addresses.h"
@@ -90,6 +92,9 @@ class FrameNamer {
   FrameNamer(profile::Recording& recording, const options::SymbolOptions& options)
       : recording_(recording),
         jit_(recording, options.symfs),
+        embedded_(recording.embedded),
+        prefers_files_(!options.symfs.empty() || !options.debug_directories.empty()),
+        inlines_(options.inlines),
         short_names_(options.short_names),
         demangle_(options.demangle),
         symbolizer_(symbolizer_options(options), texts_) {
@@ -97,10 +102,7 @@ class FrameNamer {
   }
 
   std::vector<FrameNames> name_all() {
-    std::vector<Symbolizer::Lookup> lookups;
-    lookups.reserve(recording_.frames.size());
-    for (const profile::Frame& frame : recording_.frames) lookups.push_back(lookup_of(frame));
-    auto found = symbolizer_.find_all(lookups);
+    Found found = find_functions();
     std::vector<FrameNames> names;
     names.reserve(found.size());
     for (std::size_t index = 0; index < found.size(); ++index) {
@@ -108,6 +110,26 @@ class FrameNamer {
       found[index] = {};
     }
     if (demangle_) name_swift_functions(names);
+    return names;
+  }
+
+  // What name_all() would need another time.
+  profile::EmbeddedNames embeddable() {
+    Found found = find_functions();
+    EmbeddedCollector collector;
+    for (std::size_t index = 0; index < found.size(); ++index) {
+      const profile::Frame& frame = recording_.frames[index];
+      if (frame.module == profile::kNone) continue;
+      const profile::Module& module = recording_.modules[frame.module];
+      if (module.path.starts_with('/') || module.path == "[vdso]") {
+        if (found[index].empty()) {
+          found[index].emplace_back().offset = offset_in_nameless(frame);
+        }
+        collector.add(module, offset_of(frame), found[index]);
+      }
+    }
+    profile::EmbeddedNames names = std::move(collector).take();
+    names.code = jit_.code();
     return names;
   }
 
@@ -121,6 +143,7 @@ class FrameNamer {
       if (module == profile::kNone) continue;
       ++result[module].addresses;
       if (!is_nameless(names[frame])) ++result[module].named;
+      if (!handles_[module]) ++result[module].embedded;
       if (names[frame].front().line != 0) ++result[module].with_lines;
     }
     for (std::size_t index = 0; index < result.size(); ++index) {
@@ -158,14 +181,52 @@ class FrameNamer {
     return *handle;
   }
 
-  Symbolizer::Lookup lookup_of(const profile::Frame& frame) {
-    if (frame.module == profile::kNone) return {kNoModule, FileOffset{0}};
+  using Found = std::vector<std::vector<symbolize::SourceFunction>>;  // by frame
+
+  // Names that the recording carries are used as they are, unless the user says where files are:
+  // then only where these say nothing.
+  Found find_functions() {
+    const std::size_t count = recording_.frames.size();
+    std::vector<std::optional<std::vector<symbolize::SourceFunction>>> carried(count);
+    std::vector<Symbolizer::Lookup> lookups(count, {kNoModule, FileOffset{0}});
+    for (std::size_t index = 0; index < count; ++index) {
+      const profile::Frame& frame = recording_.frames[index];
+      if (frame.module == profile::kNone) continue;
+      carried[index] = find_carried(frame);
+      if (!carried[index] || prefers_files_) lookups[index] = lookup_of(frame);
+    }
+    Found found = symbolizer_.find_all(lookups);
+    for (std::size_t index = 0; index < count; ++index) {
+      if (found[index].empty() && carried[index]) found[index] = *std::move(carried[index]);
+    }
+    return found;
+  }
+
+  std::optional<std::vector<symbolize::SourceFunction>> find_carried(
+      const profile::Frame& frame) const {
+    const profile::Module& module = recording_.modules[frame.module];
+    if (!module.has_file_offset) return std::nullopt;
+    auto functions = embedded_.find(module, offset_of(frame), *texts_);
+    if (!functions || functions->empty()) return functions;
+    if (!inlines_) functions->erase(functions->begin(), functions->end() - 1);
+    for (symbolize::SourceFunction& function : *functions) {
+      if (!demangle_ && !function.linkage_name.empty()) function.name = function.linkage_name;
+    }
+    return functions;
+  }
+
+  // Of a frame in a module that has file offsets.
+  FileOffset offset_of(const profile::Frame& frame) const {
+    const profile::Module& module = recording_.modules[frame.module];
     const std::uint64_t address = lookup_address(frame.pc.value, frame.kind);
+    return FileOffset{address - module.start.value + module.file_offset.value};
+  }
+
+  Symbolizer::Lookup lookup_of(const profile::Frame& frame) {
     const profile::Module& module = recording_.modules[frame.module];
     const Symbolizer::ModuleHandle handle = handle_of(frame.module);
-    if (module.has_file_offset) {
-      return {handle, FileOffset{address - module.start.value + module.file_offset.value}};
-    }
+    if (module.has_file_offset) return {handle, offset_of(frame)};
+    const std::uint64_t address = lookup_address(frame.pc.value, frame.kind);
     return {handle, symbolizer_.file_offset(handle, ImageAddr{address - module.load_bias})};
   }
 
@@ -181,7 +242,7 @@ class FrameNamer {
     if (names.empty()) {
       names.emplace_back().function =
           texts_->intern(frame.module == profile::kNone ? fmt::format("[0x{:x}]", frame.pc.value)
-                                                        : place_in_module(frame));
+                                                        : place_in_module(frame, found));
     } else if (!names.back().system_name.empty()) {
       // Lookups are for the byte before a return address; offsets are shown for the address itself.
       names.back().offset += frame.pc.value - address;
@@ -221,7 +282,8 @@ class FrameNamer {
       const std::uint32_t module = recording_.frames[index].module;
       if (module == profile::kNone || !is_nameless(names[index])) continue;
       const std::string_view path = recording_.modules[module].path;
-      if (!path.starts_with('/') || !symbolizer_.note(*handles_[module]).empty()) continue;
+      if (!path.starts_with('/')) continue;
+      if (handles_[module] && !symbolizer_.note(*handles_[module]).empty()) continue;
       modules.insert(short_module_name(path));
       ++addresses;
     }
@@ -244,17 +306,29 @@ class FrameNamer {
 
   // The begin of the function, so that its addresses add up to one; where nothing tells it, the
   // address itself.
-  std::string place_in_module(const profile::Frame& frame) {
+  std::string place_in_module(const profile::Frame& frame,
+                              const std::vector<symbolize::SourceFunction>& found) {
     const profile::Module& module = recording_.modules[frame.module];
+    const std::uint64_t offset = found.empty() ? offset_in_nameless(frame) : found.back().offset;
+    const std::uint64_t address = lookup_address(frame.pc.value, frame.kind) - module.load_bias;
+    return fmt::format("[{}+0x{:x}]", short_module_name(module.path), address - offset);
+  }
+
+  // From the begin of a function without a name; 0: where that is, nothing tells.
+  std::uint64_t offset_in_nameless(const profile::Frame& frame) {
+    if (find_carried(frame)) return 0;
     const Symbolizer::Lookup lookup = lookup_of(frame);
     const auto start = symbolizer_.function_start(lookup.module, lookup.offset);
-    const std::uint64_t address = lookup_address(frame.pc.value, frame.kind);
-    return fmt::format("[{}+0x{:x}]", short_module_name(module.path),
-                       start ? start->value : address - module.load_bias);
+    const std::uint64_t address =
+        lookup_address(frame.pc.value, frame.kind) - recording_.modules[frame.module].load_bias;
+    return start ? address - start->value : 0;
   }
 
   const profile::Recording& recording_;
   const JitFrames jit_;
+  const EmbeddedIndex embedded_;
+  const bool prefers_files_;
+  const bool inlines_;
   const bool short_names_;
   const bool demangle_;
   const std::shared_ptr<symbolize::TextPool> texts_ = std::make_shared<symbolize::TextPool>();
@@ -263,6 +337,14 @@ class FrameNamer {
 };
 
 }  // namespace
+
+profile::EmbeddedNames names_to_embed(profile::Recording& recording,
+                                      std::vector<std::string>& notes) {
+  FrameNamer namer(recording, {});
+  auto names = namer.embeddable();
+  notes = namer.notes({});
+  return names;
+}
 
 NamedRecording symbolize_recording(profile::Recording& recording,
                                    const options::SymbolOptions& options) {

@@ -23,6 +23,11 @@ struct NamedRecording {
 NamedRecording symbolize_recording(profile::Recording& recording,
                                    const options::SymbolOptions& options);
 
+// What symbolize_recording() needs for this recording where none of the files are. `notes`: what
+// was missing already.
+profile::EmbeddedNames names_to_embed(profile::Recording& recording,
+                                      std::vector<std::string>& notes);
+
 // Fetches the files of those modules that cannot be opened from here from their processes, while
 // these live: a recording that stays raw is converted later.
 void fetch_unreachable_modules(const session::SeenModules& modules);
@@ -32,6 +37,7 @@ struct ModuleExplanation {
   std::size_t addresses = 0;  // distinct ones in the recording
   std::size_t named = 0;
   std::size_t with_lines = 0;
+  std::size_t embedded = 0;  // named by the recording itself
   symbolize::Symbolizer::Sources sources;
   std::string note;
 };

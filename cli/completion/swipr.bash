@@ -51,7 +51,7 @@ _swipr() {
       case $command in
         '') words='record convert report view list doctor --help --version' ;;
         record)
-          words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --no-follow --help --'
+          words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --embed-symbols --no-follow --help --'
           ;;
         convert)
           words='--format --output --weight --state --thread --from --to --only --hide --focus --merge-threads --invert --diff --state-frames --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'

@@ -36,6 +36,7 @@ class RecordingBuilder {
   bool has_later_image(std::uint32_t process) const;
 
   std::vector<profile::Sample>& samples() { return recording_.samples; }
+  profile::EmbeddedNames& embedded() { return recording_.embedded; }
 
   // Control characters become spaces; after 100 warnings the rest is only counted.
   void warn(std::string text);

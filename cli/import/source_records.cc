@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "common/host/hex.h"
+
 namespace swipr::importers {
 
 namespace {
@@ -30,12 +32,6 @@ std::chrono::nanoseconds date_of(std::uint64_t since_epoch_ns) {
 std::int32_t id_of(std::uint64_t value) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::int32_t>::max();
   return value <= kMax ? static_cast<std::int32_t>(value) : 0;
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  std::string text;
-  for (std::byte byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned>(byte));
-  return text;
 }
 
 std::vector<std::string> split_arguments(std::string_view text) {
@@ -69,6 +65,10 @@ bool SourceRecords::apply(const wire::RawRecord& record) {
       return on_end(record);
     case wire::RecordType::kMessage:
       return on_message(record);
+    case wire::RecordType::kNames:
+      return on_names(record);
+    case wire::RecordType::kCode:
+      return on_code(record);
   }
   return true;  // a type of a later version
 }
@@ -128,6 +128,7 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
     stacks_lost_ = now_ns_ = 0;
   }
   profile::Process process;
+  process.source = number_;
   process.pid = Pid{id_of(source->pid)};
   process.parent_pid = Pid{id_of(source->parent_pid)};
   process.command_name = source->command_name;
@@ -157,7 +158,7 @@ bool SourceRecords::on_module(const wire::RawRecord& record) {
   entry.size_bytes = module->size_bytes;
   entry.file_offset = FileOffset{module->file_offset};
   entry.load_bias = module->load_bias;
-  entry.build_id = hex(module->build_id);
+  entry.build_id = host::to_hex(module->build_id);
   entry.path = module->path;
   modules_[module->start] = {end, module->module_id, builder_.intern_module(std::move(entry))};
   return true;

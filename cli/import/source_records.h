@@ -18,8 +18,8 @@ class SourceRecords {
  public:
   // `frames` is scratch space that all sources of a reader share.
   using FrameBuffer = std::array<wire::FrameEntry, wire::kMaxFrames>;
-  SourceRecords(RecordingBuilder& builder, FrameBuffer& frames)
-      : builder_(builder), frame_buffer_(frames) {}
+  SourceRecords(RecordingBuilder& builder, FrameBuffer& frames, std::uint32_t number)
+      : builder_(builder), frame_buffer_(frames), number_(number) {}
 
   // False: the record is of a known type but damaged.
   bool apply(const wire::RawRecord& record);
@@ -52,6 +52,8 @@ class SourceRecords {
   bool on_totals(const wire::RawRecord& record);
   bool on_end(const wire::RawRecord& record);
   bool on_message(const wire::RawRecord& record);
+  bool on_names(const wire::RawRecord& record);
+  bool on_code(const wire::RawRecord& record);
 
   std::uint32_t process();
   Thread& thread_of(std::uint64_t thread_index);
@@ -62,6 +64,7 @@ class SourceRecords {
 
   RecordingBuilder& builder_;
   FrameBuffer& frame_buffer_;
+  const std::uint32_t number_;  // of the source, in its file
   std::uint32_t process_ = profile::kNone;
   std::uint64_t start_monotonic_ns_ = 0;
   std::uint64_t now_ns_ = 0;                 // of the last tick, since the start

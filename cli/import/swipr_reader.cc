@@ -174,7 +174,7 @@ class SwiprReader::Impl {
   }
 
   void apply_block(std::uint32_t index, Bytes payload) {
-    SourceRecords& source = sources_.try_emplace(index, builder_, frames_).first->second;
+    SourceRecords& source = sources_.try_emplace(index, builder_, frames_, index).first->second;
     while (const auto record = wire::take_record(payload)) {
       if (!source.apply(*record)) ++bad_records_;
     }

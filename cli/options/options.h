@@ -36,8 +36,9 @@ struct RecordOptions {
   profile::Mode mode = profile::Mode::kWall;
   std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
   Format format = Format::kRaw;
-  std::string output;  // "-": standard output; empty: a name is made
-  bool follow = true;  // children and exec'd images of `command`, too
+  std::string output;           // "-": standard output; empty: a name is made
+  bool follow = true;           // children and exec'd images of `command`, too
+  bool embeds_symbols = false;  // the recording carries the names of its addresses
 };
 
 // How addresses become names.

@@ -60,6 +60,9 @@ void RecordParser::add_to(CLI::App& parent) {
       ->type_name("FILE");
   add_format(*app, options.format,
              "raw (default), html, pprof, speedscope, firefox, perf or collapsed");
+  app->add_flag("--embed-symbols", options.embeds_symbols,
+                "Put names, inlined functions and lines of the recorded addresses into FILE, which "
+                "then converts anywhere");
   app->add_flag_callback(
       "--no-follow", [this] { options.follow = false; }, "With -- CMD: leave children of CMD out");
 }
@@ -80,6 +83,9 @@ ParseResult RecordParser::finish(std::vector<std::string> command, bool has_sepa
   }
   if (!options.follow && options.command.empty()) {
     return UsageError{"record: --no-follow goes with -- CMD"};
+  }
+  if (options.embeds_symbols && (options.format != Format::kRaw || options.output == "-")) {
+    return UsageError{"record: --embed-symbols goes with --format raw and -o FILE"};
   }
   if (options.output == "-" && !options.command.empty()) {
     return UsageError{

@@ -213,6 +213,7 @@ void append(Recording& recording, Recording other, Align align) {
   move_behind(recording.threads, other.threads);
   move_behind(recording.samples, other.samples);
   move_behind(recording.warnings, other.warnings);
+  append(recording.embedded, std::move(other.embedded), processes);
   std::stable_sort(recording.samples.begin(), recording.samples.end(),
                    [](const Sample& a, const Sample& b) { return a.time < b.time; });
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/profile/embedded_names.h"
 #include "common/core/addresses.h"
 #include "common/core/ids.h"
 
@@ -27,6 +28,7 @@ std::string_view mode_name(Mode mode);
 
 // One process image; an exec'd image is a process of its own with the same pid.
 struct Process {
+  std::uint32_t source = 0;  // its number in the file
   Pid pid;
   Pid parent_pid;
   std::string command_name;
@@ -96,6 +98,7 @@ struct Recording {
   std::vector<Thread> threads;
   std::vector<Sample> samples;        // in order of time
   std::vector<std::string> warnings;  // one line each: what is missing and why
+  EmbeddedNames embedded;
 };
 
 enum class Weight : std::uint8_t { kSamples, kCpu, kWall, kBlocked, kRunqueue };

@@ -1,10 +1,9 @@
 #include "cli/session/stream_meter.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 
+#include "common/host/hex.h"
 #include "common/wire/decoder.h"
 
 namespace swipr::session {
@@ -66,6 +65,8 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
     case wire::RecordType::kModuleGone:
     case wire::RecordType::kStack:
     case wire::RecordType::kMessage:
+    case wire::RecordType::kNames:
+    case wire::RecordType::kCode:
       break;
   }
   return true;  // what is not counted here is for the importer to judge
@@ -87,11 +88,7 @@ bool StreamMeter::observe_source(std::span<const std::byte> payload) {
 void StreamMeter::observe_module(std::span<const std::byte> payload) {
   const auto module = wire::decode_module(payload);
   if (!module || module->build_id.empty() || summary_.modules.size() == kMaxModules) return;
-  std::string build_id;
-  for (const std::byte byte : module->build_id) {
-    build_id += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-  }
-  summary_.modules.insert_or_assign(std::move(build_id),
+  summary_.modules.insert_or_assign(host::to_hex(module->build_id),
                                     SeenModule{.path = std::string(module->path),
                                                .pid = summary_.pid,
                                                .start = RuntimeAddr{module->start},

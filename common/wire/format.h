@@ -38,6 +38,8 @@ enum class RecordType : std::uint8_t {
   kTotals = 7,      // counters so far; the last one holds
   kEnd = 8,         // last record of a source that ended properly
   kMessage = 9,     // a line for the person who reads the profile
+  kNames = 10,      // written by `swipr record`: functions at addresses of one file
+  kCode = 11,       // written by `swipr record`: a piece of generated code
 };
 
 enum class ThreadState : std::uint8_t { kRunning = 0, kRunnable = 1, kBlocked = 2, kUnknown = 3 };
@@ -173,6 +175,32 @@ struct EndRecord {
 struct MessageRecord {
   MessageLevel level = MessageLevel::kNote;
   std::string_view text;
+};
+
+// A function at an address. Texts are numbers, from 1, of those that the record begins with; 0:
+// none.
+struct FunctionEntry {
+  std::uint64_t name = 0;  // demangled
+  std::uint64_t linkage_name = 0;
+  std::uint64_t file = 0;
+  std::uint64_t line = 0;
+  std::uint64_t start_line = 0;
+  std::uint64_t offset = 0;  // bytes from the function's start
+  bool inlined = false;      // into the next one
+};
+
+struct CodeRecord {
+  std::uint64_t start = 0;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t valid_from_ns = 0;  // CLOCK_MONOTONIC; 0: always
+  std::string_view name;
+};
+
+// From `offset` bytes behind the code's start on.
+struct CodeLine {
+  std::uint64_t offset = 0;
+  std::uint64_t line = 0;
+  std::string_view file;
 };
 
 // Counter names in kTotals. Readers show unknown names as they are.

@@ -33,6 +33,16 @@ inline void check_recording(const profile::Recording& recording) {
   for (const profile::Thread& thread : recording.threads) {
     require(thread.process < recording.processes.size());
   }
+  const profile::EmbeddedNames& names = recording.embedded;
+  for (const profile::EmbeddedAddress& address : names.addresses) {
+    require(address.file < names.files.size() && address.first_function <= names.functions.size());
+    require(address.function_count <= names.functions.size() - address.first_function);
+  }
+  for (const profile::EmbeddedFunction& function : names.functions) {
+    require(function.name < names.texts.size() && function.file < names.texts.size());
+    require(function.linkage_name < names.texts.size());
+  }
+  for (const auto& code : names.code) require(code.process < recording.processes.size());
   std::chrono::nanoseconds last{0};
   for (const profile::Sample& sample : recording.samples) {
     require(sample.thread < recording.threads.size());

@@ -10,7 +10,7 @@ FILE_MAGIC = b"\x89SWIPR\r\n"
 FILE_HEADER_BYTES = 16
 BLOCK_HEADER_BYTES = 16
 WALL, CPU, OFF_CPU = range(3)
-SOURCE, MODULE, MODULE_GONE, THREAD, STACK, TICK, TOTALS, END, MESSAGE = range(1, 10)
+SOURCE, MODULE, MODULE_GONE, THREAD, STACK, TICK, TOTALS, END, MESSAGE, NAMES, CODE = range(1, 12)
 
 
 def _string(data, at):
@@ -93,6 +93,18 @@ def _read_totals(body):
         name, at = _string(body, at)
         totals[name], at = read_varint(body, at)
     return totals
+
+
+def without_names(data):
+    """The recording without the blocks of names that it carries."""
+    kept = data[:FILE_HEADER_BYTES]
+    at = FILE_HEADER_BYTES
+    for _, payload in blocks(data):
+        size = BLOCK_HEADER_BYTES + len(payload)
+        if not any(kind in (NAMES, CODE) for kind, _ in records(payload)):
+            kept += data[at : at + size]
+        at += size
+    return kept
 
 
 def has_tick(data):

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <string>
 
+#include "cli/profile/filter.h"
+#include "common/wire/names.h"
 #include "tests/unit/import/swipr_file.h"
 #include "tests/unit/wire/worked_example.h"
 
@@ -387,6 +390,40 @@ TEST(SwiprReader, KeepsHostileNumbersWithinTheirTypes) {
     EXPECT_GE(sample.wall, 0ns);
   }
   EXPECT_EQ(recording.processes.at(0).pid, Pid{0});
+}
+
+TEST(SwiprReader, ReadsNamesThatTheRecordingCarries) {
+  SwiprFile file = ordinary_file();
+  const std::array<std::string_view, 1> texts = {"f()"};
+  for (const std::uint64_t offset : {0x1010u, 0x1020u}) {
+    file.block(0, [&](Encoder& out) {
+      wire::NamesEncoder names(out, "/bin/app", {}, texts);
+      names.begin_address(offset, 1);
+      names.put({.name = 1, .line = 7});
+      names.end();
+    });
+  }
+  file.block(0, [](Encoder& out) { encode(out, wire::CodeRecord{0x5000, 16, 3, "JS:f"}, {}); });
+  const Recording recording = read(file.bytes());
+  EXPECT_THAT(recording.warnings, IsEmpty());
+  const profile::EmbeddedNames& names = recording.embedded;
+  ASSERT_EQ(names.addresses.size(), 2u);
+  const profile::EmbeddedAddress& second = names.addresses[1];
+  EXPECT_EQ(second.file_offset, 0x1020u);
+  EXPECT_EQ(names.files.at(second.file).path, "/bin/app");
+  ASSERT_EQ(second.function_count, 1u);
+  EXPECT_EQ(names.texts.at(names.functions.at(second.first_function).name), "f()");
+  ASSERT_EQ(names.code.size(), 1u);
+  EXPECT_EQ(names.code[0].valid_from, 3ns);
+  // Behind another recording: everything still means the same.
+  Recording both = read(ordinary_file().bytes());
+  profile::append(both, recording, profile::Align::kRealTime);
+  profile::append(both, recording, profile::Align::kRealTime);
+  const profile::EmbeddedAddress& last = both.embedded.addresses.at(3);
+  EXPECT_EQ(both.embedded.files.at(last.file).path, "/bin/app");
+  const auto& function = both.embedded.functions.at(last.first_function);
+  EXPECT_EQ(both.embedded.texts.at(function.name), "f()");
+  EXPECT_EQ(both.embedded.code.at(1).process, 2u);
 }
 
 TEST(SwiprReader, SaysWhyInputIsNoRecording) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace swipr::symbolize {
 namespace {
@@ -34,6 +35,21 @@ TEST(PerfMap, TakesTheLastOfTwoThatOverlap) {
   EXPECT_EQ(name_at(symbols, 0x1040), "new");
   EXPECT_EQ(name_at(symbols, 0x1050), "old");
   EXPECT_FALSE(symbols.changes_at({0x1040})) << "maps know no times";
+}
+
+TEST(PerfMap, GivesWhatIsAtAddressesAway) {
+  JitSymbols symbols;
+  symbols.add_perf_map("1000 100 old\n1040 10 new\n2000 10 elsewhere\n");
+  symbols.finish();
+  const auto code = symbols.code_at(std::vector<RuntimeAddr>{{0x1010}, {0x1044}});
+  ASSERT_EQ(code.size(), 2u);
+  JitSymbols copy;
+  for (const auto& piece : code) copy.add_code(piece);
+  copy.finish();
+  for (const std::uint64_t address : {0x1010u, 0x1044u}) {
+    EXPECT_EQ(name_at(copy, address), name_at(symbols, address));
+  }
+  EXPECT_EQ(name_at(copy, 0x2000), "");
 }
 
 TEST(PerfMap, IgnoresOtherLines) {

@@ -1,6 +1,7 @@
 // What the encoder writes the decoder reads, and what cannot be is refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -10,6 +11,7 @@
 #include "common/wire/crc32.h"
 #include "common/wire/decoder.h"
 #include "common/wire/encoder.h"
+#include "common/wire/names.h"
 
 namespace swipr::wire {
 namespace {
@@ -126,6 +128,73 @@ TEST_F(Records, KeepASource) {
   EXPECT_EQ(decode_source(payload)->mode, RecordMode::kWall);
   payload.push_back(std::byte{3});
   EXPECT_EQ(decode_source(payload)->mode, RecordMode::kWall);
+}
+
+TEST_F(Records, KeepNames) {
+  const std::array<std::byte, 2> build_id = {std::byte{1}, std::byte{0xFF}};
+  const std::array<std::string_view, 2> texts = {"f()", "a.cc"};
+  NamesEncoder names(out_, "/lib/x.so", build_id, texts);
+  names.begin_address(0x1000, 2);
+  names.put({.name = 1, .file = 2, .line = 7, .start_line = 5, .offset = 0, .inlined = true});
+  names.put({.name = 1, .linkage_name = 1, .offset = kMax});
+  names.begin_address(0x1234, 0);
+  names.end();
+  const RawRecord raw = only_record();
+  EXPECT_EQ(raw.type, static_cast<std::uint8_t>(RecordType::kNames));
+  NamesDecoder read(raw.payload);
+  EXPECT_EQ(read.path(), "/lib/x.so");
+  EXPECT_TRUE(std::ranges::equal(read.build_id(), build_id));
+  std::string_view text;
+  ASSERT_TRUE(read.take_text(text));
+  EXPECT_EQ(text, "f()");
+  ASSERT_TRUE(read.take_text(text));
+  ASSERT_FALSE(read.take_text(text));
+  std::uint64_t offset = 0;
+  std::uint64_t count = 0;
+  ASSERT_TRUE(read.take_address(offset, count));
+  EXPECT_EQ(offset, 0x1000u);
+  ASSERT_EQ(count, 2u);
+  FunctionEntry function;
+  ASSERT_TRUE(read.take_function(function));
+  EXPECT_TRUE(function.inlined);
+  EXPECT_EQ(function.line, 7u);
+  EXPECT_EQ(function.file, 2u);
+  ASSERT_TRUE(read.take_function(function));
+  EXPECT_FALSE(function.inlined);
+  EXPECT_EQ(function.offset, kMax);
+  ASSERT_TRUE(read.take_address(offset, count));
+  EXPECT_EQ(offset, 0x1234u);
+  EXPECT_EQ(count, 0u);
+  EXPECT_FALSE(read.take_address(offset, count));
+  EXPECT_TRUE(read.ok());
+}
+
+TEST_F(Records, RefuseTextsThatAreNotThere) {
+  NamesEncoder names(out_, "/x", {}, {});
+  names.begin_address(0, 1);
+  names.put({.name = 1});
+  names.end();
+  NamesDecoder read(only_record().payload);
+  std::uint64_t offset = 0;
+  std::uint64_t count = 0;
+  ASSERT_TRUE(read.take_address(offset, count));
+  FunctionEntry function;
+  EXPECT_FALSE(read.take_function(function));
+}
+
+TEST_F(Records, KeepCode) {
+  const std::array<CodeLine, 2> lines = {CodeLine{0, 3, "a.js"}, CodeLine{8, 4, "a.js"}};
+  encode(out_, CodeRecord{0x1000, 0x20, 5, "JS:*f"}, lines);
+  CodeDecoder read(only_record().payload);
+  EXPECT_EQ(read.record().name, "JS:*f");
+  EXPECT_EQ(read.record().valid_from_ns, 5u);
+  CodeLine line;
+  ASSERT_TRUE(read.take(line));
+  ASSERT_TRUE(read.take(line));
+  EXPECT_EQ(line.offset, 8u);
+  EXPECT_EQ(line.file, "a.js");
+  EXPECT_FALSE(read.take(line));
+  EXPECT_TRUE(read.ok());
 }
 
 TEST_F(Records, KeepAModule) {

@@ -1,0 +1,17 @@
+// `record --embed-symbols`: what the converter needs for the addresses seen goes into the
+// recording.
+#pragma once
+
+#include "cli/profile/recording.h"
+#include "cli/session/recording_file.h"
+#include "common/host/result.h"
+
+namespace swipr::commands {
+
+// Writes names behind what the file has already; `recording` is what was read from it, and the
+// names that belong to it. Files of which one address takes more than a block are left out there.
+// Errors: those of the file.
+host::Result<void> write_names(const profile::EmbeddedNames& names,
+                               const profile::Recording& recording, session::RecordingFile& file);
+
+}  // namespace swipr::commands

@@ -38,23 +38,24 @@ host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load(ElfFile& file, const 
                                                            const Options& options,
                                                            TextPool& texts) {
   file.load_debug_info();
-  return load_shared(file, std::nullopt, image, options.demangle, texts, &options);
+  return load_shared(file, std::nullopt, image, options, texts, true);
 }
 
 std::unique_ptr<DwarfIndex> DwarfIndex::another() const {
-  auto index = load_shared(file_, supplementary_file_, *image_, demangle_, *texts_, nullptr);
+  auto index = load_shared(file_, supplementary_file_, *image_, *options_, *texts_, false);
   return index ? std::move(*index) : nullptr;
 }
 
 host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load_shared(
     const ElfFile& file, const std::optional<ElfFile>& supplementary, const ElfFile& image,
-    bool demangle, TextPool& texts, const Options* options) {
+    const Options& options, TextPool& texts, bool looks_for_supplementary) {
   auto own = file.share();
   if (!own) return own.error();
-  std::unique_ptr<DwarfIndex> index(new DwarfIndex(std::move(*own), image, demangle, texts));
+  std::unique_ptr<DwarfIndex> index(new DwarfIndex(std::move(*own), image, options, texts));
   index->dwarf_.reset(dwarf_begin_elf(index->file_.elf(), DWARF_C_READ, nullptr));
   if (index->dwarf_ == nullptr) return std::unique_ptr<DwarfIndex>();
-  if (auto attached = index->attach_supplementary(supplementary, options); !attached) {
+  if (auto attached = index->attach_supplementary(supplementary, looks_for_supplementary);
+      !attached) {
     return attached.error();
   }
   index->strings_.add_sections_of(index->file_.elf());
@@ -63,20 +64,21 @@ host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load_shared(
   }
   if (!index->strings_.are_terminated()) return host::Error("damaged string section");
   index->load_units();
+  if (index->too_slow()) return host::Error("reading it takes too long");
   if (index->units_.empty() && index->damaged_) return host::Error("no unit can be read");
   if (index->units_.empty()) return std::unique_ptr<DwarfIndex>();
   return index;
 }
 
-// `options` find the file, `known` is the one that another index found.
+// `known` is the one that another index found.
 host::Result<void> DwarfIndex::attach_supplementary(const std::optional<ElfFile>& known,
-                                                    const Options* options) {
+                                                    bool looks_for_supplementary) {
   if (known) {
     auto own = known->share();
     if (!own) return own.error();
     supplementary_file_ = std::move(*own);
-  } else if (options != nullptr) {
-    SupplementaryFile found = find_supplementary_file(dwarf_.get(), *options);
+  } else if (looks_for_supplementary) {
+    SupplementaryFile found = find_supplementary_file(dwarf_.get(), *options_);
     if (found.wanted && !found.file) {
       return host::Error("its supplementary (dwz) debug file is missing");
     }
@@ -96,7 +98,7 @@ void DwarfIndex::load_units() {
   std::vector<Interval> intervals;
   Dwarf_CU* current = nullptr;
   int status = 0;
-  while (units_.size() < kMaxUnits && intervals.size() < kMaxUnitRanges) {
+  while (units_.size() < kMaxUnits && intervals.size() < kMaxUnitRanges && !limit_.look()) {
     Dwarf_CU* next = nullptr;
     Dwarf_Half version = 0;
     std::uint8_t type = 0;
@@ -131,7 +133,8 @@ void DwarfIndex::add_unit(const Dwarf_Die& unit, std::vector<Interval>* interval
   units_.push_back({.die = unit, .index = nullptr, .has_ranges = false});
   Dwarf_Addr base = 0, begin = 0, end = 0;
   ptrdiff_t next = 0;
-  while ((next = dwarf_ranges(&units_.back().die, next, &base, &begin, &end)) > 0) {
+  while ((next = dwarf_ranges(&units_.back().die, next, &base, &begin, &end)) > 0 &&
+         !limit_.step()) {
     if (begin < end && image_->is_code({begin}) && intervals->size() < kMaxUnitRanges) {
       intervals->push_back(unit_interval(begin, end, index));
       units_.back().has_ranges = true;
@@ -165,7 +168,9 @@ UnitIndex* DwarfIndex::unit_at(ImageAddr address) {
   Unit& unit = units_[*found];
   if (unit.index == nullptr) {
     const auto split = find_split_unit(&unit.die, &strings_, &missing_split_);
-    unit.index = std::make_unique<UnitIndex>(unit.die, split.value_or(unit.die), *image_, *texts_);
+    unit.index =
+        std::make_unique<UnitIndex>(unit.die, split.value_or(unit.die), *image_, *texts_, limit_);
+    memory_bytes_ += unit.index->memory_bytes();
     indexed_bytes_ += bytes_of_unit(&unit.die);
     damaged_ = damaged_ || unit.index->damaged();
   }
@@ -175,7 +180,7 @@ UnitIndex* DwarfIndex::unit_at(ImageAddr address) {
 std::vector<SourceFunction> DwarfIndex::find(ImageAddr address, SourceLine* line) {
   std::vector<SourceFunction> functions;
   UnitIndex* unit = unit_at(address);
-  if (unit == nullptr) return functions;
+  if (unit == nullptr || limit_.step()) return functions;
   *line = unit->line_at(address);
   SourceLine at = *line;
   for (const FunctionAt& found : unit->functions_at(address, names_)) {

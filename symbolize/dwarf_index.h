@@ -21,7 +21,8 @@ namespace swipr::symbolize {
 class DwarfIndex {
  public:
   // Null: `file` has no DWARF. Errors: it is damaged, or needs a supplementary file that is not
-  // there. Lifetime: `image`, which tells which addresses are code, and `texts` outlive the index.
+  // there. Lifetime: `image`, which tells which addresses are code, `options` and `texts` outlive
+  // the index.
   static host::Result<std::unique_ptr<DwarfIndex>> load(ElfFile& file, const ElfFile& image,
                                                         const Options& options, TextPool& texts);
   // The same for another thread, with nothing indexed yet. Null: no memory.
@@ -31,6 +32,8 @@ class DwarfIndex {
   std::optional<std::uint32_t> unit_of(ImageAddr address) const { return unit_map_.find(address); }
   // Bytes of DWARF that were indexed so far, and take memory until this object ends.
   std::uint64_t indexed_bytes() const { return indexed_bytes_; }
+  // Memory of what was indexed so far, libdw's own left out.
+  std::uint64_t memory_bytes() const { return memory_bytes_; }
   ~DwarfIndex();
   DwarfIndex(const DwarfIndex&) = delete;
   DwarfIndex& operator=(const DwarfIndex&) = delete;
@@ -38,6 +41,8 @@ class DwarfIndex {
   // Innermost first. Empty: no function covers the address; `line` may still be known (assembly).
   std::vector<SourceFunction> find(ImageAddr address, SourceLine* line);
 
+  // Reading took more than Options::work_limit; find() has no more answers.
+  bool too_slow() const { return limit_.exceeded(); }
   // A unit that was damaged has been met.
   bool damaged() const { return damaged_; }
   // A .dwo file that was needed and cannot be used; empty: none.
@@ -53,17 +58,18 @@ class DwarfIndex {
     void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
   };
 
-  DwarfIndex(ElfFile file, const ElfFile& image, bool demangle, TextPool& texts)
+  DwarfIndex(ElfFile file, const ElfFile& image, const Options& options, TextPool& texts)
       : file_(std::move(file)),
         image_(&image),
-        demangle_(demangle),
+        options_(&options),
+        limit_(options.work_limit),
         texts_(&texts),
-        names_(demangle, strings_, texts) {}
+        names_(options.demangle, strings_, texts) {}
   static host::Result<std::unique_ptr<DwarfIndex>> load_shared(
       const ElfFile& file, const std::optional<ElfFile>& supplementary, const ElfFile& image,
-      bool demangle, TextPool& texts, const Options* options);
+      const Options& options, TextPool& texts, bool looks_for_supplementary);
   host::Result<void> attach_supplementary(const std::optional<ElfFile>& known,
-                                          const Options* options);
+                                          bool looks_for_supplementary);
   void load_units();
   void add_unit(const Dwarf_Die& unit, std::vector<Interval>* intervals);
   void add_address_ranges(std::vector<Interval>* intervals);
@@ -72,9 +78,11 @@ class DwarfIndex {
 
   ElfFile file_;
   const ElfFile* image_;
-  bool demangle_;
+  const Options* options_;
+  WorkLimit limit_;
   TextPool* texts_;
   std::uint64_t indexed_bytes_ = 0;
+  std::uint64_t memory_bytes_ = 0;
   std::optional<ElfFile> supplementary_file_;
   std::unique_ptr<Dwarf, EndDwarf> supplementary_;
   std::unique_ptr<Dwarf, EndDwarf> dwarf_;

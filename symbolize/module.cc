@@ -114,7 +114,12 @@ std::optional<ImageAddr> Module::function_start(FileOffset offset) {
 }
 
 void Module::note_damage(const DwarfIndex& dwarf) {
+  if (dwarf.too_slow()) gave_up_ = true;
   if (!note_.empty()) return;
+  if (dwarf.too_slow()) {
+    note_ = path_ + ": debug information not used: reading it takes too long";
+    return;
+  }
   if (dwarf.damaged()) note_ = path_ + ": damaged debug information";
   if (!dwarf.missing_split_file().empty()) {
     note_ = path_ + ": split debug information is missing: " + dwarf.missing_split_file();

@@ -1,6 +1,7 @@
 // One module: its files and, made when first needed, its indexes.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,8 @@ class Module {
   FileOffset file_offset(ImageAddr address) const;
   const std::string& note() const { return note_; }
   void set_note(std::string note) { note_ = std::move(note); }
+  // Its DWARF takes too long: no reader needs to try again. From any thread.
+  bool gave_up() const { return gave_up_; }
   // Takes over what a reader met.
   void note_damage(const DwarfIndex& dwarf);
 
@@ -57,6 +60,7 @@ class Module {
 
   const Options* options_;
   TextPool* texts_;
+  std::atomic<bool> gave_up_ = false;
   bool loaded_ = false;
   bool looked_for_debug_file_ = false;
   std::string build_id_;  // empty: none, or no file

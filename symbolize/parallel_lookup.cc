@@ -18,6 +18,8 @@ constexpr std::size_t kMaxThreads = 16;
 constexpr std::size_t kMinParallelLookups = 64;
 // What a thread keeps indexed, as bytes of DWARF; indexes and libdw's tables take about as much.
 constexpr std::uint64_t kMaxIndexedBytes = std::uint64_t{8} << 20;
+// Of a unit that is larger than all others only itself: damaged ones can be.
+constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{128} << 20;
 constexpr std::size_t kSymbolBatch = 4096;  // lookups in modules without DWARF that go together
 
 // Calls `work` on each index below `count`, in as many threads as are worth it.
@@ -71,11 +73,14 @@ class Reader {
   Reader& operator=(const Reader&) = delete;
 
   DwarfIndex* index_of(Module* module) {
-    const bool full = index_ != nullptr && index_->indexed_bytes() > kMaxIndexedBytes;
+    const bool full =
+        index_ != nullptr && (index_->indexed_bytes() > kMaxIndexedBytes ||
+                              index_->memory_bytes() > kMaxIndexBytes || index_->too_slow());
     if (module_ != module || full) {
       leave();
       module_ = module;
-      if (module->dwarf() != nullptr) index_ = module->dwarf()->another();
+      const bool is_wanted = module->dwarf() != nullptr && !module->gave_up();
+      if (is_wanted) index_ = module->dwarf()->another();
     }
     return index_.get();
   }

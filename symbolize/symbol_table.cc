@@ -98,7 +98,9 @@ class Reader {
         extended_index > 0
             ? elf_getdata(elf_getscn(elf_, static_cast<std::size_t>(extended_index)), nullptr)
             : nullptr;
-    const std::size_t count = std::min(data->d_size / header.sh_entsize, kMaxSymbols);
+    // Of all tables together: any number of sections may lie over the same bytes.
+    const std::size_t count = std::min(data->d_size / header.sh_entsize, kMaxSymbols - read_count_);
+    read_count_ += count;
     for (std::size_t index = 0; index < count; ++index) {
       GElf_Sym symbol;
       Elf32_Word far_section = 0;
@@ -127,6 +129,7 @@ class Reader {
   SymbolTable::Kind kind_;
   std::vector<CodeSection> sections_;
   std::vector<Candidate> symbols_;
+  std::size_t read_count_ = 0;
 };
 
 // The first start above `begin`, of any symbol.

@@ -4,6 +4,7 @@
 // recorded one. Thread: one Symbolizer per thread; find_all starts threads of its own.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,6 +28,9 @@ struct Options {
   bool debuginfod = false;  // ask the servers of DEBUGINFOD_URLS
   // Where find_all keeps the names of modules with DWARF, and fetched files are; empty: nowhere.
   std::string cache_folder;
+  // CPU time for each piece (8 MiB) of a module's DWARF; a real one takes a tenth of a second. A
+  // module that takes more has the names of its symbol tables only.
+  std::chrono::milliseconds work_limit{20'000};
   // Writes the file of a module that cannot be opened from here to a descriptor, as the process
   // that has it mapped serves it; false: it does not. Empty, or without a cache: not asked.
   std::function<bool(std::int32_t pid, const std::string& build_id, int fd)> fetch_module;

@@ -45,10 +45,11 @@ std::optional<Dwarf_Word> number_attribute(Dwarf_Die* die, unsigned int name) {
 }  // namespace
 
 UnitIndex::UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const ElfFile& image,
-                     TextPool& texts)
-    : image_(&image), texts_(&texts), unit_(unit) {
+                     TextPool& texts, WorkLimit& limit)
+    : image_(&image), texts_(&texts), unit_(unit), limit_(&limit) {
   Dwarf_Die root = tree;
-  walk(&root, kNone, 0);
+  if (!limit_->look()) walk(&root, kNone, 0);
+  memory_bytes_ = nodes_.capacity() * sizeof(Node) + ranges_.size() * 2 * sizeof(Interval);
   map_ = AddressMap(std::move(ranges_));
   ranges_ = {};
 }
@@ -60,7 +61,7 @@ void UnitIndex::walk(Dwarf_Die* parent, std::uint32_t function, int depth) {
   }
   Dwarf_Die die;
   int status = dwarf_child(parent, &die);
-  while (status == 0 && !damaged_) {
+  while (status == 0 && !damaged_ && !limit_->step()) {
     visit(&die, function, depth);
     status = dwarf_siblingof(&die, &die);
   }
@@ -94,7 +95,7 @@ bool UnitIndex::add_ranges(Dwarf_Die* die, std::uint32_t node, int depth) {
   bool added = false;
   Dwarf_Addr base = 0, begin = 0, end = 0;
   ptrdiff_t next = 0;
-  while ((next = dwarf_ranges(die, next, &base, &begin, &end)) > 0) {
+  while ((next = dwarf_ranges(die, next, &base, &begin, &end)) > 0 && !limit_->step()) {
     if (begin >= end || !image_->is_code({begin})) continue;
     if (ranges_.size() >= kMaxRanges) {
       damaged_ = true;
@@ -125,12 +126,12 @@ std::vector<FunctionAt> UnitIndex::functions_at(ImageAddr address, FunctionNames
   return chain;
 }
 
-std::uint64_t UnitIndex::offset_in(Dwarf_Die* function, ImageAddr address) const {
+std::uint64_t UnitIndex::offset_in(Dwarf_Die* function, ImageAddr address) {
   Dwarf_Addr entry = 0;
   const bool has_entry = dwarf_entrypc(function, &entry) == 0;
   Dwarf_Addr base = 0, begin = 0, end = 0;
   ptrdiff_t next = 0;
-  while ((next = dwarf_ranges(function, next, &base, &begin, &end)) > 0) {
+  while ((next = dwarf_ranges(function, next, &base, &begin, &end)) > 0 && !limit_->step()) {
     if (address.value < begin || address.value >= end) continue;
     const bool holds_entry = has_entry && entry >= begin && entry <= address.value;
     return address.value - (holds_entry ? entry : begin);

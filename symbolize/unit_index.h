@@ -11,6 +11,7 @@
 #include "symbolize/address_map.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/function_names.h"
+#include "symbolize/work_limit.h"
 
 namespace swipr::symbolize {
 
@@ -33,14 +34,16 @@ class UnitIndex {
   // Walks the unit's tree once: addresses are looked up thousands at a time, and libdw's own scope
   // search walks it once per address. Damage ends the walk and is remembered.
   // `tree` is `unit`, or of a skeleton the unit in its .dwo file.
-  // Lifetime: as long as the Dwarf of `unit`, and `image`.
-  UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const ElfFile& image, TextPool& texts);
+  // Lifetime: as long as the Dwarf of `unit`, `image`, `limit`, whose end ends the walk, too.
+  UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const ElfFile& image, TextPool& texts,
+            WorkLimit& limit);
 
   // Innermost first; empty: no function covers the address. `names` is the same in all calls.
   std::vector<FunctionAt> functions_at(ImageAddr address, FunctionNames& names);
   SourceLine line_at(ImageAddr address);
 
   bool damaged() const { return damaged_; }
+  std::uint64_t memory_bytes() const { return memory_bytes_; }
 
  private:
   struct Node {
@@ -57,7 +60,7 @@ class UnitIndex {
   bool add_ranges(Dwarf_Die* die, std::uint32_t node, int depth);
   void load_lines();
   SourceLine call_site(Dwarf_Die* inlined);
-  std::uint64_t offset_in(Dwarf_Die* function, ImageAddr address) const;
+  std::uint64_t offset_in(Dwarf_Die* function, ImageAddr address);
 
   std::string whole_path(std::string path);
   std::string_view file_name(std::size_t index);
@@ -68,6 +71,8 @@ class UnitIndex {
   std::vector<Node> nodes_;
   std::vector<Interval> ranges_;  // only while walking
   AddressMap map_;
+  WorkLimit* limit_;
+  std::uint64_t memory_bytes_ = 0;
   std::uint64_t last_die_ = 0;
   bool damaged_ = false;
 

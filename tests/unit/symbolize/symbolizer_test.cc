@@ -237,6 +237,23 @@ TEST_F(DamageTest, IsNotedForUnitsThatCannotBeRead) {
   expect_symbols_and_a_note("no unit can be read");
 }
 
+// It would take half a minute.
+TEST(Symbolizer, GivesUpOnDebugInformationThatTakesTooLong) {
+  const std::string path = fixture("slow");
+  Options options;
+  options.work_limit = std::chrono::milliseconds(50);
+  for (const bool all_at_once : {false, true}) {
+    Symbolizer symbolizer(options);
+    const auto module = symbolizer.open_module({path, "", 0});
+    const FileOffset main = offset_of(path, "main");
+    const auto found = all_at_once
+                           ? symbolizer.find_all(std::vector<Symbolizer::Lookup>{{module, main}})[0]
+                           : symbolizer.find_functions(module, main);
+    EXPECT_THAT(names(found), ElementsAre("main"));
+    EXPECT_THAT(symbolizer.note(module), HasSubstr("takes too long"));
+  }
+}
+
 TEST(Symbolizer, FindsManyAtOnceWhatItFindsOneByOne) {
   Symbolizer symbolizer, other;
   std::vector<Symbolizer::Lookup> lookups;

@@ -149,7 +149,9 @@ export class FlameGraph {
       this.text_widths.set(text, full);
     }
     if (full <= room) return this.context.fillText(text, x, y);
-    const kept = Math.floor(text.length * room / full) - 1;
+    // Letters differ in width: the share of the letters is only where to begin.
+    let kept = Math.floor(text.length * room / full);
+    while (kept > 1 && this.context.measureText(`${text.slice(0, kept)}…`).width > room) --kept;
     if (kept > 1) this.context.fillText(`${text.slice(0, kept)}…`, x, y);
   }
 

@@ -1,11 +1,17 @@
 // Buffered writing to a descriptor. The first failure (disk full, reader gone) is kept, what is
 // written after it is dropped, and flush() reports it: writers need no check per call, but may ask
-// failed() to stop early. SIGPIPE must be ignored by the program.
+// failed() to stop early. SIGPIPE must be ignored by the program. What is more than a buffer is
+// written by a thread of the sink's own while the next buffer is filled: for gigabytes of text the
+// kernel takes as long as whoever makes it.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "common/host/result.h"
 
@@ -15,6 +21,8 @@ class Sink {
  public:
   // `fd` stays the caller's; `name` is for error messages.
   Sink(int fd, std::string name);
+  // Without flush() what is buffered is lost.
+  ~Sink();
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
@@ -24,12 +32,21 @@ class Sink {
   host::Result<void> flush();
 
  private:
-  void drain();
+  void hand_over();
+  void wait_until_written();
+  void run();
+  void put(std::string_view bytes);
 
   int fd_;
   std::string name_;
   std::string buffer_;
-  int errno_ = 0;
+  std::atomic<int> errno_ = 0;
+
+  std::thread writer_;  // started with the first full buffer
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string full_;  // the writer's while it is not empty
+  bool ending_ = false;
 };
 
 }  // namespace swipr::exporters

@@ -9,8 +9,8 @@
 namespace swipr::commands {
 
 // Writes names behind what the file has already; `recording` is what was read from it, and the
-// names that belong to it. Files of which one address takes more than a block are left out there.
-// Errors: those of the file.
+// names that belong to it. What no block can hold is left out; files name it as if nothing were
+// here. Errors: those of the file.
 host::Result<void> write_names(const profile::EmbeddedNames& names,
                                const profile::Recording& recording, session::RecordingFile& file);
 

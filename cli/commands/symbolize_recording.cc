@@ -357,7 +357,9 @@ NamedRecording symbolize_recording(profile::Recording& recording,
 }
 
 void fetch_unreachable_modules(const session::SeenModules& modules) {
-  Symbolizer symbolizer(symbolizer_options({}));
+  auto options = symbolizer_options({});
+  options.debuginfod = false;  // its servers are there later, too
+  Symbolizer symbolizer(std::move(options));
   for (const auto& [build_id, module] : modules) {
     symbolizer.open_module(
         {module.path, build_id, module.pid.value, module.start, module.size_bytes});

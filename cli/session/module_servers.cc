@@ -20,7 +20,7 @@ namespace {
 using host::Error;
 using host::Result;
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kPatience{20};
 constexpr std::uint64_t kMaxModuleBytes = std::uint64_t{2} << 30;
 
 bool is_socket(const Place& place) {
@@ -85,12 +85,13 @@ Result<void> ModuleServers::fetch(Pid pid, std::string_view build_id, int out) {
                          })
             : Result<int>(host::system_error("no connection", outcome.error));
     if (status && *status == 200) return {};
-    if (rest != kMaxModuleBytes) return status ? Error("an incomplete answer") : status.error();
     if (status) {
       ++index;  // it lives, and has other modules
       continue;
     }
+    // Who has hung once is not waited for again.
     places.erase(places.begin() + static_cast<std::ptrdiff_t>(index));
+    if (rest != kMaxModuleBytes) return status.error();
   }
   return Error("no process serves it");
 }

@@ -7,67 +7,103 @@ namespace swipr::profile {
 
 namespace {
 
+// What a row adds up; the same for any number of slices, so it is found out once.
+struct Kind {
+  std::uint32_t thread;
+  std::uint32_t stack;
+  State state;
+  friend bool operator==(const Kind&, const Kind&) = default;
+};
+struct KindHash {
+  std::size_t operator()(const Kind& kind) const {
+    const std::uint64_t stack =
+        std::uint64_t{kind.stack} * 4 + static_cast<std::uint64_t>(kind.state);
+    return ((stack << 24) ^ kind.thread) * 0x9E3779B97F4A7C15u >> 16;
+  }
+};
+
 class Slicer {
  public:
-  // Gives up once there are more than `max_rows`: then longer slices are tried.
-  Slicer(const Recording& recording, Extent extent, std::uint32_t slices, std::size_t max_rows)
-      : begin_(extent.begin), duration_(extent.end - extent.begin), slices_(slices) {
-    last_row_.resize(recording.threads.size());
+  Slicer(const Recording& recording, Extent extent)
+      : recording_(recording), begin_(extent.begin), duration_(extent.end - extent.begin) {
+    std::unordered_map<Kind, std::uint32_t, KindHash> kinds;
+    kind_of_.reserve(recording.samples.size());
     for (const Sample& sample : recording.samples) {
-      if (rows_.size() > max_rows) break;
-      add(sample);
+      const auto next = static_cast<std::uint32_t>(kinds.size());
+      kind_of_.push_back(
+          kinds.try_emplace({sample.thread, sample.stack, sample.state}, next).first->second);
     }
+    kind_count_ = kinds.size();
   }
-  std::vector<SlicedRow> take() { return std::move(rows_); }
+
+  // False: there would be more rows.
+  bool fits(std::uint32_t slices, std::size_t max_rows) const {
+    std::size_t rows = 0;
+    for_each_row(slices, [&](const Sample&, Slices, bool is_new, std::uint32_t) {
+      if (is_new) ++rows;
+      return rows <= max_rows;
+    });
+    return rows <= max_rows;
+  }
+
+  std::vector<SlicedRow> rows(std::uint32_t slices) const {
+    std::vector<SlicedRow> rows;
+    std::vector<std::size_t> row_of_kind(kind_count_);
+    for_each_row(
+        slices, [&](const Sample& sample, Slices touched, bool is_new, std::uint32_t kind) {
+          if (is_new) {
+            row_of_kind[kind] = rows.size();
+            rows.push_back(
+                {sample.thread, sample.stack, sample.state, touched.first, touched.last, {}});
+          }
+          SlicedRow& row = rows[row_of_kind[kind]];
+          for (std::size_t index = 0; index < kWeightCount; ++index) {
+            row.weights[index] += weight_of(sample, static_cast<Weight>(index));
+          }
+          return true;
+        });
+    return rows;
+  }
 
  private:
-  std::uint32_t slice_at(std::chrono::nanoseconds time) const {
-    if (duration_.count() <= 0) return 0;
-    const double share = std::chrono::duration<double>(time - begin_) / duration_;
-    const auto slice = static_cast<std::int64_t>(share * slices_);
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(slice, 0, slices_ - 1));
-  }
+  struct Slices {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+    friend bool operator==(const Slices&, const Slices&) = default;
+  };
 
   // Equal samples of a thread that touch the same slices are one row: nobody could tell them apart.
-  void add(const Sample& sample) {
-    const std::uint32_t first = slice_at(sample.time - sample.wall);
-    // A sample that ends where a slice begins is not in that slice.
-    const std::uint32_t last =
-        std::max(first, slice_at(sample.time - std::min(sample.wall, std::chrono::nanoseconds(1))));
-    auto& known = last_row_[sample.thread];
-    const Key key{sample.stack, sample.state};
-    const auto [place, is_new] = known.try_emplace(key, rows_.size());
-    const auto in_same_slices = [&](const SlicedRow& row) {
-      return row.first_slice == first && row.last_slice == last;
-    };
-    if (is_new || !in_same_slices(rows_[place->second])) {
-      place->second = rows_.size();
-      rows_.push_back({sample.thread, sample.stack, sample.state, first, last, {}});
-    }
-    SlicedRow& row = rows_[place->second];
-    for (std::size_t index = 0; index < kWeightCount; ++index) {
-      row.weights[index] += weight_of(sample, static_cast<Weight>(index));
+  // `visit` gets each sample, and whether it begins a row; it ends the loop by returning false.
+  template <typename Visit>
+  void for_each_row(std::uint32_t slices, const Visit& visit) const {
+    std::vector<Slices> last_of_kind(kind_count_);
+    for (std::size_t index = 0; index < kind_of_.size(); ++index) {
+      const Sample& sample = recording_.samples[index];
+      Slices touched;
+      touched.first = slice_at(sample.time - sample.wall, slices);
+      // A sample that ends where a slice begins is not in that slice.
+      touched.last = std::max(
+          touched.first,
+          slice_at(sample.time - std::min(sample.wall, std::chrono::nanoseconds(1)), slices));
+      Slices& last = last_of_kind[kind_of_[index]];
+      const bool is_new = last != touched;
+      last = touched;
+      if (!visit(sample, touched, is_new, kind_of_[index])) return;
     }
   }
 
-  struct Key {
-    std::uint32_t stack;
-    State state;
-    friend bool operator==(const Key&, const Key&) = default;
-  };
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const {
-      return (std::uint64_t{key.stack} * 4 + static_cast<std::uint64_t>(key.state)) *
-                 0x9E3779B97F4A7C15u >>
-             16;
-    }
-  };
+  std::uint32_t slice_at(std::chrono::nanoseconds time, std::uint32_t slices) const {
+    if (duration_.count() <= 0) return 0;
+    const double share = std::chrono::duration<double>(time - begin_) / duration_;
+    const auto slice = static_cast<std::int64_t>(share * slices);
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(slice, 0, std::int64_t{slices} - 1));
+  }
 
+  const Recording& recording_;
   std::chrono::nanoseconds begin_;
   std::chrono::nanoseconds duration_;
-  std::uint32_t slices_;
-  std::vector<SlicedRow> rows_;
-  std::vector<std::unordered_map<Key, std::size_t, KeyHash>> last_row_;  // by thread
+  std::vector<std::uint32_t> kind_of_;  // by sample
+  std::size_t kind_count_ = 0;
 };
 
 }  // namespace
@@ -85,14 +121,10 @@ Extent extent_of(const Recording& recording) {
 SlicedSamples slice_samples(const Recording& recording, std::uint32_t max_slices,
                             std::size_t max_rows) {
   const Extent extent = extent_of(recording);
-  for (std::uint32_t slices = max_slices;; slices /= 2) {
-    slices = std::max(slices, 1u);
-    const std::size_t limit = slices == 1 ? recording.samples.size() : max_rows;
-    auto rows = Slicer(recording, extent, slices, limit).take();
-    if (rows.size() <= limit) {
-      return {extent.begin, extent.end - extent.begin, slices, std::move(rows)};
-    }
-  }
+  const Slicer slicer(recording, extent);
+  std::uint32_t slices = std::max(max_slices, 1u);
+  while (slices > 1 && !slicer.fits(slices, max_rows)) slices /= 2;
+  return {extent.begin, extent.end - extent.begin, slices, slicer.rows(slices)};
 }
 
 }  // namespace swipr::profile

@@ -79,6 +79,10 @@ class Reader {
           out_.messages += std::string(message->text) + "\n";
         }
         break;
+      case wire::RecordType::kNames:
+      case wire::RecordType::kCode:
+        out_.damaged = true;  // the preload writes none
+        break;
     }
   }
 

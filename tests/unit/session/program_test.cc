@@ -117,11 +117,13 @@ TEST(ReadElfTraits, SurvivesDamage) {
   EXPECT_EQ(traits->interpreter, "");
 }
 
-TEST(FindLeadingRuntime, IsThatOfAddressSanitizer) {
+TEST(FindLeadingRuntime, IsThatOfASanitizer) {
   ElfTraits traits;
   traits.needed = {"libstdc++.so.6", "libasan.so.8", "libc.so.6"};
   EXPECT_EQ(find_leading_runtime(traits), "libasan.so.8");
   traits.needed = {"libtsan.so.2", "libc.so.6"};
+  EXPECT_EQ(find_leading_runtime(traits), "libtsan.so.2");
+  traits.needed = {"libstdc++.so.6", "libc.so.6"};
   EXPECT_EQ(find_leading_runtime(traits), "");
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/host/hex.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/fetched_modules.h"
 #include "symbolize/process_files.h"
@@ -278,7 +279,7 @@ SupplementaryFile find_supplementary_file(Dwarf* dwarf, const Options& options) 
   result.wanted = bytes != 0;
   if (bytes <= 0) return result;
   const std::string hex =
-      to_hex({static_cast<const unsigned char*>(id), static_cast<std::size_t>(bytes)});
+      host::to_hex({static_cast<const std::byte*>(id), static_cast<std::size_t>(bytes)});
   result.file = find_by_build_id(hex, options, ".debug");
   if (!result.file && options.debuginfod) {
     result.file = find_remote_file(RemoteFile::kDebugInfo, hex);

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "common/host/hex.h"
+
 namespace swipr::symbolize {
 namespace {
 
@@ -22,17 +24,6 @@ constexpr std::size_t kMaxVdsoBytes = std::size_t{1} << 20;  // two to five page
 std::string elf_problem() { return elf_errmsg(-1); }
 
 }  // namespace
-
-std::string to_hex(std::span<const unsigned char> bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(bytes.size() * 2);
-  for (const unsigned char byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
 
 host::Result<ElfFile> ElfFile::open(const std::string& path) {
   // O_NONBLOCK: opening a pipe that has no writer must not wait.
@@ -152,7 +143,8 @@ host::Result<void> ElfFile::load() {
   const void* id = nullptr;
   const ssize_t id_bytes = dwelf_elf_gnu_build_id(elf_.get(), &id);
   if (id_bytes > 0) {
-    build_id_ = to_hex({static_cast<const unsigned char*>(id), static_cast<std::size_t>(id_bytes)});
+    build_id_ =
+        host::to_hex({static_cast<const std::byte*>(id), static_cast<std::size_t>(id_bytes)});
   }
   std::size_t count = 0;
   if (elf_getphdrnum(elf_.get(), &count) != 0) return host::Error(elf_problem());

@@ -86,8 +86,6 @@ class ElfFile {
   std::vector<Segment> segments_;
 };
 
-std::string to_hex(std::span<const unsigned char> bytes);
-
 // The running kernel's vDSO, as it is mapped into this process.
 // Errors: there is none (some virtual machines and valgrind).
 host::Result<ElfFile> read_own_vdso();

@@ -174,7 +174,7 @@ class PerfWriter {
                                    ? std::string(kNoModule)
                                    : path_text(recording_.modules[entry.module].path);
     for (const profile::NamedFrame& named : names_.frames[frame]) {
-      // "[libx.so+0x12a0]" has no known begin to count from, or is one that nobody else names.
+      // "[libx.so+0x12a0]" is a place of its own, and the address stands before it.
       const std::string offset =
           named.function.starts_with('[') ? "" : fmt::format("+0x{:x}", named.offset);
       lines +=

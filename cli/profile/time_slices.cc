@@ -3,30 +3,18 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "cli/profile/sample_kind.h"
+
 namespace swipr::profile {
 
 namespace {
-
-// What a row adds up; the same for any number of slices, so it is found out once.
-struct Kind {
-  std::uint32_t thread;
-  std::uint32_t stack;
-  State state;
-  friend bool operator==(const Kind&, const Kind&) = default;
-};
-struct KindHash {
-  std::size_t operator()(const Kind& kind) const {
-    const std::uint64_t stack =
-        std::uint64_t{kind.stack} * 4 + static_cast<std::uint64_t>(kind.state);
-    return ((stack << 24) ^ kind.thread) * 0x9E3779B97F4A7C15u >> 16;
-  }
-};
 
 class Slicer {
  public:
   Slicer(const Recording& recording, Extent extent)
       : recording_(recording), begin_(extent.begin), duration_(extent.end - extent.begin) {
-    std::unordered_map<Kind, std::uint32_t, KindHash> kinds;
+    // The same for any number of slices, so it is found out once.
+    std::unordered_map<SampleKind, std::uint32_t, SampleKindHash> kinds;
     kind_of_.reserve(recording.samples.size());
     for (const Sample& sample : recording.samples) {
       const auto next = static_cast<std::uint32_t>(kinds.size());

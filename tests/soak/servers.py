@@ -7,7 +7,8 @@ import signal
 import socket
 import threading
 
-from soak.world import wait_for
+from soak.world import WAIT_SECONDS
+from support.deadline import wait_until
 
 
 def _free_port():
@@ -30,7 +31,7 @@ def redis(requests):
         def start():
             server = world.start("redis-server", "--port", 0, "--unixsocket", place, "--save", "", "--dir", world.work,
                                  "--enable-debug-command", "yes", "--daemonize", "no")
-            wait_for(lambda: ask("ping") == "PONG", "redis-server")
+            wait_until(lambda: ask("ping") == "PONG", "redis-server", WAIT_SECONDS)
             return server
 
         def ask(*words):
@@ -41,7 +42,7 @@ def redis(requests):
                          "ping,set,get,incr,lpush,sadd,hset,zadd", recorded=False)
         saving = ask("bgsave")
         world.run("redis-benchmark", "-s", place, "-q", "-n", requests, "-P", 4, "-t", "incr,lpush", recorded=False)
-        wait_for(lambda: "rdb_bgsave_in_progress:0" in ask("info", "persistence"), "the forked child's file")
+        wait_until(lambda: "rdb_bgsave_in_progress:0" in ask("info", "persistence"), "the forked child's file", WAIT_SECONDS)
         results = {
             "benchmark": load.code, "bgsave": saving, "counter": ask("get", "counter:__rand_int__"), "list": ask("llen", "mylist"),
             "saved": re.search(r"rdb_last_bgsave_status:(\w+)", ask("info", "persistence")).group(1), "save": ask("save"),
@@ -80,7 +81,7 @@ def nginx(count):
             events {{ worker_connections 128; }} http {{ access_log off; {folders} sendfile on;
             server {{ listen 127.0.0.1:{port} backlog=511; root {world.work}; }} }}\n""")
         master = world.start("/usr/sbin/nginx", "-p", world.work, "-e", world.work / "error.log", "-c", config)
-        wait_for((world.work / "pid").exists, "nginx")
+        wait_until((world.work / "pid").exists, "nginx", WAIT_SECONDS)
         load = world.start("wrk", "-t1", "-c8", "-d3s", f"http://127.0.0.1:{port}/index.html", recorded=False)
         wrong = []
         clients = [threading.Thread(target=_fetch_all, args=(port, "/index.html", count, wrong, expected)) for _ in range(2)]
@@ -112,7 +113,7 @@ def postgres(transactions):
         plainly("initdb", "-D", data, "-A", "trust", "--no-sync")
         server = world.start(f"{POSTGRES}/postgres", "-D", data, "-k", world.work, "-h", "", "-c", "fsync=off", "-c", "max_parallel_workers=4",
                              user="postgres")
-        wait_for(lambda: plainly("pg_isready", "-h", world.work).code == 0, "postgres")
+        wait_until(lambda: plainly("pg_isready", "-h", world.work).code == 0, "postgres", WAIT_SECONDS)
         place = ("-h", world.work, "-U", "postgres")
         filled = plainly("pgbench", *place, "-i", "-q", "-s", 2, "postgres").code
         told = [plainly("pgbench", *place, "-n", "-c", 4, "-j", 1, "-t", count, *way, "postgres", seconds=300)

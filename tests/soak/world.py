@@ -12,7 +12,10 @@ import signal
 import subprocess
 import time
 
+from support.deadline import wait_until
+
 RATE = 1000
+WAIT_SECONDS = 60  # for a server to get ready; machines that run suites are busy
 
 
 class Outcome:
@@ -103,7 +106,7 @@ class World:
         if not self.recorded:
             return process.pid
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        return int(wait_for(lambda: children.read_text().split(), "the program below swipr")[0])
+        return int(wait_until(lambda: children.read_text().split(), "the program below swipr", WAIT_SECONDS)[0])
 
     def check_recordings(self):
         """One line for each that does not convert; and what all of them hold."""
@@ -118,14 +121,3 @@ class World:
             processes += len(images)
             samples += sum((image["totals"] or {}).get("samples", 0) for image in images)
         return wrong, samples, processes
-
-
-def wait_for(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise RuntimeError(f"waited {seconds} s in vain for {what}")
-        time.sleep(0.02)

@@ -7,6 +7,7 @@
 
 #include "preload/agent/control_thread.h"
 #include "preload/agent/fixed_text.h"
+#include "preload/agent/log.h"
 #include "preload/agent/settings.h"
 #include "preload/agent/text_view.h"
 
@@ -38,7 +39,14 @@ bool sleeps_in_this_program(const Settings& settings, const char* first_argument
   // A program with more rights than its caller takes no orders from the caller's environment.
   if (::getauxval(AT_SECURE) != 0) return;
   const Settings settings = parse_settings(environment, settings_arena);
-  if (sleeps_in_this_program(settings, argc > 0 && argv[0] != nullptr ? argv[0] : "")) return;
+  configure_log(settings.log, parse_log_level(settings.log_level));
+  const char* const first_argument = argc > 0 && argv[0] != nullptr ? argv[0] : "";
+  if (sleeps_in_this_program(settings, first_argument)) {
+    return log_from_program(LogLevel::kInfo,
+                            settings.disabled ? "asleep: SWIPR_DISABLE is set"
+                                              : "asleep: SWIPR_ONLY does not name this program",
+                            first_argument);
+  }
   start_control_thread(settings);
 }
 

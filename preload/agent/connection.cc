@@ -139,7 +139,11 @@ void Connection::on_client_gone() noexcept {
 
 void Connection::answer(int status, std::string_view content_type,
                         std::string_view extra_headers) noexcept {
-  if (body_.overflowed()) log_line("an answer did not fit", content_type);
+  if (status >= 400) {
+    log_line(LogLevel::kWarning, "request refused",
+             body_.view().substr(0, body_.view().find('\n')));
+  }
+  if (body_.overflowed()) log_line(LogLevel::kWarning, "an answer did not fit", content_type);
   write_answer_head(status, content_type, body_.size(), extra_headers);
 }
 

@@ -67,13 +67,17 @@ void keep_socket_directory() noexcept {
   settings.socket_directory = {directory, size};
 }
 
-void give_up() noexcept {
+void give_up(std::string_view reason) noexcept {
+  log_from_program(LogLevel::kError, "not recordable", reason);
   exit_gate::set_absent();
   start_gate::open();
 }
 
 void serve(bool forked) noexcept {
-  if (!take_own_descriptors(settings)) return give_up();
+  if (!take_own_descriptors()) {
+    return give_up(
+        "the kernel or a seccomp filter refuses this thread a descriptor table of its own");
+  }
   exit_gate::open();
   recorder().open_before_privileges_go();
   ::prctl(PR_SET_TIMERSLACK, 1UL);
@@ -86,7 +90,8 @@ void serve(bool forked) noexcept {
 void* run_control_thread(void* forked) {
   ::prctl(PR_SET_NAME, "swipr");
   if (!thread_count::leave()) {
-    give_up();  // with the program's descriptors still, which the end of the process may need
+    give_up("libc does not say how it counts threads");  // with the program's descriptors still,
+                                                         // which the end of the process may need
     return nullptr;
   }
   serve(forked != nullptr);
@@ -116,7 +121,11 @@ void start_thread(bool forked) noexcept {
       ::pthread_create(&thread, &attributes, run_control_thread, forked ? server : nullptr);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
-  if (error != 0) return exit_gate::set_absent();
+  if (error != 0) {
+    exit_gate::set_absent();
+    return log_from_program(LogLevel::kError, "not recordable: no thread can be started", {},
+                            error);
+  }
   if (waits) start_gate::wait();
 }
 
@@ -158,6 +167,8 @@ void on_fork_child() {
   ended_for_good.store(true);
   recorder().reset_after_fork();
   exit_gate::reset_after_fork();
+  log_from_program(LogLevel::kWarning,
+                   "not recordable: TSan ends a child of several threads that starts one");
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <new>
 
+#include "preload/agent/fixed_text.h"
+#include "preload/agent/log.h"
 #include "preload/agent/proc_directory.h"
 #include "preload/agent/thread_clock.h"
 #include "preload/handler/asking.h"
@@ -53,6 +55,24 @@ bool has_scheduler_times(int task_directory) noexcept {
   char text[96];
   return parse_scheduler_times(read_task_file(task_directory, Tid{::getpid()}, "schedstat", text))
       .known;
+}
+
+void log_end(const RecordingCounters& counters, std::string_view reason) noexcept {
+  FixedText<512> text;
+  const auto put = [&text](std::string_view what, std::uint64_t count) {
+    if (!text.empty()) text.append(", ");
+    text.append_number(count).append(' ').append(what);
+  };
+  put("ticks", counters.ticks);
+  put("samples", counters.samples);
+  put("signals", counters.signals_sent);
+  if (!reason.empty()) text.append("; ").append(reason);
+  log_line(LogLevel::kInfo, "a recording ends", text.view());
+  text.clear();
+  if (counters.ticks_missed != 0) put("ticks that came too late", counters.ticks_missed);
+  if (counters.samples_dropped != 0) put("samples (client or disk)", counters.samples_dropped);
+  if (counters.stacks_missing != 0) put("stacks", counters.stacks_missing);
+  if (!text.empty()) log_line(LogLevel::kWarning, "lost in this recording", text.view());
 }
 
 }  // namespace
@@ -133,6 +153,9 @@ Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
   if (created && begin(*recording, error)) {
     *free = recording;
     ++ended_.recordings_started;
+    FixedText<32> interval;
+    interval.append_number(static_cast<std::uint64_t>(request.interval.count())).append(" ns");
+    log_line(LogLevel::kInfo, "a recording begins, looking every", interval.view());
     return recording;
   }
   if (created) recording->release();
@@ -186,6 +209,7 @@ void Engine::finish(Recording* recording, wire::EndReason reason, const char* te
   collect();
   if (!recording->is_complete()) close_accounts(*recording);
   recording->write_end(reason, text == nullptr ? "" : text, subjects_.modules, subjects_.threads);
+  log_end(recording->counters(), text == nullptr ? "" : text);
   subjects_.signals.forget_recording(static_cast<unsigned>(found - recordings_.begin()));
   add_up(*recording, ended_);
   *found = nullptr;

@@ -24,7 +24,7 @@ std::chrono::nanoseconds interval_of(const Settings& settings) noexcept {
       interval <= kMaxInterval) {
     return interval;
   }
-  log_line("SWIPR_RECORD_INTERVAL is no time from 100us to 1h, 10ms is used",
+  log_line(LogLevel::kError, "SWIPR_RECORD_INTERVAL is no time from 100us to 1h, 10ms is used",
            settings.record_interval);
   return standard.interval;
 }
@@ -32,7 +32,8 @@ std::chrono::nanoseconds interval_of(const Settings& settings) noexcept {
 wire::RecordMode mode_of(const Settings& settings) noexcept {
   wire::RecordMode mode = wire::RecordMode::kWall;
   if (!settings.record_mode.empty() && !wire::find_record_mode(settings.record_mode, mode)) {
-    log_line("SWIPR_RECORD_MODE is not wall, cpu or offcpu, wall is used", settings.record_mode);
+    log_line(LogLevel::kError, "SWIPR_RECORD_MODE is not wall, cpu or offcpu, wall is used",
+             settings.record_mode);
   }
   return mode;
 }
@@ -43,19 +44,19 @@ void FileRecording::start(const Settings& settings, pid_t pid) noexcept {
   if (settings.record_path.empty() || !exit_gate::enter_recording()) return;
   PathText path;
   fd_ = open_recording_file(settings.record_path, pid, path);
-  if (fd_ < 0) return log_line("cannot write the recording", path.view(), errno);
+  if (fd_ < 0) return log_line(LogLevel::kError, "cannot write the recording", path.view(), errno);
   const char* error = "no memory for the recording";
   if (queue_.create(kQueueBytes)) {
     const RecordingRequest request{.interval = interval_of(settings), .mode = mode_of(settings)};
     recording_ = recorder().start(request, queue_, &error);
   }
   if (recording_ == nullptr) {
-    log_line(error, path.view());
+    log_line(LogLevel::kError, error, path.view());
     ::close(fd_);
     fd_ = -1;
     return;
   }
-  log_line("recording into", path.view());
+  log_line(LogLevel::kInfo, "recording into", path.view());
   write_out();
 }
 
@@ -65,7 +66,7 @@ void FileRecording::write_out() noexcept {
     const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
-      log_line("the recording ends early: its file cannot be written", {}, errno);
+      log_line(LogLevel::kError, "the recording ends early: its file cannot be written", {}, errno);
       ::close(fd_);
       fd_ = -1;
       return finish(wire::EndReason::kFailed, "");

@@ -45,7 +45,7 @@ bool fill_address(std::string_view path, SocketAddress& out) noexcept {
 // in it. Its parent is the user's own or sticky, so the check holds until the bind.
 bool prepare_directory(const char* path) noexcept {
   if (::mkdir(path, 0700) != 0 && errno != EEXIST) {
-    log_line("cannot create the socket directory", path, errno);
+    log_line(LogLevel::kError, "cannot create the socket directory", path, errno);
     return false;
   }
   struct stat status {};
@@ -53,7 +53,8 @@ bool prepare_directory(const char* path) noexcept {
   const bool ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
                     (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   if (!ours)
-    log_line("socket directory refused: a symlink, another user's, or open to others", path);
+    log_line(LogLevel::kError,
+             "socket directory refused: a symlink, another user's, or open to others", path);
   return ours;
 }
 
@@ -114,7 +115,7 @@ bool listen_at(Listener& out) noexcept {
   PathText hidden_path;
   const int fd = bind_hidden(out.path.view(), hidden_path);
   if (fd < 0) {
-    log_line("cannot listen", out.path.view(), errno);
+    log_line(LogLevel::kError, "cannot listen", out.path.view(), errno);
     return false;
   }
   if (give_name(hidden_path.c_str(), out.path)) {
@@ -122,7 +123,7 @@ bool listen_at(Listener& out) noexcept {
     return true;
   }
   const int error = errno;
-  log_line("cannot listen", out.path.view(), error);
+  log_line(LogLevel::kError, "cannot listen", out.path.view(), error);
   ::unlink(hidden_path.c_str());
   ::close(fd);
   errno = error;
@@ -164,16 +165,19 @@ bool listen_tcp(const Settings& settings, const ServerPlace& place, Listener& ou
   SocketAddress address;
   const socklen_t size = make_tcp_address(place, address);
   if (size == 0) {
-    log_line("SWIPR_SERVER_URL: the host is no numeric address", place.host.view());
+    log_line(LogLevel::kError, "SWIPR_SERVER_URL: the host is no numeric address",
+             place.host.view());
     return false;
   }
   if (!is_loopback(address) && !settings.allow_remote) {
-    log_line("SWIPR_SERVER_URL: not a loopback address (SWIPR_SERVER_ALLOW_REMOTE=1 permits it)",
+    log_line(LogLevel::kError,
+             "SWIPR_SERVER_URL: not a loopback address (SWIPR_SERVER_ALLOW_REMOTE=1 permits it)",
              place.host.view());
     return false;
   }
   if (!is_loopback(address) && settings.server_token.size() < kMinTokenBytes) {
-    log_line("SWIPR_SERVER_URL: remote clients need SWIPR_SERVER_TOKEN, 16 characters or more",
+    log_line(LogLevel::kError,
+             "SWIPR_SERVER_URL: remote clients need SWIPR_SERVER_TOKEN, 16 characters or more",
              place.host.view());
     return false;
   }
@@ -182,7 +186,7 @@ bool listen_tcp(const Settings& settings, const ServerPlace& place, Listener& ou
   const int on = 1;
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(fd, &address.any, size) != 0 || ::listen(fd, kBacklog) != 0) {
-    log_line("cannot listen", settings.server_url, errno);
+    log_line(LogLevel::kError, "cannot listen", settings.server_url, errno);
     ::close(fd);
     return false;
   }
@@ -211,7 +215,7 @@ bool open_default_listener(const Settings& settings, pid_t pid, Listener& out) n
 bool open_url_listener(const Settings& settings, pid_t pid, Listener& out) noexcept {
   Uuid uuid{};
   if (::getrandom(uuid.data(), uuid.size(), GRND_NONBLOCK) < 0) {
-    log_line("no random bytes for {UUID}", {}, errno);
+    log_line(LogLevel::kError, "no random bytes for {UUID}", {}, errno);
     return false;
   }
   uuid[6] = static_cast<std::uint8_t>((uuid[6] & 0x0f) | 0x40);  // RFC 9562: version 4
@@ -221,7 +225,7 @@ bool open_url_listener(const Settings& settings, pid_t pid, Listener& out) noexc
   ServerPlace place;
   const char* problem = url.overflowed() ? "too long" : parse_server_url(url.view(), place);
   if (problem != nullptr) {
-    log_line("SWIPR_SERVER_URL", problem);
+    log_line(LogLevel::kError, "SWIPR_SERVER_URL", problem);
     return false;
   }
   if (place.kind == ServerPlace::Kind::kTcp) return listen_tcp(settings, place, out);

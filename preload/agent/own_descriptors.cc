@@ -58,14 +58,14 @@ bool unshare_and_close() noexcept {
 
 }  // namespace
 
-bool take_own_descriptors(const Settings& settings) noexcept {
+bool take_own_descriptors() noexcept {
   // A root directory of its own: after the program's chroot sockets and /proc are where they were.
   // And the program may enter a mount namespace, which it may not while somebody shares its root.
   // Refused in most containers.
   raw_syscall(SYS_unshare, CLONE_FS);
   const bool own = ::syscall(SYS_close_range, 3u, ~0u, kCloseRangeUnshare) == 0;
   if (!own && !unshare_and_close()) return false;
-  open_log(settings);
+  open_log();
   // The program's pipes must not stay open here when it closes them. Something has to have these
   // numbers, or a socket would get them.
   int placeholder = ::open("/dev/null", O_RDWR | O_CLOEXEC);

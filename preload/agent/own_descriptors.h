@@ -3,12 +3,10 @@
 // Context: control thread, first thing.
 #pragma once
 
-#include "preload/agent/settings.h"
-
 namespace swipr::agent {
 
 // Also opens the log and /proc. False: the kernel or a seccomp filter refuses; nothing may be
 // opened then.
-bool take_own_descriptors(const Settings& settings) noexcept;
+bool take_own_descriptors() noexcept;
 
 }  // namespace swipr::agent

@@ -1,6 +1,7 @@
 // What a recording writes into its stream.
 #include <algorithm>
 
+#include "preload/agent/log.h"
 #include "preload/agent/recording.h"
 
 namespace swipr::agent {
@@ -263,6 +264,8 @@ bool Recording::write_module(const ModuleMap& modules, std::uint32_t index) noex
 }
 
 bool Recording::write_message(wire::MessageLevel level, std::string_view text) noexcept {
+  const bool warning = level != wire::MessageLevel::kNote;
+  log_line(warning ? LogLevel::kWarning : LogLevel::kInfo, "about a recording", text);
   const wire::MessageRecord record{.level = level, .text = text};
   return writer_.put([&record](wire::Encoder& out) { wire::encode(out, record); });
 }

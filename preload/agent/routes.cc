@@ -1,6 +1,7 @@
 #include "preload/agent/routes.h"
 
 #include "preload/agent/info_page.h"
+#include "preload/agent/log.h"
 #include "preload/agent/module_file.h"
 #include "preload/agent/sample_request.h"
 #include "preload/agent/text_view.h"
@@ -178,6 +179,9 @@ bool lacks_token(Connection& connection) noexcept {
 void set_route_context(const RouteContext& new_context) noexcept { context = new_context; }
 
 void route_request(Connection& connection) {
+  FixedText<512> line;
+  line.append(connection.request().method()).append(' ').append(connection.request().path());
+  log_line(LogLevel::kDebug, "request", line.view());
   if (const char* reason = find_web_attack(connection); reason != nullptr) {
     return answer_text(connection, 403, reason);
   }

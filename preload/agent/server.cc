@@ -28,6 +28,7 @@ constexpr Moment kAcceptRetry = 1s;  // where no descriptor is left for a client
 
 // The answer to a client too many. Best effort: the client may not even read it.
 void turn_away(int fd) noexcept {
+  log_line(LogLevel::kWarning, "client refused: there are 32 already");
   constexpr std::string_view kAnswer =
       "HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\ncontent-length: 29\r\n"
       "connection: close\r\n\r\nthere are 32 clients already\n";
@@ -107,10 +108,10 @@ void Server::open_places(const Settings& settings, pid_t pid) noexcept {
   // Also with a URL: it is where `swipr record` and `swipr list` look.
   if (open_default_listener(settings, pid, default_listener_)) {
     exit_gate::add_socket_file(default_listener_.path.view());
-    log_line("listening", default_listener_.path.view());
+    log_line(LogLevel::kInfo, "listening", default_listener_.path.view());
   }
   if (url_listener_.fd >= 0) {
-    log_line("listening",
+    log_line(LogLevel::kInfo, "listening",
              url_listener_.is_tcp ? url_listener_.url.view() : url_listener_.path.view());
   }
 }
@@ -127,7 +128,7 @@ void Server::restore_place() noexcept {
   default_listener_.path.clear();
   if (open_default_listener(*settings_, ::getpid(), default_listener_)) {
     if (is_new) exit_gate::add_socket_file(default_listener_.path.view());
-    log_line("listening again", default_listener_.path.view());
+    log_line(LogLevel::kInfo, "listening again", default_listener_.path.view());
   }
   exit_gate::end_places();
 }
@@ -137,9 +138,9 @@ void Server::meet(const Settings& settings) noexcept {
   if (settings.rendezvous.empty()) return start_gate::open();
   const int fd = connect_unix(settings.rendezvous);
   if (fd < 0) {
-    log_line("cannot connect", settings.rendezvous, errno);
+    log_line(LogLevel::kError, "cannot connect", settings.rendezvous, errno);
   } else if (!is_trusted_peer(fd)) {
-    log_line("rendezvous refused: another user's", settings.rendezvous);
+    log_line(LogLevel::kError, "rendezvous refused: another user's", settings.rendezvous);
     ::close(fd);
   } else {
     ::fcntl(fd, F_SETFL, 0);  // a helper writes to it and expects to block
@@ -253,10 +254,13 @@ void Server::accept_from(const Listener& listener) noexcept {
   const int fd = ::accept4(listener.fd, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd < 0) {
     // The client stays in the queue, and the queue readable.
-    if (errno == EMFILE || errno == ENFILE) accept_again_at_ = monotonic_now() + kAcceptRetry;
+    if (errno != EMFILE && errno != ENFILE) return;
+    log_line(LogLevel::kWarning, "a client has to wait: no file may be opened any more", {}, errno);
+    accept_again_at_ = monotonic_now() + kAcceptRetry;
     return;
   }
   if (!listener.is_tcp && !is_trusted_peer(fd)) {
+    log_line(LogLevel::kWarning, "client refused: another user's", listener.path.view());
     ::close(fd);
     return;
   }
@@ -287,6 +291,7 @@ void Server::close_listeners() noexcept {
 void Server::leave() noexcept {
   close_listeners();
   end_recordings(wire::EndReason::kProcessExit, "");
+  log_line(LogLevel::kDebug, "the process exits");
   exit_gate::report_finished();
   start_gate::open();
   // The process is about to end, and this thread with it.
@@ -295,6 +300,8 @@ void Server::leave() noexcept {
 
 // What is open ends with this thread and its descriptor table.
 void Server::park() noexcept {
+  log_line(LogLevel::kInfo,
+           "leaving for the program's sake (unshare, setns, seccomp, TSan's fork)");
   end_recordings(wire::EndReason::kStopped, kParkedText);
   for (Connection* connection : connections_) {
     if (connection != nullptr) Connection::destroy(connection);

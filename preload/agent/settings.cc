@@ -111,6 +111,7 @@ Settings parse_settings(const char* const* environment, std::span<char> memory) 
   settings.signal_number = parse_signal(find_value(environment, "SWIPR_SIGNAL"));
   settings.only = copy_of("SWIPR_ONLY");
   settings.log = copy_of("SWIPR_LOG");
+  settings.log_level = copy_of("SWIPR_LOG_LEVEL");
   settings.socket_directory = copy_of("SWIPR_SOCKET_DIR");
   settings.runtime_directory = copy_of("XDG_RUNTIME_DIR");
   settings.server_url = arena.copy(find_server_url(environment));

@@ -10,12 +10,13 @@ namespace swipr::agent {
 
 // Strings are NUL-terminated behind their end; empty: not set.
 struct Settings {
-  bool disabled = false;      // SWIPR_DISABLE
-  int signal_number = 0;      // SWIPR_SIGNAL; 0: not set, or none that a program can spare
-  bool signal_free = true;    // SWIPR_SIGNAL_FREE=off: blocked threads are not walked from outside
-  bool allow_remote = false;  // SWIPR_SERVER_ALLOW_REMOTE
-  std::string_view only;      // SWIPR_ONLY: globs on the program's name
-  std::string_view log;       // SWIPR_LOG: 1 or stderr, or a file to append to
+  bool disabled = false;       // SWIPR_DISABLE
+  int signal_number = 0;       // SWIPR_SIGNAL; 0: not set, or none that a program can spare
+  bool signal_free = true;     // SWIPR_SIGNAL_FREE=off: blocked threads are not walked from outside
+  bool allow_remote = false;   // SWIPR_SERVER_ALLOW_REMOTE
+  std::string_view only;       // SWIPR_ONLY: globs on the program's name
+  std::string_view log;        // SWIPR_LOG: stderr, or a file to append to
+  std::string_view log_level;  // SWIPR_LOG_LEVEL
   std::string_view socket_directory;
   std::string_view runtime_directory;  // XDG_RUNTIME_DIR
   std::string_view server_url;         // SWIPR_SERVER_URL or its pattern form

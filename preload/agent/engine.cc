@@ -113,12 +113,14 @@ void Engine::open_signals() noexcept {
   if (subjects_.can_signal || !subjects_.signals.open(Pid{::getpid()})) return;
   subjects_.can_signal = handler::install_handler(signal_number_ != 0 ? signal_number_ : SIGURG);
   handler::set_asking(subjects_.can_signal);
+  if (subjects_.can_signal) subjects_.timers.open();
 }
 
 void Engine::close() noexcept {
+  const bool timer_pending = subjects_.timers.close(subjects_.threads);
   subjects_.signals.await_answers();
   const bool pending = subjects_.signals.close();
-  handler::restore_handler(pending);
+  handler::restore_handler(pending || timer_pending);
   handler::set_asking(false);
   subjects_.can_signal = false;
   // A handler that still walks is done in microseconds of its own time; one that is not scheduled
@@ -200,6 +202,10 @@ void Engine::warn(Recording& recording) noexcept {
   if (!subjects_.can_signal && recording.mode() != wire::RecordMode::kOffCpu) {
     recording.write_message(
         kWarning, "the signal handler cannot be installed: running threads have no stacks");
+  } else if (recording.mode() != wire::RecordMode::kOffCpu && !subjects_.timers.is_usable()) {
+    recording.write_message(kWarning,
+                            "no CPU timers (they need Linux 5.10, or something forbids them): CPU "
+                            "time of threads that run in short bursts may go to wrong functions");
   }
 }
 
@@ -326,6 +332,16 @@ void Engine::collect() noexcept {
       }
     }
   });
+  subjects_.timers.collect(
+      [this](std::uint32_t place, std::uint16_t generation, const handler::Slot& slot) {
+        if (place >= subjects_.threads.place_count()) return;
+        const Thread& thread = subjects_.threads[place];
+        if (static_cast<std::uint16_t>(thread.generation) != generation || thread.tid.value == 0)
+          return;
+        for (Recording* recording : recordings_) {
+          if (recording != nullptr) sampler_.take_timer_stack(*recording, place, slot);
+        }
+      });
 }
 
 // --- what changes about the process
@@ -336,6 +352,7 @@ void Engine::refresh_threads() noexcept {
   subjects_.threads.refresh([this, &any_gone](std::uint32_t place) {
     any_gone = true;
     subjects_.signals.cancel(subjects_.threads[place]);
+    subjects_.timers.stop(subjects_.threads[place]);
     for (Recording* recording : recordings_) {
       if (recording != nullptr) recording->drop_thread(place, subjects_.threads[place]);
     }

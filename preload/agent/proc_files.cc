@@ -200,6 +200,19 @@ SchedulerTimes parse_scheduler_times(std::string_view text) noexcept {
   return {in.ok(), runqueue_ns};
 }
 
+SignalQueue parse_signal_queue(std::string_view text) noexcept {
+  constexpr std::string_view kField = "\nSigQ:\t";
+  const std::size_t field = text.find(kField);
+  if (field == std::string_view::npos) return {};
+  text.remove_prefix(field + kField.size());
+  Scanner in(text);
+  SignalQueue queue;
+  queue.used = in.take_decimal();
+  in.expect('/');
+  queue.limit = in.take_decimal();
+  return in.ok() ? queue : SignalQueue{};
+}
+
 bool parse_maps_line(std::string_view line, MapsLine& out) noexcept {
   Scanner in(line);
   out.start = in.take_hex();

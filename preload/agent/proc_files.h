@@ -59,6 +59,14 @@ struct SchedulerTimes {
 };
 SchedulerTimes parse_scheduler_times(std::string_view text) noexcept;
 
+// /proc/PID/status: how many signals wait in all processes of its user, and how many may; 0 and 0
+// for no such text.  Source: kernel, fs/proc/array.c, task_sig ("SigQ:\tUSED/LIMIT").
+struct SignalQueue {
+  std::uint64_t used = 0;
+  std::uint64_t limit = 0;
+};
+SignalQueue parse_signal_queue(std::string_view text) noexcept;
+
 // One line of /proc/PID/maps, without its line break.
 struct MapsLine {
   std::uint64_t start = 0;

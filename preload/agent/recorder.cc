@@ -9,6 +9,7 @@
 #include "preload/handler/asking.h"
 #include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
+#include "preload/handler/timed_threads.h"
 
 namespace swipr::agent {
 
@@ -56,6 +57,7 @@ RecorderCounters Recorder::counters() const noexcept { return engine.counters();
 void Recorder::reset_after_fork() noexcept {
   handler::forget_disposition_lock();
   handler::forget_asking_after_fork();
+  handler::forget_timed_threads();
   handler::restore_handler(false);
   handler::forget_after_fork();
   // Nothing is released: the memory was not inherited, the descriptors are those of a table that

@@ -223,12 +223,17 @@ void Recording::skip_to_now(RecordedThread& thread, std::int64_t clock_ns) noexc
 
 void Recording::end_run(std::uint32_t place, RecordedThread& thread, std::uint32_t stack,
                         wire::ThreadState state) noexcept {
-  if (thread.run_ticks == 0) return;
+  const bool split = thread.is_timed && request_.mode == wire::RecordMode::kWall;
+  if (thread.run_ticks == 0 && !split) return;
   if (state == wire::ThreadState::kUnknown && request_.mode != wire::RecordMode::kWall) {
     return leave_out_run(thread);
   }
-  if (!stage(place, thread, stack, state)) counters_.samples_dropped += thread.run_ticks;
-  thread.run_ticks = 0;
+  // What stands for the CPU time of a timed thread stays in the run, for the timer's stack.
+  const std::uint32_t kept = split ? std::min(cpu_ticks(thread), thread.run_ticks) : 0;
+  const std::uint32_t ticks = thread.run_ticks - kept;
+  const Part part = split ? Part::kOffCpu : Part::kAll;
+  if (!stage(place, thread, stack, state, ticks, part)) counters_.samples_dropped += ticks;
+  thread.run_ticks = kept;
 }
 
 void Recording::end_queued_run(std::uint32_t place, RecordedThread& thread,
@@ -251,12 +256,13 @@ void Recording::end_open_run(std::uint32_t place, RecordedThread& thread) noexce
 }
 
 bool Recording::stage(std::uint32_t place, const RecordedThread& thread, std::uint32_t stack,
-                      wire::ThreadState state) noexcept {
+                      wire::ThreadState state, std::uint32_t ticks, Part part) noexcept {
   return staged_.push_back({.place = place,
                             .index = thread.index,
                             .stack = stack,
-                            .ticks = thread.run_ticks,
+                            .ticks = ticks,
                             .state = state,
+                            .part = part,
                             .until = {thread.run_ns, thread.run_cpu_ns, thread.run_runqueue_ns,
                                       thread.run_ns - thread.run_cpu_ns}});
 }

@@ -55,6 +55,13 @@ struct alignas(64) RecordedThread {
   std::uint32_t stream_generation = 0;
   std::int64_t stream_ns = 0;  // time of the tick record that holds the last entry
   std::int64_t start_ns = 0;
+  // While the thread has a CPU timer (cpu_timers.h) its CPU time goes to the stacks that the timer
+  // takes, the rest of its time to those that are seen in its waits.
+  bool is_timed = false;
+  bool cpu_answered = false;  // the timer took `cpu_stack`, and nothing was credited to it yet
+  std::uint32_t cpu_stack = 0;
+  std::uint32_t cpu_stack_generation = 0;
+  std::int64_t ticks_cpu_ns = 0;  // the clock up to which ticks stand for CPU time
 };
 
 struct RecordingCounters {
@@ -72,6 +79,7 @@ struct RecordingCounters {
   std::uint64_t signals_lost = 0;  // discarded by the kernel
   std::uint64_t signals_bare = 0;  // answered without their cookie: signal_handler.h
   std::uint64_t signals_to_blocked = 0;
+  std::uint64_t cpu_timer_stacks = 0;   // taken by CPU timers
   std::uint64_t calls_interrupted = 0;  // signals that made a system call return EINTR
   std::uint64_t threads = 0;
   std::uint64_t stack_generations = 0;
@@ -149,6 +157,15 @@ class Recording {
   // The open run is not what the recording's mode wants: its ticks are no samples, and its times go
   // into the thread's next entry.
   void leave_out_run(RecordedThread& thread) noexcept { thread.run_ticks = 0; }
+  // Whether a CPU timer takes the stacks of the thread's CPU time, from now on.
+  void set_timed(RecordedThread& thread, bool timed) noexcept;
+  // The stack of its last wait that was seen, while its id holds; 0: none.
+  std::uint32_t wait_stack(const RecordedThread& thread) const noexcept;
+  // The timer took this stack of the present generation.
+  void note_cpu_stack(RecordedThread& thread, std::uint32_t stack) noexcept;
+  // Gives the stack that the timer took, if any, the CPU time since the one before. Behind
+  // extend_run. True: there was one.
+  bool credit_cpu(std::uint32_t place, RecordedThread& thread) noexcept;
   // The thread could have run since its last look and has not.
   void note_queued(RecordedThread& thread) noexcept {
     if (splits_runqueue_) thread.run_runqueue_ns += tick_ns_ - thread.run_ns;
@@ -206,6 +223,8 @@ class Recording {
   const RecordingCounters& counters() const noexcept { return counters_; }
 
  private:
+  // Which part of the time since the thread's last entry an entry takes.
+  enum class Part : std::uint8_t { kAll, kOffCpu, kCpu };
   // An entry of the tick under way. Its times become differences only when it is written: an entry
   // that is dropped leaves them to the next.
   struct StagedEntry {
@@ -214,13 +233,18 @@ class Recording {
     std::uint32_t stack = 0;
     std::uint32_t ticks = 0;
     wire::ThreadState state = wire::ThreadState::kUnknown;
+    Part part = Part::kAll;
     Accounted until;
   };
 
   bool stage(std::uint32_t place, const RecordedThread& thread, std::uint32_t stack,
-             wire::ThreadState state) noexcept;
-  void stage_rest(std::uint32_t place, const RecordedThread& thread) noexcept;
-  void stage_rests() noexcept;
+             wire::ThreadState state, std::uint32_t ticks, Part part) noexcept;
+  std::uint32_t cpu_ticks(const RecordedThread& thread) const noexcept;
+  static Accounted advanced(const Accounted& from, const StagedEntry& entry,
+                            const wire::SampleEntry& sample) noexcept;
+  void end_timed(std::uint32_t place, RecordedThread& thread, bool last) noexcept;
+  void stage_rest(std::uint32_t place, RecordedThread& thread, bool last) noexcept;
+  void stage_rests(bool last) noexcept;
   bool introduce(std::uint32_t place, ThreadList& threads) noexcept;
   std::size_t chunk_end(std::size_t begin) noexcept;
   bool write_chunk(std::size_t begin, std::size_t end) noexcept;

@@ -20,13 +20,6 @@ std::uint64_t growth(std::int64_t from, std::int64_t to) noexcept {
   return to > from ? static_cast<std::uint64_t>(to - from) : 0;
 }
 
-Accounted advanced(const Accounted& from, const Accounted& until,
-                   const wire::SampleEntry& sample) noexcept {
-  return {until.wall_ns, from.cpu_ns + static_cast<std::int64_t>(sample.cpu_ns),
-          from.runqueue_ns + static_cast<std::int64_t>(sample.runqueue_ns),
-          std::max(from.off_cpu_ns, until.off_cpu_ns)};
-}
-
 // A thread that does not sleep has run or waited for a CPU all the time, but the clocks are read
 // one after the other. Said as a whole (that takes a byte in place of four); the next entry makes
 // up for the difference, so that no sum is ever further off than that.
@@ -130,7 +123,7 @@ void Recording::encode_chunk(wire::Encoder& out, std::size_t begin, std::size_t 
     const std::int64_t stream_ns = first ? thread.stream_ns : tick_ns_;
     tick.put(sample, same_stack, sample.wall_ns == growth(stream_ns, tick_ns_));
     before = &thread;
-    from = advanced(from, entry.until, sample);
+    from = advanced(from, entry, sample);
   }
   tick.end();
 }
@@ -149,7 +142,15 @@ wire::SampleEntry Recording::sample_of(const StagedEntry& entry,
   switch (request_.mode) {
     case wire::RecordMode::kWall:
       sample.cpu_ns = std::min(cpu, sample.wall_ns);
+      if (entry.part == Part::kCpu) {
+        sample.wall_ns = sample.cpu_ns;
+        break;
+      }
       sample.runqueue_ns = queued_of(runqueue, sample.wall_ns - sample.cpu_ns);
+      if (entry.part == Part::kOffCpu) {
+        sample.wall_ns -= sample.cpu_ns;
+        sample.cpu_ns = 0;
+      }
       break;
     case wire::RecordMode::kCpu:
       sample.cpu_ns = sample.wall_ns = cpu;
@@ -160,6 +161,17 @@ wire::SampleEntry Recording::sample_of(const StagedEntry& entry,
       break;
   }
   return sample;
+}
+
+// The stream's account behind an entry.
+Accounted Recording::advanced(const Accounted& from, const StagedEntry& entry,
+                              const wire::SampleEntry& sample) noexcept {
+  const bool all = entry.part == Part::kAll;
+  const bool waits = entry.part != Part::kCpu;
+  return {all ? entry.until.wall_ns : from.wall_ns + static_cast<std::int64_t>(sample.wall_ns),
+          from.cpu_ns + static_cast<std::int64_t>(sample.cpu_ns),
+          from.runqueue_ns + static_cast<std::int64_t>(sample.runqueue_ns),
+          waits ? std::max(from.off_cpu_ns, entry.until.off_cpu_ns) : from.off_cpu_ns};
 }
 
 // Definitions in the bytes that were written hold; those in bytes that were rolled back do not.
@@ -179,7 +191,7 @@ void Recording::commit_chunk(std::size_t begin, std::size_t end) noexcept {
     RecordedThread& thread = threads_[entry.place];
     const wire::SampleEntry sample = sample_of(entry, thread.written);
     if (says_nothing(sample)) continue;
-    thread.written = advanced(thread.written, entry.until, sample);
+    thread.written = advanced(thread.written, entry, sample);
     thread.stream_ns = tick_ns_;
     thread.stream_stack = entry.stack;
     thread.stream_generation = stacks_.generation();
@@ -306,6 +318,7 @@ bool Recording::write_totals() noexcept {
     totals.put("signals_lost", counters_.signals_lost);
     totals.put("signals_bare", counters_.signals_bare);
     totals.put("signals_to_blocked", counters_.signals_to_blocked);
+    totals.put("cpu_timer_stacks", counters_.cpu_timer_stacks);
     totals.put("calls_interrupted", counters_.calls_interrupted);
     totals.put("stack_generations", counters_.stack_generations);
     totals.put(name::kThreads, counters_.threads);

@@ -20,6 +20,15 @@ constexpr std::int64_t kAnswerBudgetNs = 10'000'000;
 constexpr std::uint8_t kLateBeforeMuted = 16;
 constexpr std::chrono::seconds kMuted{1};
 
+// A CPU timer is looked at by the kernel's clock interrupt, at 100 to 1000 Hz: at shorter intervals
+// a thread that runs all the time is seen more often by asking it.
+constexpr std::chrono::milliseconds kTimerTick{4};
+constexpr std::uint8_t kBusyLooks = 8;
+
+bool keeps_busy(const Recording& recording, const Thread& thread) noexcept {
+  return recording.interval() < kTimerTick && thread.busy_looks == kBusyLooks;
+}
+
 // Since its last look it has run for a small part of the time at most.
 bool has_hardly_run(const Recording& recording, const RecordedThread& known,
                     std::int64_t clock_ns) noexcept {
@@ -65,10 +74,16 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     subjects_.threads.refresh_name(place);
   }
   recording.plan_look(place, judge(recording, known, clock_ns));
+  const bool timed = look_after_timer(recording, thread, known, clock_ns);
+  recording.set_timed(known, timed);
   const bool ran = clock_ns != known.run_cpu_ns;
-  if (!ran && recording.mode() == RecordMode::kCpu) return true;
+  if (!ran && recording.mode() == RecordMode::kCpu) {
+    recording.credit_cpu(place, known);
+    return true;
+  }
   if (!ran && recording.holds(known)) {
     recording.extend_run(known, clock_ns);
+    recording.credit_cpu(place, known);
     if (recording.is_long(known)) recording.end_open_run(place, known);
     return true;
   }
@@ -76,22 +91,35 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     if (clock_ns - known.signalled_cpu_ns <= kAnswerBudgetNs) {
       if (!ran) recording.note_queued(known);
       recording.extend_run(known, clock_ns);
-      if (thread.slot == kNoSlot && !thread.may_be_waking(clock_ns))
+      if (thread.slot == kNoSlot && timed) {
+        known.run = Run::kNone;
+      } else if (thread.slot == kNoSlot && !thread.may_be_waking(clock_ns)) {
         ask(recording, number, place, known, now);
+      }
       return true;
     }
     give_up(recording, place, known, now);
-  } else if (known.run != Run::kDeferred || ran) {
+  } else if (timed ? recording.holds(known) : known.run != Run::kDeferred || ran) {
     recording.end_open_run(place, known);
   }
+  note_busy_look(recording, thread, known, clock_ns);
   recording.extend_run(known, clock_ns);
+  if (recording.credit_cpu(place, known) && keeps_busy(recording, thread)) {
+    subjects_.timers.stop(thread);
+    recording.set_timed(known, false);
+  }
   if (!has_time_to_look()) {
     known.run = Run::kDeferred;
     known.state = ThreadState::kUnknown;
     return true;
   }
   known.run = Run::kNone;
-  if (look(recording, place, known, now) == Look::kSettled) return true;
+  const Look found_to_be = look(recording, place, known, now);
+  if (found_to_be == Look::kSettled) return true;
+  if (known.is_timed && found_to_be == Look::kRunning) {
+    leave_to_timer(recording, place, known);
+    return true;
+  }
   if (recording.mode() != RecordMode::kOffCpu) {
     // The kernel brings the clock of a thread that is on a CPU up to date.
     const auto clock_now = read_thread_clock(thread.tid);
@@ -126,6 +154,7 @@ void Sampler::close_account(Recording& recording, std::uint32_t place, Moment no
   if (!clock) return;
   const std::int64_t clock_ns = clock->count();
   const bool left_out = recording.leaves_out(*known);
+  if (known->is_timed) read_runqueue(thread, *known);
   // Everybody wakes when a process ends: what a thread does then is no sample of the time before.
   const bool woken_at_the_end = left_out && recording.holds(*known) &&
                                 clock_ns != known->run_cpu_ns &&
@@ -146,6 +175,49 @@ void Sampler::close_account(Recording& recording, std::uint32_t place, Moment no
   // It runs, and nobody would wait for its stack any more.
   const bool all = recording.mode() == RecordMode::kWall;
   known->state = all ? ThreadState::kRunning : ThreadState::kUnknown;
+}
+
+// A thread that has run and waits again has run in bursts. Who has to get onto a CPU to look at it
+// comes when the thread leaves it, or too late: bursts of microseconds are never met.
+void Sampler::time_bursts(const Recording& recording, std::uint32_t place,
+                          const RecordedThread& known) noexcept {
+  const bool ran = known.run_cpu_ns > known.written.cpu_ns;
+  if (!ran || !subjects_.can_signal || recording.mode() == RecordMode::kOffCpu) return;
+  Thread& thread = subjects_.threads[place];
+  if (CpuTimers::runs(thread)) return;
+  thread.busy_looks = 0;
+  subjects_.timers.start(place, thread, recording.interval(), subjects_.signals,
+                         subjects_.threads.directory(), monotonic_now(), known.run_cpu_ns);
+}
+
+// Whether the thread's timer takes the stacks of its CPU time.
+bool Sampler::look_after_timer(const Recording& recording, Thread& thread,
+                               const RecordedThread& known, std::int64_t clock_ns) noexcept {
+  if (recording.mode() == RecordMode::kOffCpu || !CpuTimers::runs(thread)) return false;
+  if (known.cpu_answered) thread.timer_seen_cpu_ns = clock_ns;
+  if (CpuTimers::is_silent(thread, clock_ns)) {
+    subjects_.timers.give_up(thread);
+  } else if (recording.interval().count() < thread.timer_interval_ns) {
+    subjects_.timers.stop(thread);  // a slower recording's: it gets another when it waits again
+  }
+  return thread.cpu_timer >= 0;
+}
+
+// It runs: its timer will take its stack. What it waited before is told by its next wait that is
+// seen, or by its last when there is none for long.
+void Sampler::leave_to_timer(Recording& recording, std::uint32_t place,
+                             RecordedThread& known) noexcept {
+  if (recording.mode() == RecordMode::kCpu) return recording.leave_out_run(known);
+  read_runqueue(subjects_.threads[place], known);
+  if (!recording.is_long(known)) return;
+  recording.end_run(place, known, recording.wait_stack(known), ThreadState::kBlocked);
+}
+
+void Sampler::note_busy_look(const Recording& recording, Thread& thread,
+                             const RecordedThread& known, std::int64_t clock_ns) noexcept {
+  const std::int64_t passed_ns = recording.tick_ns() - known.run_ns;
+  const bool busy = (clock_ns - known.run_cpu_ns) * 8 >= passed_ns * 7;
+  thread.busy_looks = busy ? std::min<std::uint8_t>(thread.busy_looks + 1, kBusyLooks) : 0;
 }
 
 void Sampler::begin_tick(std::chrono::nanoseconds looking_time) noexcept {

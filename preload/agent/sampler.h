@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "preload/agent/cpu_timers.h"
 #include "preload/agent/frame_recovery.h"
 #include "preload/agent/module_map.h"
 #include "preload/agent/proc_memory.h"
@@ -21,6 +22,7 @@ struct Subjects {
   ModuleMap modules;
   ProcMemory memory;
   SignalPool signals;
+  CpuTimers timers;
   FrameRecovery frames;
   TaskFiles files;
   bool can_signal = false;
@@ -46,6 +48,9 @@ class Sampler {
   void close_account(Recording& recording, std::uint32_t place, Moment now) noexcept;
   // The thread answered: gives its stack to the recording when it waits for it.
   void take_answer(Recording& recording, std::uint32_t place, const handler::Slot& slot) noexcept;
+  // The thread's CPU timer took its stack.
+  void take_timer_stack(Recording& recording, std::uint32_t place,
+                        const handler::Slot& slot) noexcept;
   // What the answer tells about the thread itself. Call once before take_answer.
   void note_answer(std::uint32_t place, handler::Slot& slot) noexcept;
 
@@ -62,7 +67,7 @@ class Sampler {
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
   Look walk_blocked(Recording& recording, std::uint32_t place, RecordedThread& known,
                     const WaitPlace& wait, Moment now) noexcept;
-  Look pass_over(Recording& recording, Thread& thread, RecordedThread& known) noexcept;
+  Look pass_over(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
   bool has_left_its_call(Recording& recording, const Thread& thread,
                          RecordedThread& known) noexcept;
   void settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
@@ -74,6 +79,13 @@ class Sampler {
               const WaitPlace& wait) noexcept;
   void ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,
            Moment now) noexcept;
+  void time_bursts(const Recording& recording, std::uint32_t place,
+                   const RecordedThread& known) noexcept;
+  bool look_after_timer(const Recording& recording, Thread& thread, const RecordedThread& known,
+                        std::int64_t clock_ns) noexcept;
+  void leave_to_timer(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  void note_busy_look(const Recording& recording, Thread& thread, const RecordedThread& known,
+                      std::int64_t clock_ns) noexcept;
   void give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
                Moment now) noexcept;
   void read_runqueue(const Thread& thread, RecordedThread& known) noexcept;

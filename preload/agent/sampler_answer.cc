@@ -110,10 +110,18 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
                  : ran   ? state_of(slot, thread)
                          : ThreadState::kRunnable;
   known->run = Run::kNone;
+  if (known->is_timed && known->state == ThreadState::kRunning) return;  // its timer tells
   if (recording.mode() == RecordMode::kCpu && known->state != ThreadState::kRunning) {
     return recording.leave_out_run(*known);
   }
   recording.end_run(place, *known, stack, known->state);
+}
+
+void Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
+                               const handler::Slot& slot) noexcept {
+  RecordedThread* known = recording.find_thread(place, subjects_.threads[place]);
+  if (known == nullptr || !known->is_timed) return;
+  recording.note_cpu_stack(*known, intern(recording, slot.frames, 0));
 }
 
 std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames,

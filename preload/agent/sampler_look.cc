@@ -15,6 +15,7 @@ using wire::RecordMode;
 using wire::ThreadState;
 
 constexpr int kLookAttempts = 5;
+constexpr int kLookAttemptsOfTimed = 2;  // its wait may as well be seen another time
 
 unwind::Registers registers_at(const WaitPlace& place, const KeptRegisters& kept) noexcept {
   unwind::Registers registers;
@@ -40,11 +41,12 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   thread.signalled_place = WaitPlace{};
   WaitPlace last;
   bool asleep = false;
-  for (int attempt = 0; attempt < kLookAttempts; ++attempt) {
+  const int attempts = known.is_timed ? kLookAttemptsOfTimed : kLookAttempts;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
     last = read_wait_place(thread.tid);
     asleep = last.kind == WaitKind::kBlocked || is_hidden(last, thread.tid);
     if (asleep && recording.mode() == RecordMode::kCpu) {
-      return pass_over(recording, thread, known);
+      return pass_over(recording, place, known);
     }
     if (last.kind == WaitKind::kBlocked && can_walk) {
       const Look found = walk_blocked(recording, place, known, last, now);
@@ -55,10 +57,11 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     } else if (recording.mode() == RecordMode::kOffCpu) {
       if (!thread.may_be_waking(known.run_cpu_ns)) return Look::kRunning;
       break;  // nothing is sent to it: no need to wait until that would be safe
-    } else if (has_left_its_call(recording, thread, known)) {
+    } else if (known.is_timed || has_left_its_call(recording, thread, known)) {
       return Look::kRunning;
     }
   }
+  if (known.is_timed && can_walk && last.kind == WaitKind::kBlocked) return Look::kRunning;
   if (!asleep) {
     settle_waking(recording, place, known);
     return Look::kSettled;
@@ -106,12 +109,14 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
 }
 
 // What waits is not recorded. Its clock is that of its sleep only when it is read behind the look.
-Sampler::Look Sampler::pass_over(Recording& recording, Thread& thread,
+Sampler::Look Sampler::pass_over(Recording& recording, std::uint32_t place,
                                  RecordedThread& known) noexcept {
+  Thread& thread = subjects_.threads[place];
   if (const auto clock = read_thread_clock(thread.tid)) {
     recording.note_cpu(known, clock->count());
     thread.asleep_cpu_ns = clock->count();
   }
+  time_bursts(recording, place, known);
   recording.leave_out_run(known);
   return Look::kSettled;
 }
@@ -142,6 +147,7 @@ void Sampler::settle_waking(Recording& recording, std::uint32_t place,
                      known.stack_generation == recording.stack_generation();
   if (recording.mode() == RecordMode::kCpu) return recording.leave_out_run(known);
   if (!holds) known.stack = 0;
+  time_bursts(recording, place, known);
   read_runqueue(subjects_.threads[place], known);
   known.state = ThreadState::kRunnable;
   known.run = known.stack != 0 ? Run::kSettled : Run::kNone;
@@ -197,6 +203,7 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
 
 void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,
                      const WaitPlace& wait) noexcept {
+  time_bursts(recording, place, known);
   read_runqueue(subjects_.threads[place], known);
   known.state = ThreadState::kBlocked;
   known.stack = intern(recording, frames_, wire_syscall(wait));

@@ -33,6 +33,12 @@ class SignalPool {
   // An answer for this recording is still to come.
   bool is_asked_for(unsigned recording) const noexcept;
 
+  // False: not now, or the thread blocks the signal. Holds as long as `asking`.
+  bool may_signal(handler::Asking& asking, Thread& thread, int task_directory, Moment now,
+                  std::int64_t cpu_ns) noexcept {
+    return is_calm(asking, now) && !blocks_signal(asking, thread, task_directory, cpu_ns);
+  }
+
   // Calls `on_answer(place, generation, recordings, slot)` for each answer, then frees its slot.
   // `recordings`: one bit for each that asked.
   template <typename OnAnswer>

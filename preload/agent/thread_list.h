@@ -43,9 +43,14 @@ struct alignas(64) Thread {
   std::uint32_t mask_epoch = 0;
   std::int64_t blocked_since_cpu_ns = 0;  // its CPU clock at the first of blocked_readings
   bool was_on_cpu = false;                // when it was asked for its stack
-  std::int64_t muted_until_ns = 0;        // CLOCK_MONOTONIC: does not answer, is not signalled
-  std::int64_t asleep_cpu_ns = -1;        // its CPU clock when it was last seen asleep; -1: never
-  WaitPlace signalled_place;              // where it was blocked when it got its outstanding signal
+  std::uint8_t timer_stops = 0;           // of its CPU timer, by the thread itself
+  std::uint8_t busy_looks = 0;            // in a row, while it has a CPU timer
+  std::int32_t cpu_timer = -1;            // the kernel's number; -1: none
+  std::int64_t timer_interval_ns = 0;
+  std::int64_t timer_seen_cpu_ns = 0;  // its CPU clock when it got the timer or that was heard of
+  std::int64_t muted_until_ns = 0;     // CLOCK_MONOTONIC: does not answer, is not signalled
+  std::int64_t asleep_cpu_ns = -1;     // its CPU clock when it was last seen asleep; -1: never
+  WaitPlace signalled_place;           // where it was blocked when it got its outstanding signal
   KeptRegisters kept;
 
   // Its clock is near where it was seen asleep: nearer than the longest way out of a system call.

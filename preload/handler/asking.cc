@@ -6,6 +6,7 @@
 
 #include "common/core/errno_saver.h"
 #include "preload/handler/disposition.h"
+#include "preload/handler/timed_threads.h"
 
 namespace swipr::handler {
 
@@ -49,6 +50,7 @@ MaskChange::MaskChange(bool blocks) noexcept {
   announced_ = true;
   changing.fetch_add(1);
   wait_until_asked();
+  stop_own_timer();
 }
 
 MaskChange::~MaskChange() {

@@ -10,6 +10,7 @@
 #include "common/core/errno_saver.h"
 #include "preload/handler/disposition.h"
 #include "preload/handler/interrupted_code.h"
+#include "preload/handler/timed_threads.h"
 
 namespace swipr::handler {
 
@@ -47,9 +48,8 @@ std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
   return mend_call(context, number);
 }
 
-[[gnu::noinline]] void take_sample(int number, Cookie cookie, bool bare,
+[[gnu::noinline]] void take_sample(int number, Slot* slot, Cookie cookie, bool bare,
                                    ucontext_t& context) noexcept {
-  Slot* slot = try_claim(cookie);
   if (slot != nullptr) take_registers(context, slot->registers);
   const MendedCall mended = mend(context, number);  // also when nobody waits for the answer
   if (slot == nullptr) {
@@ -114,12 +114,15 @@ bool is_bare(const siginfo_t& info) noexcept {
 void on_signal(int number, siginfo_t* info, void* context) noexcept {
   const ErrnoSaver errno_saver;
   auto& interrupted = *static_cast<ucontext_t*>(context);
+  const std::uint64_t value = reinterpret_cast<std::uint64_t>(info->si_value.sival_ptr);
   Cookie cookie;
   if (info->si_code == kOwnSignalCode) {
-    cookie = unpack_cookie(reinterpret_cast<std::uint64_t>(info->si_value.sival_ptr));
-    take_sample(number, cookie, false, interrupted);
+    cookie = unpack_cookie(value);
+    take_sample(number, try_claim(cookie), cookie, false, interrupted);
+  } else if (info->si_code == SI_TIMER && is_timer_value(value)) {
+    take_sample(number, try_claim_open(value), {.sequence = kOpenSequence}, false, interrupted);
   } else if (is_bare(*info) && find_cookie(this_thread(), cookie)) {
-    take_sample(number, cookie, true, interrupted);
+    take_sample(number, try_claim(cookie), cookie, true, interrupted);
   } else {
     chain(number, info, context);
   }

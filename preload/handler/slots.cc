@@ -17,6 +17,23 @@ Slot* try_claim(Cookie cookie) noexcept {
   return claimed ? &slot : nullptr;
 }
 
+Slot* try_claim_open(std::uint64_t timer_value) noexcept {
+  constexpr int kAttempts = 64;
+  std::uint64_t open = shared.open.load(std::memory_order_relaxed);
+  for (int attempt = 0; attempt < kAttempts && open != 0; ++attempt) {
+    const std::uint64_t lowest = open & (~open + 1);
+    if (!shared.open.compare_exchange_weak(open, open & ~lowest, std::memory_order_acquire,
+                                           std::memory_order_relaxed)) {
+      continue;
+    }
+    Slot& slot = shared.open_slots.load(std::memory_order_relaxed)[__builtin_ctzll(lowest)];
+    slot.state.store(slot_state(kOpenSequence, SlotStatus::kClaimed), std::memory_order_relaxed);
+    slot.timer_value = timer_value;
+    return &slot;
+  }
+  return nullptr;
+}
+
 bool find_cookie(std::int32_t thread, Cookie& out) noexcept {
   const Slot* slots = shared.slots.load(std::memory_order_acquire);
   if (slots == nullptr) return false;
@@ -70,6 +87,8 @@ void free_slot(Slot& slot, std::uint64_t sequence) noexcept {
 
 void forget_after_fork() noexcept {
   shared.slots.store(nullptr, std::memory_order_relaxed);
+  shared.open_slots.store(nullptr, std::memory_order_relaxed);
+  shared.open.store(0, std::memory_order_relaxed);
   shared.code_map.store(nullptr, std::memory_order_relaxed);
   shared.pins.store(0, std::memory_order_relaxed);
 }

@@ -5,6 +5,9 @@
 // sends a signal with the cookie {slot, sequence}; the handler claims it (ARMED → CLAIMED), walks
 // into it and marks it DONE; the agent collects and frees it. The agent may cancel an armed slot;
 // sequences never repeat, so a handler that comes too late finds nothing to claim.
+//
+// Signals of CPU timers come without being asked for: their handlers claim any open slot. One bit
+// each says which are open.
 #pragma once
 
 #include <atomic>
@@ -20,6 +23,9 @@
 namespace swipr::handler {
 
 inline constexpr std::uint32_t kSlotCount = 512;
+inline constexpr std::uint32_t kOpenSlotCount = 64;  // answers of CPU timers between two looks
+inline constexpr std::uint64_t kOpenSequence = 1;    // of all open slots, always
+static_assert(kOpenSlotCount == 64, "a bit each");
 
 enum class SlotStatus : std::uint8_t { kIdle = 0, kArmed = 1, kClaimed = 2, kDone = 3 };
 
@@ -31,8 +37,9 @@ struct Slot {
   std::atomic<std::uint64_t> state;
   // Valid once DONE:
   unwind::WalkEnd end;
-  bool bare;        // the signal came without its cookie
-  MendedCall call;  // the system call that the signal came into
+  bool bare;                  // the signal came without its cookie
+  MendedCall call;            // the system call that the signal came into
+  std::uint64_t timer_value;  // of an open slot: whose timer it was (timed_threads.h)
   // Of the interrupted code. Here and not in the handler, whose stack may be small.
   unwind::Registers registers;
   unwind::FrameBuffer frames;
@@ -55,7 +62,9 @@ constexpr Cookie unpack_cookie(std::uint64_t value) noexcept {
 
 // All that the two sides share. Constant-initialised.
 struct Shared {
-  std::atomic<Slot*> slots{nullptr};  // kSlotCount of them, never unmapped once set
+  std::atomic<Slot*> slots{nullptr};       // kSlotCount of them, never unmapped once set
+  std::atomic<Slot*> open_slots{nullptr};  // kOpenSlotCount of them, never unmapped once set
+  std::atomic<std::uint64_t> open{0};      // a bit for each open slot that may be claimed
   std::atomic<const unwind::CodeMap*> code_map{nullptr};
   std::atomic<std::uint32_t> pins{0};                  // handlers that hold the code map
   std::atomic<std::int32_t> targets[kSlotCount] = {};  // the thread that an armed slot is for
@@ -67,6 +76,8 @@ extern Shared shared;
 SWIPR_SIGNAL_SAFE Slot* try_claim(Cookie cookie) noexcept;
 // The cookie of a signal that is outstanding in this thread. False: none is.
 SWIPR_SIGNAL_SAFE bool find_cookie(std::int32_t thread, Cookie& out) noexcept;
+// nullptr: none is open, or too many threads claim one at this moment.
+SWIPR_SIGNAL_SAFE Slot* try_claim_open(std::uint64_t timer_value) noexcept;
 // Walks from the claimed slot's registers into its frames and marks it done. `readable`: a byte
 // near the stack pointer that was written just now.
 SWIPR_SIGNAL_SAFE void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept;

@@ -44,6 +44,22 @@ TEST_F(SlotsTest, AClaimedSlotCannotBeCancelled) {
   EXPECT_FALSE(try_cancel_slot(slots_[0], 1));
 }
 
+TEST_F(SlotsTest, EachOpenSlotIsClaimedOnceForTheTimerThatAsks) {
+  EXPECT_EQ(try_claim_open(7), nullptr) << "there are none";
+  const auto open = std::make_unique<Slot[]>(kOpenSlotCount);
+  shared.open_slots = open.get();
+  EXPECT_EQ(try_claim_open(7), nullptr) << "none is open";
+  shared.open = 1u << 2 | 1u << 5;
+  EXPECT_EQ(try_claim_open(7), &open[2]);
+  EXPECT_EQ(try_claim_open(8), &open[5]);
+  EXPECT_EQ(open[2].timer_value, 7u);
+  EXPECT_EQ(open[5].timer_value, 8u);
+  EXPECT_EQ(try_claim_open(9), nullptr);
+  fill_slot(open[2], {.sequence = kOpenSequence}, reinterpret_cast<std::uint64_t>(&open));
+  EXPECT_EQ(slot_status(open[2], kOpenSequence), SlotStatus::kDone);
+  EXPECT_EQ(try_claim_open(9), nullptr) << "its answer is not collected yet";
+}
+
 TEST_F(SlotsTest, ForgedCookiesAreRefused) {
   EXPECT_EQ(try_claim({.sequence = 0, .slot = 0}), nullptr);
   EXPECT_EQ(try_claim({.sequence = 1, .slot = kSlotCount}), nullptr);

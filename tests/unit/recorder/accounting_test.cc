@@ -53,11 +53,19 @@ TEST(Accounting, SharesOfRunningAndSleepingAreTheProgramsOwn) {
   ProgramThread thread([&] {
     while (naps.nap(milliseconds(6))) burn(milliseconds(3));
   });
-  const nanoseconds cpu_before = thread.cpu();
-  const nanoseconds wall_before = read_clock(CLOCK_MONOTONIC);
-  const DecodedRecording recording = record_one({.interval = milliseconds(5), .ticks = 400});
-  const double cpu = static_cast<double>((thread.cpu() - cpu_before).count());
-  const double wall = static_cast<double>((read_clock(CLOCK_MONOTONIC) - wall_before).count());
+  nanoseconds cpu_before{}, wall_before{}, cpu_behind{}, wall_behind{};
+  const auto take_down = [&thread](nanoseconds& cpu, nanoseconds& wall) {
+    cpu = thread.cpu();
+    wall = read_clock(CLOCK_MONOTONIC);
+  };
+  // Up to the last tick: behind it the recording is decoded, which may take long.
+  const DecodedRecording recording =
+      record_one({.interval = milliseconds(5), .ticks = 400},
+                 {.after_start = [&] { take_down(cpu_before, wall_before); },
+                  .before_ticks = [&] { take_down(cpu_behind, wall_behind); },
+                  .meanwhile = {}});
+  const auto cpu = static_cast<double>((cpu_behind - cpu_before).count());
+  const auto wall = static_cast<double>((wall_behind - wall_before).count());
   naps.end();
   ASSERT_FALSE(recording.damaged);
   const DecodedThread* seen = recording.thread_of(thread.tid());

@@ -90,6 +90,18 @@ TEST(Stat, TellsBlockedAndPendingSignals) {
   EXPECT_EQ(parse_blocked_signals(""), 0u);
 }
 
+TEST(SignalQueue, IsAFieldOfStatus) {
+  const SignalQueue queue =
+      parse_signal_queue("Name:\tx\nThreads:\t1\nSigQ:\t3/31335\nSigPnd:\t0\n");
+  EXPECT_EQ(queue.used, 3u);
+  EXPECT_EQ(queue.limit, 31335u);
+  char text[4096];
+  EXPECT_GT(parse_signal_queue(read_file_at(-1, "/proc/self/status", text)).limit, 0u);
+  for (const char* bad : {"", "SigQ:\t3/5\n", "\nSigQ:\t", "\nSigQ:\t3", "\nSigQ:\t3-5\n"}) {
+    EXPECT_EQ(parse_signal_queue(bad).limit, 0u) << bad;
+  }
+}
+
 TEST(SchedulerTimes, SecondFieldIsTheRunQueue) {
   EXPECT_EQ(parse_scheduler_times("123 456 7\n").runqueue_ns, 456u);
   EXPECT_FALSE(parse_scheduler_times("").known);

@@ -1,0 +1,95 @@
+// Threads that run in bursts, and what their CPU timers leave behind in the process.
+#include "preload/agent/cpu_timers.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include <fstream>
+
+#include "tests/unit/recorder/accounts.h"
+
+namespace swipr::test {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr agent::RecordingRequest kUntilStopped{.interval = milliseconds(5)};
+
+// As the kernel shows them: "ID: 0".
+std::vector<int> timers_of_this_process() {
+  std::vector<int> numbers;
+  std::ifstream file("/proc/self/timers");
+  for (std::string word; file >> word;) {
+    int number = 0;
+    if (word == "ID:" && file >> number) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+class Burster {
+ public:
+  ~Burster() { naps_.end(); }
+  bool has_used(std::chrono::nanoseconds more) {
+    const auto until = thread.cpu() + more;
+    return eventually([&] { return thread.cpu() >= until; });
+  }
+
+ private:
+  Naps naps_;
+
+ public:
+  ProgramThread thread{[this] {
+    while (naps_.nap(microseconds(100))) burn(microseconds(500));
+  }};
+};
+
+std::atomic<int> urgent_signals{0};
+
+TEST(CpuTimers, TakeStacksAndLeaveNothingBehind) {
+  struct sigaction counting {};
+  counting.sa_handler = [](int) { ++urgent_signals; };
+  struct sigaction before {};
+  ASSERT_EQ(::sigaction(SIGURG, &counting, &before), 0);
+  Burster burster;
+  const auto recordings =
+      record({{.request = kUntilStopped}},
+             {.after_start = {}, .before_ticks = {}, .meanwhile = [&] {
+                EXPECT_TRUE(eventually([] { return !timers_of_this_process().empty(); }));
+                EXPECT_TRUE(burster.has_used(milliseconds(200)));
+              }});
+  EXPECT_GT(recordings.at(0).totals.at("cpu_timer_stacks"), 0u);
+  EXPECT_TRUE(timers_of_this_process().empty());
+  EXPECT_TRUE(burster.has_used(milliseconds(20)));
+  EXPECT_EQ(urgent_signals.load(), 0) << "the program's handler got one of swipr's";
+  ::sigaction(SIGURG, &before, nullptr);
+}
+
+TEST(CpuTimers, AThreadWhoseTimerIsGoneIsAskedAgain) {
+  Burster burster;
+  const auto recordings = record({{.request = kUntilStopped}},
+                                 {.after_start = {}, .before_ticks = {}, .meanwhile = [&] {
+                                    std::vector<int> timers;
+                                    EXPECT_TRUE(eventually([&] {
+                                      timers = timers_of_this_process();
+                                      return !timers.empty();
+                                    }));
+                                    for (const int timer : timers)
+                                      EXPECT_EQ(::syscall(SYS_timer_delete, timer), 0);
+                                    EXPECT_TRUE(burster.has_used(milliseconds(500)));
+                                    EXPECT_TRUE(timers_of_this_process().empty()) << "for good";
+                                  }});
+  const DecodedThread* seen = recordings.at(0).thread_of(burster.thread.tid());
+  ASSERT_NE(seen, nullptr);
+  std::uint64_t running = 0;
+  for (const DecodedEntry& entry : seen->entries) {
+    if (entry.sample.state == wire::ThreadState::kRunning && entry.sample.stack_id != 0)
+      running += entry.sample.cpu_ns;
+  }
+  EXPECT_GT(running, 50'000'000u) << "stacks that were asked for carry CPU time";
+  EXPECT_GT(recordings.at(0).totals.at("signals_sent"), 0u);
+}
+
+}  // namespace
+}  // namespace swipr::test

@@ -34,6 +34,7 @@ class World:
         self.folder = pathlib.Path(folder)
         self.recorded = recorded
         self.recordings = []
+        self.finished = True  # no program had to be ended
         self._started = []
         self._build = pathlib.Path(build)
         self._deadline = deadline  # of time.monotonic()
@@ -89,6 +90,7 @@ class World:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
+            self.finished = False
             return Outcome("none: it did not end", out, err)
 
     def end(self):

@@ -107,11 +107,24 @@ Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string&
       process, joined(arguments, 120)));
 }
 
+// False where /proc shows the processes of another PID namespace than ours: sockets do not tell the
+// ids that we look up there.
+bool proc_is_ours() {
+  char text[16];
+  const ssize_t size = ::readlink("/proc/self", text, sizeof text);
+  return size > 0 &&
+         std::string_view(text, static_cast<std::size_t>(size)) == std::to_string(::getpid());
+}
+
 // `denied`: the place that may not be looked at, if any.
 host::UniqueFd try_connect(Pid pid, const host::ProcessStatus& status, std::string& denied) {
+  // A process that we see has an id here. Who has none lives elsewhere, where the same number is
+  // another process.
+  const bool may_be_nameless = !proc_is_ours();
   for (const Place& place : find_places(pid, status)) {
     ConnectOutcome outcome = connect_in(place.directory, place.name);
-    if (outcome.fd && (outcome.peer.pid == pid || outcome.peer.pid.value == 0)) {
+    if (outcome.fd &&
+        (outcome.peer.pid == pid || (may_be_nameless && outcome.peer.pid.value == 0))) {
       return std::move(outcome.fd);
     }
     if (outcome.error == EACCES || outcome.error == EPERM) denied = place.path();

@@ -127,6 +127,40 @@ class NamespacesTest(SwiprCase):
         shutil.rmtree(self.modules.parent)
         self.assertFalse(self.is_named(path))
 
+    def test_a_number_that_is_another_process_here(self):
+        """The socket of the same name is that of a process elsewhere, which we do not see."""
+        target = self.start_hidden()
+        script = f'echo {self.HIDDEN_PID - 1} > /proc/sys/kernel/ns_last_pid; sleep 1000 & exec "$@"'
+        command = ["--mount-proc", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", self.program]
+        finished = self.start("unshare", *command, "record", "--pid", self.HIDDEN_PID, "--count", 5, "-o", self.folder / "wrong.swipr").wait()
+        self.assert_one_line_error(finished, f"process {self.HIDDEN_PID} .* was not started with the preload", codes=(1,))
+        self.assertEqual(target.end().code, 0)
+
+    def test_a_number_that_was_another_process(self):
+        """A killed process leaves its socket file, and its id comes to be another's."""
+        script = """
+            take() { echo $(($1 - 1)) > /proc/sys/kernel/ns_last_pid; }
+            take "$1"
+            LD_PRELOAD="$2" "$3" < /dev/zero > /dev/null &
+            until [ -S "$SWIPR_SOCKET_DIR/$1.sock" ]; do :; done
+            kill -9 "$1"; wait "$1"
+            [ -S "$SWIPR_SOCKET_DIR/$1.sock" ] && take "$1"
+            sleep 1000 &
+            [ "$!" = "$1" ] && echo recycled
+            "$4" record --pid "$1" --count 5 -o wrong.swipr
+            echo "ended with $?"
+            kill -9 "$1"; wait "$1"; take "$1"
+            LD_PRELOAD="$2" "$3" < /dev/zero > /dev/null &
+            "$4" record --pid "$1" --count 5 -o right.swipr
+            echo "ended with $?"
+        """
+        run = self.start("unshare", "--mount-proc", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh",
+                         self.HIDDEN_PID, self.preload, self.target_path("waiter_nofp"), self.program)
+        finished = run.wait()
+        self.assertEqual(finished.out.decode().splitlines(), ["recycled", "ended with 1", "ended with 0"], repr(finished))
+        self.assertRegex(finished.err, f"process {self.HIDDEN_PID} .sleep. was not started with the preload")
+        self.assertFalse((self.folder / "wrong.swipr").exists())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -82,9 +82,13 @@ void serve(bool forked) noexcept {
   recorder().open_before_privileges_go();
   ::prctl(PR_SET_TIMERSLACK, 1UL);
   server->run(settings, ::getpid(), forked);
-  keep_socket_directory();
-  thread_sanitizer::release();
-  exit_gate::report_parked();
+  for (;;) {
+    keep_socket_directory();
+    thread_sanitizer::release();
+    if (exit_gate::end_parking()) return;
+    server->reset_after_fork();
+    server->run(settings, ::getpid(), false);
+  }
 }
 
 void* run_control_thread(void* forked) {
@@ -188,7 +192,9 @@ void start_control_thread(const Settings& wanted) noexcept {
 
 bool park_control_thread() noexcept {
   const ErrnoSaver errno_saver;
-  if (!program_has_one_thread() || !exit_gate::ask_to_park()) return false;
+  if (!program_has_one_thread() || !exit_gate::ask_to_park(exit_gate::WhenLate::kStays)) {
+    return false;
+  }
   thread_sanitizer::acquire();
   return true;
 }
@@ -202,7 +208,7 @@ void resume_control_thread() noexcept {
 bool end_control_thread() noexcept {
   const ErrnoSaver errno_saver;
   if (ended_for_good.exchange(true)) return false;
-  const bool parked = exit_gate::ask_to_park();
+  const bool parked = exit_gate::ask_to_park(exit_gate::WhenLate::kGoes);
   recorder().set_owner(0);
   return parked;
 }
@@ -214,13 +220,17 @@ void finish_before_exit() noexcept {
 
 void flush_before_exec() noexcept {
   const ErrnoSaver errno_saver;
-  if (!ended_for_good.load()) exit_gate::ask_for_flush();
+  if (!ended_for_good.load()) {
+    exit_gate::ask_for_flush();
+    exit_gate::leave_places();
+  }
   handler::prepare_for_exec();
 }
 
 void resume_after_exec() noexcept {
   const ErrnoSaver errno_saver;
   handler::resume_after_exec();
+  if (!ended_for_good.load()) exit_gate::return_to_places();
 }
 
 }  // namespace swipr::agent

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -22,7 +23,8 @@ using namespace std::chrono_literals;
 constexpr Moment kMaxWait = 200ms;
 constexpr Moment kMaxFlushWait = 100ms;
 constexpr Moment kMaxPlacesWait = 50ms;  // takes 0.1 ms unless the file system hangs
-constexpr Moment kLookAgain = 50ms;      // where no signal is left to wake with
+constexpr Moment kMaxPlacesWaitBeforeExec = 5ms;
+constexpr Moment kLookAgain = 50ms;  // where no signal is left to wake with
 constexpr Moment kMaxParkWait = 2s;
 constexpr std::size_t kMaxPathBytes = 108;  // sizeof sun_path: longer ones cannot be bound
 constexpr int kMaxFiles = 2;
@@ -40,10 +42,11 @@ enum Flush : std::uint32_t { kNoFlush, kAsked };
 std::atomic<std::uint32_t> flush{kNoFlush};
 enum Presence : std::uint32_t { kNone, kStarting, kAwake, kDeaf };
 std::atomic<std::uint32_t> presence{kNone};
-enum Park : std::uint32_t { kNoPark, kParkAsked, kParking };
+enum Park : std::uint32_t { kNoPark, kParkAsked, kParking, kCalledBack, kGone };
 std::atomic<std::uint32_t> park{kNoPark};
-enum Places : std::uint32_t { kNoPlaces, kOpening, kOpened, kCancelled };
+enum Places : std::uint32_t { kNoPlaces, kOpening, kOpened, kLeft, kCancelled };
 std::atomic<std::uint32_t> places{kNoPlaces};
+std::atomic<std::uint32_t> places_wanted{0};
 std::atomic<pid_t> owner_pid{0};
 std::atomic<pid_t> control_thread{0};
 char socket_files[kMaxFiles][kMaxPathBytes];
@@ -78,7 +81,7 @@ bool remove_socket_files() noexcept {
   std::uint32_t expected = kNoPlaces;
   if (places.compare_exchange_strong(expected, kCancelled)) return true;
   wait_for_change(places, kOpening, kMaxPlacesWait);
-  return unlink_socket_files();
+  return places.load() == kLeft || unlink_socket_files();
 }
 
 }  // namespace
@@ -119,8 +122,15 @@ void end_places() noexcept {
 
 // The exiting thread sets its flag before it looks at this one.
 bool begin_places_again() noexcept {
-  places.store(kOpening);
-  if (exit_asked.load() == 0) return true;
+  std::uint32_t expected = kOpened;
+  if (!places.compare_exchange_strong(expected, kOpening)) {
+    expected = kNoPlaces;
+    if (!places.compare_exchange_strong(expected, kOpening)) return false;
+  }
+  if (exit_asked.load() == 0) {
+    socket_file_count.store(0);
+    return true;
+  }
   end_places();
   return false;
 }
@@ -161,6 +171,8 @@ void report_flushed() noexcept {
   futex_wake_all(flush);
 }
 
+bool take_wish_for_places() noexcept { return places_wanted.exchange(0) != 0; }
+
 Moment look_again_at(Moment now) noexcept {
   if (recording_now.load() == 0 || signal_fd >= 0) return kNever;
   return now + kLookAgain;
@@ -196,7 +208,24 @@ void ask_for_flush() noexcept {
   waiting_tid.store(0);
 }
 
-bool ask_to_park() noexcept {
+void leave_places() noexcept {
+  if (owner_pid.load() != ::getpid()) return;
+  std::uint32_t expected = kNoPlaces;
+  if (places.compare_exchange_strong(expected, kLeft)) return;
+  wait_for_change(places, kOpening, kMaxPlacesWaitBeforeExec);
+  expected = kOpened;
+  if (places.compare_exchange_strong(expected, kLeft)) unlink_socket_files();
+}
+
+void return_to_places() noexcept {
+  if (owner_pid.load() != ::getpid()) return;
+  std::uint32_t expected = kLeft;
+  if (!places.compare_exchange_strong(expected, kNoPlaces)) return;
+  places_wanted.store(1);
+  wake();
+}
+
+bool ask_to_park(WhenLate when_late) noexcept {
   if (owner_pid.load() != ::getpid() || is_exit_asked()) return false;
   wait_for_change(presence, kStarting, kMaxParkWait);
   const pid_t tid = control_thread.load();
@@ -208,9 +237,17 @@ bool ask_to_park() noexcept {
   wait_for_change(park, kParkAsked, kMaxParkWait);
   state = kParkAsked;
   if (park.compare_exchange_strong(state, kNoPark)) return false;  // it has no time
-  // The kernel has to have forgotten it: only then is the caller alone.
-  while (is_thread(tid) && monotonic_now() < deadline) ::sched_yield();
-  return !is_thread(tid);
+  wait_for_change(park, kParking, std::max(deadline - monotonic_now(), Moment::zero()));
+  state = kParking;
+  if (when_late == WhenLate::kStays && park.compare_exchange_strong(state, kCalledBack)) {
+    return false;
+  }
+  if (park.load() != kGone) return false;
+  // The kernel has to have forgotten it: only then is the caller alone. It takes no more than a
+  // CPU.
+  const Moment end = monotonic_now() + kMaxParkWait;
+  while (is_thread(tid) && monotonic_now() < end) ::sched_yield();
+  return true;
 }
 
 bool begin_parking() noexcept {
@@ -221,9 +258,18 @@ bool begin_parking() noexcept {
   return true;
 }
 
-void report_parked() noexcept {
+bool end_parking() noexcept {
   unlink_socket_files();
-  futex_wake_all(park);
+  std::uint32_t state = kParking;
+  if (park.compare_exchange_strong(state, kGone)) {
+    futex_wake_all(park);
+    return true;
+  }
+  places.store(kNoPlaces);
+  socket_file_count.store(0);
+  control_thread.store(::gettid());
+  park.store(kNoPark);
+  return false;
 }
 
 void reset_after_fork() noexcept {
@@ -239,6 +285,7 @@ void reset_after_fork() noexcept {
   wakers.store(0);
   socket_file_count.store(0);
   places.store(kNoPlaces);
+  places_wanted.store(0);
   signal_fd = -1;
 }
 

@@ -36,7 +36,8 @@ void open() noexcept;
 // False: the process is exiting, create nothing.
 bool begin_places() noexcept;
 void end_places() noexcept;
-// The same once more, for files that are gone; afterwards end_places() as well.
+// The same once more, for files that are gone; afterwards end_places() as well. No file counts as
+// added any more.
 bool begin_places_again() noexcept;
 // A file to remove at exit; up to two. Between the two above.
 void add_socket_file(std::string_view path) noexcept;
@@ -46,6 +47,8 @@ void update(bool recording) noexcept;
 int poll_fd() noexcept;  // −1: none
 // True: another process asks to be listened to (its `swipr record` finds no socket file).
 bool on_readable() noexcept;
+// True, once: an exec has failed, and the files that were removed for it are wanted again.
+bool take_wish_for_places() noexcept;
 bool is_exit_asked() noexcept;
 bool is_flush_asked() noexcept;
 void report_flushed() noexcept;
@@ -54,8 +57,9 @@ Moment look_again_at(Moment now) noexcept;
 void report_finished() noexcept;  // also removes the socket files, if they are still there
 // True: it has been asked to end, and must do so; nobody wakes it any more.
 bool begin_parking() noexcept;
-// The last thing that it does; removes the socket files.
-void report_parked() noexcept;
+// Removes the socket files. True: the thread has to end now, and touches nothing of swipr's any
+// more. False: it took too long, the program goes on without, and it serves anew: begin_places().
+bool end_parking() noexcept;
 
 // The thread that ends the process. Does nothing in any process but the owner (vfork children).
 // Context: any thread, signal handlers included.  Blocks: at most 200 ms, while recordings end or
@@ -67,9 +71,18 @@ void pass() noexcept;
 // Context: any thread, signal handlers included.  Blocks: at most 100 ms, while recordings run.
 void ask_for_flush() noexcept;
 
+// Around exec: no socket file stays behind that the next image does not make anew; when exec fails
+// they come back. Does nothing in any process but the owner.
+// Context: any thread, signal handlers included.  Blocks: at most 5 ms, while they are being made.
+void leave_places() noexcept;
+void return_to_places() noexcept;
+
 // Ends the control thread; true: it is gone, and nothing of it is left, its socket files neither.
-// Context: any thread.  Blocks: until recordings are drained, at most 2 s.
-bool ask_to_park() noexcept;
+// False: there is none; or it has had no time to begin with that, and stays; or it has begun and
+// has not come to its end, then it goes on serving (kStays) or ends some time later (kGoes).
+// Context: any thread.  Blocks: until recordings are drained, at most 4 s.
+enum class WhenLate : std::uint8_t { kStays, kGoes };
+bool ask_to_park(WhenLate when_late) noexcept;
 
 // In the child of a fork, or when the control thread is parked.
 void reset_after_fork() noexcept;

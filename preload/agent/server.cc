@@ -78,6 +78,24 @@ void poll_until(pollfd* polls, std::size_t count, Moment deadline) noexcept {
   if (errno != EINTR) select_until(polls, count, deadline);
 }
 
+bool is_gone(const Listener& listener) noexcept {
+  if (listener.fd < 0) return true;
+  struct stat status {};
+  return !listener.is_tcp && ::lstat(listener.path.c_str(), &status) != 0 && errno == ENOENT;
+}
+
+void forget_place(Listener& listener) noexcept {
+  listener.fd = -1;
+  listener.is_tcp = false;
+  listener.path.clear();
+  listener.url.clear();
+}
+
+void close_place(Listener& listener) noexcept {
+  if (listener.fd >= 0) ::close(listener.fd);
+  forget_place(listener);
+}
+
 }  // namespace
 
 void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
@@ -101,35 +119,32 @@ void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
   leave();
 }
 
+// Those that are not open, or whose file somebody has removed.
 void Server::open_places(const Settings& settings, pid_t pid) noexcept {
-  if (!settings.server_url.empty() && open_url_listener(settings, pid, url_listener_)) {
-    exit_gate::add_socket_file(url_listener_.path.view());
+  if (!settings.server_url.empty() && is_gone(url_listener_)) {
+    close_place(url_listener_);
+    if (open_url_listener(settings, pid, url_listener_)) {
+      log_line(LogLevel::kInfo, "listening",
+               url_listener_.is_tcp ? url_listener_.url.view() : url_listener_.path.view());
+    }
   }
   // Also with a URL: it is where `swipr record` and `swipr list` look.
-  if (open_default_listener(settings, pid, default_listener_)) {
-    exit_gate::add_socket_file(default_listener_.path.view());
-    log_line(LogLevel::kInfo, "listening", default_listener_.path.view());
+  if (is_gone(default_listener_)) {
+    close_place(default_listener_);
+    if (open_default_listener(settings, pid, default_listener_)) {
+      log_line(LogLevel::kInfo, "listening", default_listener_.path.view());
+    }
   }
-  if (url_listener_.fd >= 0) {
-    log_line(LogLevel::kInfo, "listening",
-             url_listener_.is_tcp ? url_listener_.url.view() : url_listener_.path.view());
+  for (const Listener* listener : {&url_listener_, &default_listener_}) {
+    if (listener->fd >= 0 && !listener->is_tcp) exit_gate::add_socket_file(listener->path.view());
   }
 }
 
-// The default socket, whose file somebody has removed, or which could not be made at the start.
-void Server::restore_place() noexcept {
-  struct stat status {};
-  const bool is_there = default_listener_.fd >= 0 &&
-                        (::lstat(default_listener_.path.c_str(), &status) == 0 || errno != ENOENT);
-  if (is_there || !exit_gate::begin_places_again()) return;
-  const bool is_new = default_listener_.fd < 0;
-  if (!is_new) ::close(default_listener_.fd);
-  default_listener_.fd = -1;
-  default_listener_.path.clear();
-  if (open_default_listener(*settings_, ::getpid(), default_listener_)) {
-    if (is_new) exit_gate::add_socket_file(default_listener_.path.view());
-    log_line(LogLevel::kInfo, "listening again", default_listener_.path.view());
-  }
+void Server::restore_places() noexcept {
+  const bool any_gone =
+      is_gone(default_listener_) || (!settings_->server_url.empty() && is_gone(url_listener_));
+  if (!any_gone || !exit_gate::begin_places_again()) return;
+  open_places(*settings_, ::getpid());
   exit_gate::end_places();
 }
 
@@ -213,7 +228,8 @@ Moment Server::next_wake() const noexcept {
 
 void Server::step(Moment now) noexcept {
   recorder().run_due(now);  // first: ticks are what must be on time
-  if (polls_[kListenerCount].revents != 0 && exit_gate::on_readable()) restore_place();
+  const bool asked = polls_[kListenerCount].revents != 0 && exit_gate::on_readable();
+  if (exit_gate::take_wish_for_places() || asked) restore_places();
   if (exit_gate::is_flush_asked()) flush(now);
   file_recording_.write_out();
   bool recording = file_recording_.is_running();
@@ -308,6 +324,7 @@ void Server::park() noexcept {
   }
   std::fill_n(connections_, kMaxConnections, nullptr);
   exit_gate::update(false);
+  close_listeners();
 }
 
 void Server::reset_after_fork() noexcept {
@@ -317,12 +334,8 @@ void Server::reset_after_fork() noexcept {
   }
   meeting_ = nullptr;
   file_recording_.reset_after_fork();
-  for (Listener* listener : {&default_listener_, &url_listener_}) {
-    listener->fd = -1;
-    listener->is_tcp = false;
-    listener->path.clear();
-    listener->url.clear();
-  }
+  forget_place(default_listener_);
+  forget_place(url_listener_);
 }
 
 }  // namespace swipr::agent

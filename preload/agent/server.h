@@ -35,7 +35,7 @@ class Server {
       kFirstConnectionPoll + kMaxConnections * Connection::kPollCount;
 
   void open_places(const Settings& settings, pid_t pid) noexcept;
-  void restore_place() noexcept;
+  void restore_places() noexcept;
   void meet(const Settings& settings) noexcept;
   void wait() noexcept;
   Moment next_wake() const noexcept;

@@ -46,6 +46,14 @@ long confine(Call call) noexcept {
   return result;
 }
 
+template <typename Call>
+long replace_image(Call call) noexcept {
+  swipr::agent::flush_before_exec();
+  const long result = call();
+  swipr::agent::resume_after_exec();
+  return result;
+}
+
 }  // namespace
 
 SWIPR_EXPORTED int prctl(int option, ...) noexcept {
@@ -65,8 +73,7 @@ long swipr_watched_syscall(long number, long a, long b, long c, long d, long e, 
   switch (number) {
     case SYS_execve:
     case SYS_execveat:
-      swipr::agent::flush_before_exec();
-      return call();
+      return replace_image(call);
     case SYS_unshare:
       return ::unshare(static_cast<int>(a));
     case SYS_setns:

@@ -1,8 +1,10 @@
 """Descriptors, children, memory, ends: a program notices none of swipr's."""
 
+import pathlib
 import signal
 import unittest
 
+from support import deadline
 from support.guest import GuestCase
 
 TARGET = "guest_life_nofp"
@@ -69,6 +71,35 @@ class LifeTest(GuestCase):
                 self.assertEqual(self.run_plain(TARGET, way, preloaded=True).code, -number)
                 recorded, _ = self.run_recorded(TARGET, way)
                 self.assertEqual(recorded.code, 128 + number)
+
+    def test_no_socket_file_stays_behind_an_exec(self):
+        """An image that ends before it listens, or does not load the library, cannot remove the one before's."""
+        for command in ("exec true", "unset LD_PRELOAD; exec cat"):
+            with self.subTest(command):
+                for _ in range(10):
+                    shell = self.start("/bin/sh", "-c", f"read line; {command}", preloaded=True)
+                    place = self.wait_for_socket(shell.pid)
+                    shell.send("go\n")
+                    if "cat" in command:
+                        deadline.wait_until(lambda: "cat" in pathlib.Path(f"/proc/{shell.pid}/comm").read_text(), "the next image")
+                        self.assertFalse(place.exists())
+                    self.assertEqual(shell.end().code, 0)
+                    self.assertFalse(place.exists())
+
+    def test_an_exec_that_fails_leaves_the_program_recordable(self):
+        ways = ("os.execv('/no/such', ['x'])", "ctypes.CDLL(None, use_errno=True).syscall(59, b'/no/such', None, None)")
+        for way in ways:
+            with self.subTest(way):
+                script = f"import ctypes, os\ninput()\ntry:\n  {way}\nexcept OSError: pass\nprint('failed', flush=True)\ninput()"
+                program = self.start("/usr/bin/python3", "-c", script, preloaded=True)
+                place = self.wait_for_socket(program.pid)
+                before = place.stat().st_ctime_ns
+                program.send("go\n")
+                self.assertEqual(program.read_line(), "failed")
+                deadline.wait_until(lambda: place.exists() and place.stat().st_ctime_ns != before, "the socket made anew")
+                self.record(program.pid, "--count", 5, "--interval", "1ms")
+                program.send("end\n")
+                self.assertEqual(program.end().code, 0)
 
 
 if __name__ == "__main__":

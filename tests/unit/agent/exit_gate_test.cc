@@ -122,17 +122,46 @@ TEST_F(AgentExitGate, ParksOneThatIsStillStarting) {
     exit_gate::on_readable();
     EXPECT_TRUE(exit_gate::begin_parking());
     EXPECT_FALSE(exit_gate::begin_parking());
-    exit_gate::report_parked();
+    EXPECT_TRUE(exit_gate::end_parking());
   });
   control.detach();
-  EXPECT_TRUE(exit_gate::ask_to_park());
-  EXPECT_FALSE(exit_gate::ask_to_park()) << "nobody is there any more";
+  EXPECT_TRUE(exit_gate::ask_to_park(exit_gate::WhenLate::kStays));
+  EXPECT_FALSE(exit_gate::ask_to_park(exit_gate::WhenLate::kStays)) << "nobody is there any more";
+}
+
+// Takes the two seconds that the asking thread waits.
+TEST_F(AgentExitGate, OneThatIsTooLateToParkServesOn) {
+  exit_gate::set_owner(::getpid());
+  std::atomic<bool> given_up{false};
+  std::thread control([&] {
+    block_all_signals();
+    exit_gate::open();
+    ASSERT_TRUE(exit_gate::begin_places());
+    exit_gate::end_places();
+    EXPECT_TRUE(readable(-1));
+    exit_gate::on_readable();
+    EXPECT_TRUE(exit_gate::begin_parking());
+    given_up.wait(false);
+    EXPECT_FALSE(exit_gate::end_parking());
+    EXPECT_TRUE(exit_gate::begin_places());
+    exit_gate::end_places();
+    // It can be woken and parked as before.
+    EXPECT_TRUE(readable(-1));
+    exit_gate::on_readable();
+    EXPECT_TRUE(exit_gate::begin_parking());
+    EXPECT_TRUE(exit_gate::end_parking());
+  });
+  EXPECT_FALSE(exit_gate::ask_to_park(exit_gate::WhenLate::kStays));
+  given_up.store(true);
+  given_up.notify_one();
+  control.detach();
+  while (!exit_gate::ask_to_park(exit_gate::WhenLate::kStays)) std::this_thread::yield();
 }
 
 TEST_F(AgentExitGate, ParksNobodyWhereNoneCameToBe) {
   exit_gate::set_owner(::getpid());
   exit_gate::set_absent();
-  EXPECT_FALSE(exit_gate::ask_to_park());
+  EXPECT_FALSE(exit_gate::ask_to_park(exit_gate::WhenLate::kStays));
 }
 
 TEST_F(AgentExitGate, RemovesSocketFiles) {
@@ -144,6 +173,37 @@ TEST_F(AgentExitGate, RemovesSocketFiles) {
   exit_gate::end_places();
   exit_gate::pass();
   EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+TEST_F(AgentExitGate, LeavesNoSocketFileToTheNextImage) {
+  const std::string path = testing::TempDir() + "exit_gate_exec_test.sock";
+  exit_gate::set_owner(::getpid());
+  ASSERT_TRUE(exit_gate::begin_places());
+  std::ofstream(path) << "x";
+  exit_gate::add_socket_file(path);
+  exit_gate::end_places();
+  exit_gate::leave_places();
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+  EXPECT_FALSE(exit_gate::begin_places_again()) << "the image is about to be replaced";
+  EXPECT_FALSE(exit_gate::take_wish_for_places());
+  exit_gate::return_to_places();
+  EXPECT_TRUE(exit_gate::take_wish_for_places());
+  EXPECT_FALSE(exit_gate::take_wish_for_places());
+  EXPECT_TRUE(exit_gate::begin_places_again());
+  exit_gate::end_places();
+}
+
+TEST_F(AgentExitGate, MakesNoSocketFileWhileTheImageIsReplaced) {
+  exit_gate::set_owner(::getpid());
+  exit_gate::leave_places();
+  EXPECT_FALSE(exit_gate::begin_places());
+  exit_gate::return_to_places();
+  EXPECT_TRUE(exit_gate::begin_places());
+  exit_gate::end_places();
+  exit_gate::set_owner(::getpid() + 1);
+  exit_gate::leave_places();  // a child of vfork
+  EXPECT_TRUE(exit_gate::begin_places_again());
+  exit_gate::end_places();
 }
 
 TEST_F(AgentExitGate, TheControlThreadRemovesSocketFilesThatTheExitDoesNotFind) {

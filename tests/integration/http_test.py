@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import threading
 import unittest
 
@@ -63,8 +64,9 @@ class CurlTest(HttpCase):
 
     def test_go_tool_pprof_fetches_a_profile(self):
         _, place = self.tcp_target()
-        # The tool itself is compiled on first use, into the user's cache.
-        settings = {"PPROF_TMPDIR": str(self.folder), "GOTOOLCHAIN": "local", "GOFLAGS": ""}
+        # Since Go 1.24 the tool is compiled on first use: once for the user, not in each test's own cache.
+        cache = subprocess.run(["go", "env", "GOCACHE"], capture_output=True, text=True, check=True).stdout.strip()
+        settings = {"PPROF_TMPDIR": str(self.folder), "GOTOOLCHAIN": "local", "GOFLAGS": "", "GOCACHE": cache}
         running = self.start(
             "go", "tool", "pprof", "-top", "-sample_index=cpu", f"http://{place}/debug/pprof/profile?seconds=1",
             env=settings,

@@ -1,8 +1,12 @@
 """What goes wrong beside a recording: the program goes on, what was recorded converts, the next client is served."""
 
 import http.client
+import os
+import pathlib
+import re
 import shutil
 import signal
+import subprocess
 import threading
 import unittest
 
@@ -82,6 +86,120 @@ class NoPlaceTest(GuestCase):
         for finished in (idle, recorded):
             self.assertEqual((finished.code, finished.out), (plain.code, plain.out), repr(finished))
         self.assertEqual(len(raw.read(path.read_bytes())), 4)
+
+
+def can_mount():
+    command = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    return os.geteuid() == 0 and subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+@unittest.skipUnless(can_mount(), "only root mounts, and not in every container")
+class FileSystemTest(SwiprCase):
+    """Real file systems that are full or read-only."""
+
+    SCRIPT = """
+        options=$1 fill=$2 place=$3 kept=$4; shift 4
+        mount -t tmpfs -o "$options" none "$place" || exit 99
+        [ "$fill" = 0 ] || head -c "$fill" /dev/zero > "$place/fill"
+        "$@"; code=$?
+        cp -r "$place/." "$kept"
+        exit "$code"
+    """
+
+    def setUp(self):
+        super().setUp()
+        self.place = self.folder / "place"
+        self.place.mkdir()
+        self.log = self.folder / "log"
+
+    def run_on(self, kind, *command, **settings):
+        """(the command's end, a copy of what it left there). Its own files are elsewhere."""
+        options, fill = {"full": ("size=64k", 48 << 10), "read-only": ("ro", 0)}[kind]
+        self._count += 1
+        kept = self.folder / f"kept-{self._count}"
+        kept.mkdir()
+        running = self.start("unshare", "--mount", "--propagation", "private", "sh", "-c", self.SCRIPT, "sh", options, fill,
+                             self.place, kept, *command, env={"SWIPR_LOG": str(self.log), **settings})
+        return running.wait(), kept
+
+    def check_converts(self, path):
+        """What there is of it, which has no end."""
+        told = self.swipr("convert", path, "--format", "collapsed")
+        self.assertRegex(told.err, "the recording has no end")
+        self.assertTrue(profiles.has_function(profiles.parse(told.out, "collapsed"), "burn_hot"))
+
+    def test_recorder_on_a_full_disk(self):
+        path = self.place / "x.swipr"
+        ran = self.folder / "ran"
+        command = f'"{self.target_path("burn_nofp")}" 700 3; echo $? > "{ran}"'
+        finished, kept = self.run_on("full", self.program, "record", "--interval", "100us", "-o", path, "--", "sh", "-c", command)
+        self.assertEqual(finished.code, 1, repr(finished))
+        self.assertRegex(finished.err, "x.swipr.*[Nn]o space")
+        deadline.wait_until(lambda: ran.exists() and ran.read_text() == "3\n", "the command's own end")
+        self.check_converts(kept / "x.swipr")
+
+    def test_program_that_records_itself_on_a_full_disk(self):
+        finished, kept = self.run_on("full", "env", f"LD_PRELOAD={self.preload}", self.target_path("burn_nofp"), 700, 3,
+                                     SWIPR_RECORD=str(self.place / "x.swipr"), SWIPR_RECORD_INTERVAL="100us")
+        self.assertEqual((finished.code, finished.err), (3, ""))
+        self.assertRegex(self.log.read_text(), "the recording ends early: its file cannot be written: errno 28")
+        self.check_converts(kept / "x.swipr")
+
+    def test_read_only(self):
+        path = self.place / "x.swipr"
+        finished, kept = self.run_on("read-only", self.program, "record", "-o", path, "--", self.target_path("burn_nofp"), 0)
+        self.assert_one_line_error(finished, "x.swipr", "read-only", codes=(1,))
+        finished, kept = self.run_on("read-only", "env", f"LD_PRELOAD={self.preload}", self.target_path("burn_nofp"), 0, 3, SWIPR_RECORD=str(path))
+        self.assertEqual((finished.code, finished.err), (3, ""))
+        self.assertRegex(self.log.read_text(), "cannot write the recording: .*x.swipr: errno 30")
+        self.assertEqual(list(kept.iterdir()), [])
+
+    def test_sockets(self):
+        for kind in ("full", "read-only"):
+            with self.subTest(kind):
+                path = self.folder / f"{kind}.swipr"
+                finished, _ = self.run_on(kind, self.program, "record", "--interval", "1ms", "-o", path, "--", self.target_path("burn_nofp"), 50, 3,
+                                          SWIPR_SOCKET_DIR=str(self.place / "sockets"))
+                self.assertEqual(finished.code, 3, repr(finished))
+                self.assertTrue(profiles.has_function(self.convert(path), "burn_hot"))
+
+
+class TimeTest(SwiprCase):
+    def test_steps_of_the_wall_clock(self):
+        """Every look at it, in the program, the library and swipr, is two hours from the last one."""
+        stepping = self.target_path("stepping_clock.so")
+        log = self.folder / "log"
+        target = self.start_target("shares_nofp", preloaded=False, env={"LD_PRELOAD": f"{stepping}:{self.preload}", "SWIPR_LOG": str(log)})
+        self.wait_for_socket(target.pid)
+        path = self.folder / "x.swipr"
+        self.swipr("record", "--pid", target.pid, "--interval", "1ms", "--duration", "300ms", "-o", path, env={"LD_PRELOAD": str(stepping)})
+        (source,) = raw.read(path.read_bytes()).values()
+        self.assertTrue(source.ended)
+        self.assertEqual(source.totals["ticks"] + source.totals["ticks_missed"], 300)
+        wall_ns = self.swipr("convert", path, "--format", "collapsed", "--weight", "wall", env={"LD_PRELOAD": str(stepping)}).out
+        for line in wall_ns.splitlines():
+            self.assertLess(int(line.rpartition(b" ")[2]), 60e9, line)
+        self.assertEqual(target.end().code, 0)
+        hours = set(re.findall(r"T(\d\d):", log.read_text()))
+        self.assertGreater(len(hours), 1, "the clock has not stepped for swipr")
+
+    def test_starved_control_thread(self):
+        """It gets what a busy program on the same CPU leaves: a tenth."""
+        target = self.start_target("shares_nofp")
+        self.wait_for_socket(target.pid)
+        cpu = {min(os.sched_getaffinity(0))}
+        for task in pathlib.Path(f"/proc/{target.pid}/task").iterdir():
+            os.sched_setaffinity(int(task.name), cpu)
+            if (task / "comm").read_text() == "swipr\n":
+                os.setpriority(os.PRIO_PROCESS, int(task.name), 10)
+        path = self.folder / "x.swipr"
+        told = self.swipr("record", "--pid", target.pid, "--count", 500, "--interval", "1ms", "-o", path).err
+        (source,) = raw.read(path.read_bytes()).values()
+        self.assertTrue(source.ended)
+        self.assertGreater(source.totals["ticks_missed"], 0)
+        self.assertEqual(source.totals["ticks"] + source.totals["ticks_missed"], 500)
+        self.assertRegex(told, f"500 ticks asked, {source.totals['ticks']} delivered, {source.totals['ticks_missed']} missed")
+        self.assertEqual(target.end().code, 0)
 
 
 if __name__ == "__main__":

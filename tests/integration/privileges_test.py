@@ -9,10 +9,10 @@ from support.case import SwiprCase
 
 
 class PrivilegesCase(SwiprCase):
-    def check_waits(self):
+    def check_waits(self, how="drop"):
         target = self.start_target("privileges_nofp")
         self.wait_for_socket(target.pid)
-        target.send("drop\n")
+        target.send(f"{how}\n")
         self.assertEqual(target.read_line(), "dropped")
         path = self.folder / "privileges.swipr"
         recording = self.start_swipr("record", "--pid", target.pid, "--interval", "2ms", "-o", path)
@@ -30,6 +30,9 @@ class PrivilegesCase(SwiprCase):
 class PrivilegesTest(PrivilegesCase):
     def test_after_setuid(self):
         self.check_waits()
+
+    def test_after_capset(self):
+        self.check_waits("capset")
 
 
 class ConfinedPrivilegesTest(PrivilegesCase):

@@ -1,11 +1,14 @@
 // Gives up its privileges and then waits in the main thread and in another one. Commands, a line
 // each:
 //   drop   setuid to nobody, or without the right to do so PR_SET_DUMPABLE 0. Answers "dropped".
+//   capset give up all capabilities, and nothing else. Answers "dropped".
 //   wait   both threads wait 300 ms in poll. Answers one line per thread: "poll RESULT early|full
 //   time",
 //          then "done".
+#include <linux/capability.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -26,6 +29,12 @@ std::string wait_in_poll() {
   return "poll " + std::to_string(result) + (early ? " early" : " full time");
 }
 
+bool give_up_capabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  return syscall(SYS_capset, &header, none) == 0;
+}
+
 }  // namespace
 
 int main() {
@@ -34,6 +43,10 @@ int main() {
     if (std::strcmp(line, "drop") == 0) {
       if (setuid(65534) != 0) prctl(PR_SET_DUMPABLE, 0);
       target::say("dropped");
+      continue;
+    }
+    if (std::strcmp(line, "capset") == 0) {
+      target::say(give_up_capabilities() ? "dropped" : "refused");
       continue;
     }
     std::string other;

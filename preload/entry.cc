@@ -7,6 +7,7 @@
 
 #include "preload/agent/control_thread.h"
 #include "preload/agent/fixed_text.h"
+#include "preload/agent/libc_family.h"
 #include "preload/agent/log.h"
 #include "preload/agent/settings.h"
 #include "preload/agent/text_view.h"
@@ -37,7 +38,7 @@ bool sleeps_in_this_program(const Settings& settings, const char* first_argument
 // The environment comes as an argument: `environ` may not be set up yet.
 [[gnu::constructor]] void on_load(int argc, char** argv, char** environment) {
   // A program with more rights than its caller takes no orders from the caller's environment.
-  if (::getauxval(AT_SECURE) != 0) return;
+  if (::getauxval(AT_SECURE) != 0 || !is_glibc()) return;
   const Settings settings = parse_settings(environment, settings_arena);
   configure_log(settings.log, parse_log_level(settings.log_level));
   const char* const first_argument = argc > 0 && argv[0] != nullptr ? argv[0] : "";

@@ -13,6 +13,7 @@
 
 #include "common/core/errno_saver.h"
 #include "preload/agent/exit_gate.h"
+#include "preload/agent/libc_family.h"
 #include "preload/agent/log.h"
 #include "preload/agent/own_descriptors.h"
 #include "preload/agent/proc_directory.h"
@@ -186,7 +187,7 @@ void start_control_thread(const Settings& wanted) noexcept {
   stack_bytes = wanted_stack_bytes();
   thread_count::find();
   thread_sanitizer::find();
-  ::pthread_atfork(on_fork, on_fork_parent, on_fork_child);
+  ::__register_atfork(on_fork, on_fork_parent, on_fork_child, __dso_handle);
   start_thread(false);
 }
 

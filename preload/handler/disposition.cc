@@ -9,7 +9,8 @@
 #include <cstdint>
 
 // libc's own name for sigaction(2): the usual one is wrapped by this library.
-extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noexcept;
+extern "C" [[gnu::weak]] int __sigaction(int, const struct sigaction*,
+                                         struct sigaction*) noexcept;  // not in musl
 
 namespace swipr::handler {
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "preload/agent/control_thread.h"
+#include "preload/agent/libc_family.h"
 #include "preload/interpose/next.h"
 
 namespace {
@@ -18,7 +19,9 @@ namespace {
 constinit swipr::interpose::Next<void(int)> next_exit{"_exit"};
 
 [[gnu::constructor]] void join_exits() {
-  ::at_quick_exit(swipr::agent::finish_before_exit);
+  if (swipr::agent::is_glibc()) {
+    ::__cxa_at_quick_exit([](void*) { swipr::agent::finish_before_exit(); }, __dso_handle);
+  }
   next_exit.find();
 }
 

@@ -22,7 +22,8 @@
 #include "preload/interpose/next.h"
 
 // libc's own name for sigaction(2).
-extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noexcept;
+extern "C" [[gnu::weak]] int __sigaction(int, const struct sigaction*,
+                                         struct sigaction*) noexcept;  // not in musl
 
 namespace {
 

@@ -4,7 +4,7 @@ program says the same as without swipr."""
 import pathlib
 import unittest
 
-from support import raw
+from support import profiles, raw
 from support.guest import GuestCase
 
 LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
@@ -63,6 +63,77 @@ class ToolsTest(GuestCase):
         self.assertEqual(len(said_by_the_program(plain)), 4)
         self.assertEqual(said_by_the_program(idle), said_by_the_program(plain), repr(idle))
         self.assertEqual(said_by_the_program(recorded), said_by_the_program(plain), repr(recorded))
+
+    def test_valgrind(self):
+        """At rest: what it says of the program is the same, of swipr it says nothing."""
+        command = ("valgrind", "-q", "--error-exitcode=9", self.target_path("burn_nofp"), 1, 3)
+        plain = self.start(*command).wait()
+        idle = self.start(*command, env={"LD_PRELOAD": str(self.preload)}).wait()
+        self.assertEqual(plain.code, 3, repr(plain))
+        self.assertEqual((idle.code, idle.out, idle.err), (plain.code, plain.out, plain.err))
+
+    def test_gperftools(self):
+        """A profiler with a timer of its own in the same process: both get their profiles."""
+        theirs = self.folder / "theirs.prof"
+        settings = {"LD_PRELOAD": str(LIBRARIES / "libprofiler.so.0"), "CPUPROFILE": str(theirs)}
+        recorded, path = self.run_recorded("burn_nofp", 400, 3, env=settings)
+        self.assertEqual(recorded.code, 3, recorded.err)
+        # Its header is five words; a record of one sample is three or more.
+        self.assertGreater(theirs.stat().st_size, 5 * 8 + 3 * 8)
+        self.assertTrue(profiles.has_function(self.convert(path), "burn_hot"))
+
+    def test_small_stacks_by_limit(self):
+        for preloaded in (False, True):
+            limited = self.start("prlimit", "--stack=131072", self.target_path("allocating_none"), preloaded=preloaded).wait()
+            self.assertEqual(limited.out.decode().splitlines()[:3], EXPECTED, repr(limited))
+            self.assertEqual((limited.code, limited.err), (0, ""))
+
+
+OTHER_WORLD = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile sig_atomic_t caught;
+static void on_signal(int number) { caught = number; }
+int main(int argc, char** argv) {
+  if (argc > 1) return 5;
+  struct sigaction action = {.sa_handler = on_signal};
+  sigaction(SIGURG, &action, NULL);
+  raise(SIGURG);
+  printf("caught %d\n", caught == SIGURG);
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) execl("/proc/self/exe", "again", "again", (char*)NULL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  printf("child %d\n", WEXITSTATUS(status));
+  exit(4);
+}
+"""
+
+
+class OtherLoadersTest(GuestCase):
+    """Programs that cannot take the library along are as without it, and `record -- CMD` says why."""
+
+    def check_program(self, compiler, reason):
+        source, program = self.folder / "other.c", self.folder / "other"
+        source.write_text(OTHER_WORLD)
+        compiled = self.start(*compiler, source, "-o", program).wait()
+        self.assertEqual(compiled.code, 0, repr(compiled))
+        plain = self.start(program).wait()
+        self.assertEqual((plain.code, plain.out), (4, b"caught 1\nchild 5\n"))
+        preloaded = self.start(program, env={"LD_PRELOAD": str(self.preload)}).wait()
+        self.assertEqual((preloaded.code, preloaded.out, preloaded.err), (plain.code, plain.out, ""))
+        refused = self.swipr("record", "-o", self.folder / "other.swipr", "--", program, expect=None)
+        self.assert_one_line_error(refused, reason, codes=(1,))
+
+    def test_musl(self):
+        self.check_program(("musl-gcc",), "musl")
+
+    def test_static_pie(self):
+        self.check_program(("gcc", "-static-pie"), "static")
 
 
 if __name__ == "__main__":

@@ -47,7 +47,8 @@ AddressMap::AddressMap(std::vector<Interval> intervals) {
   }
   if (are_disjoint(intervals)) {
     append_all(intervals);
-  } else {
+  } else if (!append_nested(intervals)) {
+    segments_.clear();
     append_winners(intervals);
   }
   segments_.shrink_to_fit();
@@ -65,6 +66,31 @@ void AddressMap::append_all(const std::vector<Interval>& intervals) {
   }
 }
 
+// Functions and what is inlined in them: each interval lies within the last one that is still open,
+// and wins there. False: these do not.
+bool AddressMap::append_nested(const std::vector<Interval>& intervals) {
+  std::vector<const Interval*> open;
+  const auto close_until = [&](std::uint64_t address) {
+    while (!open.empty() && open.back()->end.value <= address) {
+      const std::uint64_t end = open.back()->end.value;
+      open.pop_back();
+      append(end, open.empty() ? kGap : open.back()->value);
+    }
+  };
+  segments_.reserve(intervals.size());
+  for (const Interval& interval : intervals) {
+    close_until(interval.begin.value);
+    const Interval* around = open.empty() ? nullptr : open.back();
+    if (around != nullptr && (interval.end > around->end || interval.priority < around->priority)) {
+      return false;
+    }
+    append(interval.begin.value, interval.value);
+    open.push_back(&interval);
+  }
+  close_until(~std::uint64_t{0});
+  return true;
+}
+
 void AddressMap::append_winners(const std::vector<Interval>& intervals) {
   std::priority_queue<std::size_t, std::vector<std::size_t>, LowerPriority> active(
       LowerPriority{&intervals});
@@ -78,6 +104,7 @@ void AddressMap::append_winners(const std::vector<Interval>& intervals) {
 }
 
 void AddressMap::append(std::uint64_t begin, std::uint32_t value) {
+  while (!segments_.empty() && segments_.back().begin == begin) segments_.pop_back();
   const std::uint32_t previous = segments_.empty() ? kGap : segments_.back().value;
   if (value != previous) segments_.push_back({begin, value});
 }

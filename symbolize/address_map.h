@@ -37,6 +37,7 @@ class AddressMap {
 
   void append(std::uint64_t begin, std::uint32_t value);
   void append_all(const std::vector<Interval>& intervals);
+  bool append_nested(const std::vector<Interval>& intervals);
   void append_winners(const std::vector<Interval>& intervals);
 
   std::vector<Segment> segments_;

@@ -37,7 +37,7 @@ DwarfIndex::~DwarfIndex() = default;
 host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load(ElfFile& file, const ElfFile& image,
                                                            const Options& options,
                                                            TextPool& texts) {
-  file.load_debug_info();
+  if (auto loaded = file.load_debug_info(); !loaded) return loaded.error();
   return load_shared(file, std::nullopt, image, options, texts, true);
 }
 
@@ -58,6 +58,7 @@ host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load_shared(
       !attached) {
     return attached.error();
   }
+  index->sections_ = DwarfSections::of(index->file_.elf());
   index->strings_.add_sections_of(index->file_.elf());
   if (index->supplementary_file_) {
     index->strings_.add_sections_of(index->supplementary_file_->elf());
@@ -83,7 +84,9 @@ host::Result<void> DwarfIndex::attach_supplementary(const std::optional<ElfFile>
       return host::Error("its supplementary (dwz) debug file is missing");
     }
     supplementary_file_ = std::move(found.file);
-    if (supplementary_file_) supplementary_file_->load_debug_info();
+    if (supplementary_file_) {
+      if (auto loaded = supplementary_file_->load_debug_info(); !loaded) return loaded.error();
+    }
   }
   if (!supplementary_file_) return {};
   supplementary_.reset(dwarf_begin_elf(supplementary_file_->elf(), DWARF_C_READ, nullptr));
@@ -162,14 +165,23 @@ void DwarfIndex::add_address_ranges(std::vector<Interval>* intervals) {
   }
 }
 
+const DwarfSections& DwarfIndex::sections_of_split(const Dwarf_Die& unit) {
+  Dwarf* file = dwarf_cu_getdwarf(unit.cu);
+  const auto [entry, is_new] = split_sections_.try_emplace(file);
+  if (is_new) entry->second = DwarfSections::of(dwarf_getelf(file));
+  return entry->second;
+}
+
 UnitIndex* DwarfIndex::unit_at(ImageAddr address) {
   const auto found = unit_map_.find(address);
   if (!found) return nullptr;
   Unit& unit = units_[*found];
   if (unit.index == nullptr) {
     const auto split = find_split_unit(&unit.die, &strings_, &missing_split_);
-    unit.index =
-        std::make_unique<UnitIndex>(unit.die, split.value_or(unit.die), *image_, *texts_, limit_);
+    const Dwarf_Die& tree = split ? *split : unit.die;
+    unit.index = std::make_unique<UnitIndex>(unit.die, tree, sections_,
+                                             split ? sections_of_split(tree) : sections_, strings_,
+                                             *image_, *texts_, limit_);
     memory_bytes_ += unit.index->memory_bytes();
     indexed_bytes_ += bytes_of_unit(&unit.die);
     damaged_ = damaged_ || unit.index->damaged();

@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "symbolize/address_map.h"
 #include "symbolize/debug_strings.h"
+#include "symbolize/dwarf_sections.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/function_names.h"
 #include "symbolize/symbolizer.h"
@@ -75,6 +77,7 @@ class DwarfIndex {
   void add_address_ranges(std::vector<Interval>* intervals);
   bool has_usable_paths(Dwarf_Die* unit) const;
   UnitIndex* unit_at(ImageAddr address);
+  const DwarfSections& sections_of_split(const Dwarf_Die& unit);
 
   ElfFile file_;
   const ElfFile* image_;
@@ -88,6 +91,8 @@ class DwarfIndex {
   std::unique_ptr<Dwarf, EndDwarf> dwarf_;
   std::vector<Unit> units_;
   AddressMap unit_map_;
+  DwarfSections sections_;
+  std::unordered_map<Dwarf*, DwarfSections> split_sections_;  // of .dwo files
   DebugStrings strings_;
   FunctionNames names_;
   bool damaged_ = false;

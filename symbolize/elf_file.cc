@@ -115,9 +115,9 @@ bool ElfFile::is_debug_section(std::string_view name) {
          !kind.starts_with("gnu_pub") && !kind.starts_with("frame") && !kind.starts_with("names");
 }
 
-void ElfFile::load_debug_info() {
+host::Result<void> ElfFile::load_debug_info() {
   load_sections(&is_debug_section);
-  expand_debug_sections();
+  return expand_debug_sections();
 }
 
 void ElfFile::load_sections(bool (*wanted)(std::string_view name)) const {

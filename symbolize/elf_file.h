@@ -36,7 +36,8 @@ class ElfFile {
   void load_symbols() { load_sections(&is_symbol_section); }
   // Reads the DWARF that names and lines need.
   // Compressed sections are expanded here, once for all handles. Not after share().
-  void load_debug_info();
+  // Errors: they cannot be.
+  host::Result<void> load_debug_info();
 
   Elf* elf() const { return elf_.get(); }
   const std::string& build_id() const { return build_id_; }  // lower-case hex; empty: none
@@ -74,7 +75,7 @@ class ElfFile {
   host::Result<void> load();
   Elf_Scn* find_section(std::string_view name, GElf_Shdr* header) const;
   void load_headers();
-  void expand_debug_sections();
+  host::Result<void> expand_debug_sections();
   void load_sections(bool (*wanted)(std::string_view name)) const;
   const Segment* segment_of(FileOffset offset) const;
 

@@ -80,13 +80,14 @@ void point_to_expanded(std::span<char> image, const Elf64_Ehdr& file, const Comp
   std::memcpy(image.data() + at, &header, sizeof header);
 }
 
-// None: nothing to expand, or what cannot be DWARF.
-std::vector<Compressed> find_compressed(Elf* elf, bool (*wanted)(std::string_view name)) {
+// None: more than DWARF can become.
+std::optional<std::vector<Compressed>> find_compressed(Elf* elf,
+                                                       bool (*wanted)(std::string_view name)) {
   std::vector<Compressed> sections;
   std::uint64_t compressed = 0;
   std::uint64_t expanded = 0;
   std::size_t names = 0;
-  if (elf_getshdrstrndx(elf, &names) != 0) return {};
+  if (elf_getshdrstrndx(elf, &names) != 0) return sections;
   Elf_Scn* section = nullptr;
   while ((section = elf_nextscn(elf, section)) != nullptr) {
     GElf_Shdr header;
@@ -98,7 +99,7 @@ std::vector<Compressed> find_compressed(Elf* elf, bool (*wanted)(std::string_vie
     if (data == nullptr) continue;
     compressed += data->d_size;
     const std::uint64_t limit = std::max(compressed * kMaxExpansion, kMinExpandedLimit);
-    if (found->size > limit || (expanded += found->size) > limit) return {};
+    if (found->size > limit || (expanded += found->size) > limit) return std::nullopt;
     sections.push_back(*found);
   }
   return sections;
@@ -106,26 +107,30 @@ std::vector<Compressed> find_compressed(Elf* elf, bool (*wanted)(std::string_vie
 
 }  // namespace
 
-void ElfFile::expand_debug_sections() {
+host::Result<void> ElfFile::expand_debug_sections() {
   Elf64_Ehdr file{};
-  if (bytes_->bytes().size() < sizeof file) return;
+  if (bytes_->bytes().size() < sizeof file) return {};
   std::memcpy(&file, bytes_->bytes().data(), sizeof file);
-  if (file.e_ident[EI_CLASS] != ELFCLASS64 || file.e_ident[EI_DATA] != ELFDATA2LSB) return;
-  const std::vector<Compressed> sections = find_compressed(elf_.get(), &is_debug_section);
-  if (sections.empty()) return;
+  if (file.e_ident[EI_CLASS] != ELFCLASS64 || file.e_ident[EI_DATA] != ELFDATA2LSB) return {};
+  const auto sections = find_compressed(elf_.get(), &is_debug_section);
+  if (!sections) return host::Error("compressed sections would become too large");
+  if (sections->empty()) return {};
   std::uint64_t end = aligned(bytes_->bytes().size());
   std::uint64_t more = end - bytes_->bytes().size();
-  for (const Compressed& section : sections) more += aligned(section.size);
+  for (const Compressed& section : *sections) more += aligned(section.size);
   elf_.reset();
-  if (bytes_->grow(more)) {
+  const bool has_grown = bytes_->grow(more);
+  if (has_grown) {
     const std::span<char> image = bytes_->bytes();
-    for (const Compressed& section : sections) {
+    for (const Compressed& section : *sections) {
       const bool is_whole = expand(image, section, image.data() + end);
       point_to_expanded(image, file, section, end, is_whole ? section.size : 0);
       end += aligned(section.size);
     }
   }
   elf_.reset(elf_memory(bytes_->bytes().data(), bytes_->bytes().size()));
+  if (!has_grown) return host::Error("no memory for compressed sections");
+  return {};
 }
 
 }  // namespace swipr::symbolize

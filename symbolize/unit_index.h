@@ -4,13 +4,19 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "symbolize/address_map.h"
+#include "symbolize/code_ranges.h"
+#include "symbolize/debug_strings.h"
+#include "symbolize/dwarf_sections.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/function_names.h"
+#include "symbolize/line_table.h"
+#include "symbolize/unit_tree.h"
 #include "symbolize/work_limit.h"
 
 namespace swipr::symbolize {
@@ -31,56 +37,60 @@ struct FunctionAt {
 
 class UnitIndex {
  public:
-  // Walks the unit's tree once: addresses are looked up thousands at a time, and libdw's own scope
-  // search walks it once per address. Damage ends the walk and is remembered.
-  // `tree` is `unit`, or of a skeleton the unit in its .dwo file.
-  // Lifetime: as long as the Dwarf of `unit`, `image`, `limit`, whose end ends the walk, too.
-  UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const ElfFile& image, TextPool& texts,
-            WorkLimit& limit);
+  // Walks the unit's tree once: addresses are looked up thousands at a time. Damage ends the walk
+  // and is remembered.
+  // `tree` is `unit`, or of a skeleton the unit in its .dwo file, which `tree_sections` are of.
+  // Lifetime: as long as the Dwarf of `unit`, `sections`, `image`, `limit`, whose end ends the
+  // walk, too.
+  UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const DwarfSections& sections,
+            const DwarfSections& tree_sections, const DebugStrings& strings, const ElfFile& image,
+            TextPool& texts, WorkLimit& limit);
 
   // Innermost first; empty: no function covers the address. `names` is the same in all calls.
   std::vector<FunctionAt> functions_at(ImageAddr address, FunctionNames& names);
   SourceLine line_at(ImageAddr address);
 
   bool damaged() const { return damaged_; }
+  // Of all but the lines, which are read when first asked for.
   std::uint64_t memory_bytes() const { return memory_bytes_; }
 
  private:
   struct Node {
-    Dwarf_Die die;
+    std::uint64_t offset;  // of its entry
     std::uint32_t parent;
     bool inlined;
     const FunctionName* name = nullptr;  // found out, with the call, when first asked for
-    SourceLine call = {};
+    std::uint32_t call_line = 0;
+    std::uint32_t call_file = 0;
   };
   static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
-  void walk(Dwarf_Die* parent, std::uint32_t function, int depth);
-  void visit(Dwarf_Die* die, std::uint32_t function, int depth);
-  bool add_ranges(Dwarf_Die* die, std::uint32_t node, int depth);
+  std::uint32_t visit(const FunctionDie& function, int depth, std::uint32_t parent);
+  const std::vector<CodeRanges::Piece>& pieces_of(const FunctionDie& function);
+  void complete(Node* node, FunctionNames& names);
   void load_lines();
-  SourceLine call_site(Dwarf_Die* inlined);
-  std::uint64_t offset_in(Dwarf_Die* function, ImageAddr address);
+  std::uint64_t offset_in(const Node& node, ImageAddr address);
 
-  std::string whole_path(std::string path);
+  std::string_view folder() const;
   std::string_view file_name(std::size_t index);
 
   const ElfFile* image_;
   TextPool* texts_;
+  const DwarfSections* sections_;
+  const DebugStrings* strings_;
   Dwarf_Die unit_;
+  std::optional<UnitTree> tree_;
+  std::optional<CodeRanges> code_ranges_;  // none: only libdw knows where a .dwo file's lists are
+  std::vector<CodeRanges::Piece> pieces_;  // of one function
   std::vector<Node> nodes_;
   std::vector<Interval> ranges_;  // only while walking
   AddressMap map_;
   WorkLimit* limit_;
   std::uint64_t memory_bytes_ = 0;
-  std::uint64_t last_die_ = 0;
   bool damaged_ = false;
 
   bool lines_loaded_ = false;
-  Dwarf_Lines* lines_ = nullptr;
-  std::size_t line_count_ = 0;
-  Dwarf_Files* files_ = nullptr;
-  std::size_t file_count_ = 0;
+  LineTable lines_;
   std::vector<std::string_view> file_names_;
 };
 

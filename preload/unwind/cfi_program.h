@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/unwind/byte_cursor.h"
+#include "common/core/byte_cursor.h"
 #include "preload/unwind/cfi_section.h"
 #include "preload/unwind/rule.h"
 #include "preload/unwind/walk.h"

@@ -1,7 +1,7 @@
 #include "preload/unwind/cfi_section.h"
 
+#include "common/core/byte_cursor.h"
 #include "preload/unwind/architecture.h"
-#include "preload/unwind/byte_cursor.h"
 #include "preload/unwind/encoded_pointer.h"
 
 namespace swipr::unwind {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <span>
 
+#include "common/core/byte_cursor.h"
 #include "common/core/range.h"
-#include "preload/unwind/byte_cursor.h"
 #include "preload/unwind/encoded_pointer.h"
 
 namespace swipr::unwind {

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
+#include "common/core/byte_cursor.h"
 #include "preload/unwind/architecture.h"
-#include "preload/unwind/byte_cursor.h"
 #include "preload/unwind/encoded_pointer.h"
 
 namespace swipr::unwind {

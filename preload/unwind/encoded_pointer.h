@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "preload/unwind/byte_cursor.h"
+#include "common/core/byte_cursor.h"
 
 namespace swipr::unwind {
 

@@ -1,6 +1,6 @@
 #include "preload/unwind/expression.h"
 
-#include "preload/unwind/byte_cursor.h"
+#include "common/core/byte_cursor.h"
 
 namespace swipr::unwind {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace swipr::symbolize {
@@ -46,6 +47,19 @@ TEST(AddressMap, ReachesTheLastAddress) {
   EXPECT_EQ(map.find({~std::uint64_t{0} - 1}), 7u);
 }
 
+// Later ones of equal priority win.
+void expect_agreement_with_a_search(const std::vector<Interval>& intervals) {
+  const AddressMap map(intervals);
+  for (std::uint64_t address = 0; address < 90; ++address) {
+    std::optional<std::uint32_t> expected;
+    for (const Interval& interval : intervals) {
+      const bool covers = interval.begin.value <= address && address < interval.end.value;
+      if (covers && (!expected || interval.value > *expected)) expected = interval.value;
+    }
+    ASSERT_EQ(map.find({address}), expected) << "address " << address;
+  }
+}
+
 TEST(AddressMap, AgreesWithASearchThroughAllIntervals) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
@@ -55,15 +69,25 @@ TEST(AddressMap, AgreesWithASearchThroughAllIntervals) {
       intervals.push_back({{begin}, {begin + random() % 20}, index, index});
     }
     std::shuffle(intervals.begin(), intervals.end(), random);
-    const AddressMap map(intervals);
-    for (std::uint64_t address = 0; address < 90; ++address) {
-      std::optional<std::uint32_t> expected;
-      for (const Interval& interval : intervals) {
-        const bool covers = interval.begin.value <= address && address < interval.end.value;
-        if (covers && (!expected || interval.value > *expected)) expected = interval.value;
-      }
-      ASSERT_EQ(map.find({address}), expected) << "round " << round << ", address " << address;
+    expect_agreement_with_a_search(intervals);
+  }
+}
+
+// As functions and what is inlined in them do.
+TEST(AddressMap, AgreesWithASearchWhereIntervalsNest) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Interval> intervals = {{{0}, {80}, 0, 0}};
+    std::uint64_t free_from = 0;  // behind the one before, or within it
+    for (std::uint32_t index = 1; index < 12 && free_from < 80; ++index) {
+      const Interval& around = random() % 2 == 0 ? intervals.back() : intervals.front();
+      const std::uint64_t begin = std::max(free_from, around.begin.value) + random() % 4;
+      const std::uint64_t end = std::min(around.end.value, begin + random() % 30);
+      if (begin >= end) continue;
+      if (&around == &intervals.front()) free_from = end;
+      intervals.push_back({{begin}, {end}, index, index});
     }
+    expect_agreement_with_a_search(intervals);
   }
 }
 

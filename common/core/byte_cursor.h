@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-namespace swipr::unwind {
+namespace swipr {
 
 class ByteCursor {
  public:
@@ -34,7 +34,11 @@ class ByteCursor {
   std::uint8_t u8() noexcept { return fixed<std::uint8_t>(); }
 
   // LEB128 (DWARF 5, section 7.6). Bits beyond 64 are dropped; the number of bytes is bounded.
-  std::uint64_t uleb() noexcept { return leb().bits; }
+  std::uint64_t uleb() noexcept {
+    constexpr std::byte kMore{0x80};
+    const bool is_one_byte = !at_end() && (bytes_[position_] & kMore) == std::byte{0};
+    return is_one_byte ? std::to_integer<std::uint64_t>(bytes_[position_++]) : leb().bits;
+  }
   std::int64_t sleb() noexcept {
     const Leb value = leb();
     const bool negative = value.negative && value.width < 64;
@@ -95,4 +99,4 @@ class ByteCursor {
   bool failed_ = false;
 };
 
-}  // namespace swipr::unwind
+}  // namespace swipr

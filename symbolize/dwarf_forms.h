@@ -1,0 +1,42 @@
+// How attribute values are written.
+// Source: DWARF 5, section 7.5.6; GNU's forms as elfutils and GDB read them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "common/core/byte_cursor.h"
+
+namespace swipr::symbolize {
+
+// What the header of a unit says about its numbers.
+struct UnitFormat {
+  std::uint16_t version = 0;
+  std::uint8_t address_bytes = 0;
+  std::uint8_t offset_bytes = 0;
+};
+
+enum class ValueShape : std::uint8_t {
+  kFixed,     // of `bytes` bytes
+  kLeb,       // a number that says itself where it ends
+  kString,    // up to a zero
+  kBlock,     // a count of `bytes` bytes, then so many bytes
+  kLebBlock,  // a count as LEB128, then so many bytes
+  kIndirect,  // another form as LEB128, then its value
+};
+
+struct ValueLayout {
+  ValueShape shape = ValueShape::kFixed;
+  std::uint8_t bytes = 0;
+};
+
+// None: a form that nobody knows, behind which nothing can be read.
+std::optional<ValueLayout> find_layout(std::uint64_t form, const UnitFormat& format);
+
+// The cursor fails at the end of the bytes and behind an unknown indirect form.
+void skip_value(ByteCursor& cursor, ValueLayout layout, const UnitFormat& format);
+
+// A number of 0 to 8 bytes as it lies in memory. None, and a failed cursor: past the end.
+std::uint64_t read_number(ByteCursor& cursor, std::uint8_t bytes);
+
+}  // namespace swipr::symbolize

@@ -16,8 +16,10 @@ struct CodeSection {
   std::uint64_t end = 0;  // 0: not a section with code
 };
 
+// Half a million of them are common: names are measured only where they matter, because each may be
+// a cache line of its own.
 struct Candidate {
-  std::string_view name;
+  const char* name;
   std::uint64_t begin;
   std::uint64_t size;
   std::uint32_t section;
@@ -60,12 +62,14 @@ std::size_t leading_underscores(std::string_view name) {
 // short (of raise and gsignal, lseek and llseek, fopen and fopen64 it is the one that people call);
 // the last member only makes the choice independent of the table's order.
 bool is_worse(const Candidate& left, const Candidate& right) {
+  const bool are_sized = left.size != 0 && right.size != 0;
+  if (are_sized && left.begin != right.begin) return left.begin < right.begin;  // nearly always
   const auto place = [](const Candidate& symbol) {
     return std::tuple(symbol.size != 0, symbol.begin, ~symbol.size, symbol.global);
   };
-  // Names are looked at only where they matter: each may be a cache line of its own.
   if (place(left) != place(right)) return place(left) < place(right);
-  const auto beauty = [](std::string_view name) {
+  const auto beauty = [](const char* text) {
+    const std::string_view name = without_version(text);
     return std::tuple(~leading_underscores(name), !name.starts_with("__GI_"), ~name.size(), name);
   };
   return beauty(left.name) < beauty(right.name);
@@ -99,8 +103,10 @@ class Reader {
             ? elf_getdata(elf_getscn(elf_, static_cast<std::size_t>(extended_index)), nullptr)
             : nullptr;
     // Of all tables together: any number of sections may lie over the same bytes.
-    const std::size_t count = std::min(data->d_size / header.sh_entsize, kMaxSymbols - read_count_);
+    const std::size_t entry_bytes = std::max<std::size_t>(header.sh_entsize, sizeof(Elf32_Sym));
+    const std::size_t count = std::min(data->d_size / entry_bytes, kMaxSymbols - read_count_);
     read_count_ += count;
+    symbols_.reserve(symbols_.size() + count);
     for (std::size_t index = 0; index < count; ++index) {
       GElf_Sym symbol;
       Elf32_Word far_section = 0;
@@ -119,10 +125,9 @@ class Reader {
     const CodeSection& code = sections_[section];
     if (symbol.st_value < code.begin || symbol.st_value >= code.end) return;
     const char* text = elf_strptr(elf_, strings, symbol.st_name);
-    if (text == nullptr || *text == '\0' || is_mapping_symbol(text)) return;
-    symbols_.push_back({without_version(text), symbol.st_value,
-                        std::min(symbol.st_size, code.end - symbol.st_value), section,
-                        GELF_ST_BIND(symbol.st_info) != STB_LOCAL});
+    if (text == nullptr || *text == '\0' || (*text == '$' && is_mapping_symbol(text))) return;
+    symbols_.push_back({text, symbol.st_value, std::min(symbol.st_size, code.end - symbol.st_value),
+                        section, GELF_ST_BIND(symbol.st_info) != STB_LOCAL});
   }
 
   Elf* elf_;
@@ -163,6 +168,7 @@ SymbolTable SymbolTable::read(Elf* elf, Kind kind) {
     intervals.push_back({{candidate.begin}, {end}, index, index});
     table.symbols_.push_back({{candidate.begin}, candidate.name});
   }
+  std::vector<Candidate>().swap(candidates);
   table.map_ = AddressMap(std::move(intervals));
   return table;
 }
@@ -170,7 +176,8 @@ SymbolTable SymbolTable::read(Elf* elf, Kind kind) {
 std::optional<Symbol> SymbolTable::find(ImageAddr address) const {
   const auto index = map_.find(address);
   if (!index) return std::nullopt;
-  return symbols_[*index];
+  const auto& [begin, name] = symbols_[*index];
+  return Symbol{begin, without_version(name)};
 }
 
 }  // namespace swipr::symbolize

@@ -33,7 +33,11 @@ class SymbolTable {
   bool empty() const { return symbols_.empty(); }
 
  private:
-  std::vector<Symbol> symbols_;
+  struct Entry {
+    ImageAddr begin;
+    const char* name;  // with its version
+  };
+  std::vector<Entry> symbols_;
   AddressMap map_;
 };
 

@@ -1,6 +1,6 @@
 // The functions of the selection, by self or total weight.
 
-import { element, format_percent, format_signed, format_weight } from './text.js';
+import { element, format_change, format_percent, format_weight } from './text.js';
 
 const MAX_ROWS = 200;
 
@@ -78,7 +78,7 @@ export class FunctionTable {
     const row = element('tr');
     for (const { key } of this.columns) {
       const value = this.sums[key][func];
-      const text = this.profile.threads.base ? format_signed(value, this.weight) : format_percent(value, this.whole);
+      const text = this.profile.threads.base ? format_change(value, this.weight) : format_percent(value, this.whole);
       const cell = element('td', text, { class: 'number', title: format_weight(value, this.weight) });
       if (this.whole) cell.style.setProperty('--share', `${Math.min(100, 100 * Math.abs(value) / this.whole)}%`);
       row.append(cell);

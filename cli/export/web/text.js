@@ -27,7 +27,17 @@ export function format_percent(part, whole) {
 
 // A part that may have become smaller or larger.
 export function format_signed(value, weight) {
-  return `${value > 0 ? '+' : value < 0 ? '−' : '±'}${format_weight(Math.abs(value), weight)}`;
+  return sign_of(value) + format_weight(Math.abs(value), weight);
+}
+
+// The same for narrow columns: samples are only counted.
+export function format_change(value, weight) {
+  const size = Math.abs(value);
+  return sign_of(value) + (weight === 'samples' ? format_count(size) : format_time(size));
+}
+
+function sign_of(value) {
+  return value > 0 ? '+' : value < 0 ? '−' : '±';
 }
 
 // The file's name without its folders.

@@ -146,7 +146,8 @@ export class Timeline {
   }
 
   draw_axis() {
-    const ticks = this.axis.clientWidth > 500 ? 8 : 4;
+    const { clientWidth } = this.axis;
+    const ticks = clientWidth > 500 ? 8 : clientWidth > 320 ? 4 : 2;
     const { duration_ns } = this.profile;
     this.axis.replaceChildren(...Array.from({ length: ticks + 1 }, (_, tick) => {
       const mark = element('span', format_time(duration_ns * tick / ticks));

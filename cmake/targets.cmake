@@ -64,9 +64,9 @@ endfunction()
 
 # swipr_fuzz(NAME SOURCES … LINK …): compiled in every build. With SWIPR_FUZZ it is a libFuzzer
 # program; otherwise tests/fuzz/replay_main.cc feeds it its corpus and mutations of it, as a test.
-# The corpus is the folder tests/fuzz/corpus/NAME.
+# The corpus is the folder tests/fuzz/corpus/NAME. MUTATIONS: how many, where one takes long.
 function(swipr_fuzz name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "MUTATIONS" "SOURCES;LINK" ${ARGN})
   set(corpus ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
   if(SWIPR_FUZZ)
     add_executable(${name} ${arg_SOURCES})
@@ -76,6 +76,9 @@ function(swipr_fuzz name)
     file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}.found)
   else()
     add_executable(${name} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cc)
+    if(arg_MUTATIONS)
+      target_compile_definitions(${name} PRIVATE SWIPR_MUTATIONS=${arg_MUTATIONS})
+    endif()
     add_test(NAME fuzz.${name} COMMAND ${name} ${corpus})
   endif()
   set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 120 LABELS fuzz)

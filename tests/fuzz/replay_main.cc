@@ -16,7 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
-constexpr int kMutations = 4000;
+#ifndef SWIPR_MUTATIONS
+#define SWIPR_MUTATIONS 4000
+#endif
+constexpr int kMutations = SWIPR_MUTATIONS;
 constexpr std::size_t kMaxMutatedBytes = 1 << 16;  // large samples are replayed, but not mutated
 constexpr std::uint8_t kTelling[] = {0x00, 0x01, 0x0a, 0x0d, 0x20, 0x22, 0x2f,
                                      0x3a, 0x5c, 0x7b, 0x7d, 0x7f, 0x80, 0xff};

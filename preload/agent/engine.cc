@@ -16,6 +16,7 @@
 #include "preload/agent/proc_directory.h"
 #include "preload/agent/thread_clock.h"
 #include "preload/handler/asking.h"
+#include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
 
 namespace swipr::agent {
@@ -174,6 +175,7 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
   if (!subjects_.knows_runqueue) recording.leave_runqueue_out();
   recording.begin_modules(subjects_.modules);
   refresh_threads();
+  take_signal_that_fewer_block();
   for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
     if (subjects_.threads[place].tid.value != 0) sampler_.meet(recording, place);
   }
@@ -364,9 +366,63 @@ void Engine::refresh_threads() noexcept {
   may_list_from_ = monotonic_now() + listing_cost_ * kListingRestFactor;
 }
 
+// Some thread blocks the sampling signal now that did not when the recording began.
+void Engine::consider_other_signal(Moment now) noexcept {
+  constexpr std::chrono::seconds kPause{10};
+  if (!sampler_.met_blocked_signal() || now < other_signal_due_) return;
+  sampler_.forget_blocked_signal();
+  other_signal_due_ = now + kPause;
+  take_signal_that_fewer_block();
+}
+
+// A thread that blocks the sampling signal is not asked: it would see the signal wait. Some
+// programs block SIGURG for good (Postgres takes it from a signalfd). SIGWINCH does as well: it is
+// ignored by default, too.
+void Engine::take_signal_that_fewer_block() noexcept {
+  constexpr int kOther = SIGWINCH;
+  if (!subjects_.can_signal || signal_number_ != 0 || !fewer_threads_block(kOther)) return;
+  subjects_.signals.await_answers();
+  collect();
+  if (subjects_.signals.is_waiting()) return;
+  // Before 6.13 a deleted timer's signal may still come.
+  if (!subjects_.timers.close(subjects_.threads) && handler::move_to(kOther)) {
+    signal_number_ = kOther;
+    for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
+      Thread& thread = subjects_.threads[place];
+      thread.mask_known = false;
+      thread.blocked_readings = thread.timer_stops = 0;
+    }
+    log_line(LogLevel::kInfo, "threads block SIGURG: sampling with SIGWINCH");
+  }
+  subjects_.timers.open();
+}
+
+bool Engine::fewer_threads_block(int number) noexcept {
+  constexpr int kMostLooks = 128;  // 10 µs each
+  const std::uint64_t present = std::uint64_t{1} << (handler::installed_signal() - 1);
+  const std::uint64_t other = std::uint64_t{1} << (number - 1);
+  int block_present = 0;
+  int block_other = 0;
+  int looks = 0;
+  for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
+    const Tid tid = subjects_.threads[place].tid;
+    if (tid.value == 0) continue;
+    char text[512];
+    const std::uint64_t blocked =
+        parse_blocked_signals(read_task_file(subjects_.threads.directory(), tid, "stat", text));
+    block_present += (blocked & present) != 0 ? 1 : 0;
+    block_other += (blocked & other) != 0 ? 1 : 0;
+    if (++looks == kMostLooks) break;
+  }
+  return block_other < block_present;
+}
+
 void Engine::look_after_process(Moment now) noexcept {
   // At every tick (0.3 µs): until then the program's new handler would get this tick's signals.
-  if (subjects_.can_signal) handler::retake_handler();
+  if (subjects_.can_signal) {
+    handler::retake_handler();
+    consider_other_signal(now);
+  }
   refresh_names(now);
   if (now >= modules_due_) {
     refresh_modules(now);

@@ -42,6 +42,9 @@ class Engine {
   void refresh_threads() noexcept;
   bool may_list(Moment now) const noexcept { return now >= may_list_from_; }
   void look_after_process(Moment now) noexcept;
+  void consider_other_signal(Moment now) noexcept;
+  void take_signal_that_fewer_block() noexcept;
+  bool fewer_threads_block(int number) noexcept;
   void refresh_modules(Moment now) noexcept;
   void refresh_modules_when_needed(Moment now) noexcept;
   void refresh_names(Moment now) noexcept;
@@ -60,6 +63,7 @@ class Engine {
   Moment may_list_from_{0};
   std::chrono::nanoseconds listing_cost_{0};
   Moment modules_due_{0};
+  Moment other_signal_due_{0};
   std::uint32_t name_cursor_ = 0;
   ProcessIdentity identity_;
   RecorderCounters ended_;  // sums of recordings that are forgotten

@@ -242,6 +242,7 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
                                       known.run_cpu_ns)
               : Asked::kBlocked;
   if (asked == Asked::kBlocked) {
+    if (can_ask) blocked_signal_ = true;
     read_runqueue(thread, known);
     recording.end_run(place, known, 0, known.state);
     known.run = Run::kNone;

@@ -58,6 +58,9 @@ class Sampler {
   // at run time.
   bool met_unknown_code() const noexcept { return unknown_code_; }
   void forget_unknown_code() noexcept { unknown_code_ = false; }
+  // A thread that ran was not asked, because it blocks the signal.
+  bool met_blocked_signal() const noexcept { return blocked_signal_; }
+  void forget_blocked_signal() noexcept { blocked_signal_ = false; }
 
  private:
   Activity judge(const Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
@@ -97,6 +100,7 @@ class Sampler {
   bool has_time_to_look() noexcept;
 
   bool unknown_code_ = false;
+  bool blocked_signal_ = false;
   std::chrono::nanoseconds looking_until_{0};  // on the control thread's CPU clock
   std::uint32_t looks_ = 0;
   unwind::FrameBuffer frames_{};

@@ -30,6 +30,8 @@ class SignalPool {
   // have changed. `cpu_ns`: its CPU clock as it was last read.
   Asked ask(std::uint32_t place, Thread& thread, unsigned recording, int task_directory, Moment now,
             std::int64_t cpu_ns) noexcept;
+  // An answer is still to come, or a signal that nobody waits for any more.
+  bool is_waiting() const noexcept { return active_count_ != 0 || gave_up_; }
   // An answer for this recording is still to come.
   bool is_asked_for(unsigned recording) const noexcept;
 

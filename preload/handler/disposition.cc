@@ -76,10 +76,10 @@ bool is_ignored_by_default(int number) noexcept {
 }
 
 // In another process: of its own dispositions it has inherited swipr's handler at most.
-int exchange_as_child(const struct sigaction* wanted, struct sigaction* before,
+int exchange_as_child(int number, const struct sigaction* wanted, struct sigaction* before,
                       SigactionFunction* next) noexcept {
   struct sigaction current {};
-  const int result = next(sampling.load(), wanted, &current);
+  const int result = next(number, wanted, &current);
   if (before != nullptr) *before = is_own(current) ? previous() : current;
   return result;
 }
@@ -134,15 +134,15 @@ bool is_ignored(int number, const struct sigaction& action) noexcept {
          (action.sa_handler == SIG_DFL && is_ignored_by_default(number));
 }
 
-int exchange_program_action(const struct sigaction* wanted, struct sigaction* before,
+int exchange_program_action(int number, const struct sigaction* wanted, struct sigaction* before,
                             SigactionFunction* next) noexcept {
-  if (!owns_dispositions()) return exchange_as_child(wanted, before, next);
-  const int number = sampling.load();
+  if (!owns_dispositions()) return exchange_as_child(number, wanted, before, next);
   const DispositionLock lock;
   struct sigaction current {};
   const int result = libc_sigaction(number, nullptr, &current);
   if (result != 0 || !is_own(current)) {
-    if (result == 0 && wanted != nullptr) program_handles.store(has_function(*wanted));
+    if (result == 0 && wanted != nullptr && number == sampling.load())
+      program_handles.store(has_function(*wanted));
     return next(number, wanted, before);
   }
   const struct sigaction old = previous();
@@ -205,6 +205,24 @@ void restore(bool signals_may_be_pending) noexcept {
   if (libc_sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
   const struct sigaction program = previous();
   libc_sigaction(number, &program, nullptr);
+}
+
+bool move_to(int number) noexcept {
+  const DispositionLock lock;
+  struct sigaction current {};
+  struct sigaction wanted {};
+  const int from = installed.load();
+  if (execs.load() != 0 || libc_sigaction(from, nullptr, &current) != 0 || !is_own(current) ||
+      libc_sigaction(number, nullptr, &wanted) != 0 || has_function(wanted)) {
+    return false;
+  }
+  const struct sigaction program = previous();
+  libc_sigaction(from, &program, nullptr);
+  // In this order: who finds swipr's handler knows that it is the sampling signal's.
+  sampling.store(number);
+  keep(wanted);
+  installed.store(number);
+  return put_own(number, wanted);
 }
 
 void prepare_for_exec() noexcept {

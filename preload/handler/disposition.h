@@ -41,10 +41,10 @@ SWIPR_SIGNAL_SAFE bool program_handles_signal() noexcept;
 bool has_function(const struct sigaction& action) noexcept;
 bool is_ignored(int number, const struct sigaction& action) noexcept;
 
-// As sigaction(2) for the sampling signal, with the program's disposition in place of swipr's.
-// `next`: whom to call while swipr's handler is not there.
+// As sigaction(2) for `number`, the sampling signal, with the program's disposition in place of
+// swipr's. `next`: whom to call while swipr's handler is not there, or no longer.
 // Blocks: for some microseconds while another thread is in here, all signals masked.
-SWIPR_SIGNAL_SAFE int exchange_program_action(const struct sigaction* wanted,
+SWIPR_SIGNAL_SAFE int exchange_program_action(int number, const struct sigaction* wanted,
                                               struct sigaction* before,
                                               SigactionFunction* next) noexcept;
 
@@ -62,6 +62,10 @@ SWIPR_SIGNAL_SAFE void set_disposition(int number, const struct sigaction& actio
 
 // Control thread. What install, retake and restore of signal_handler.h say.
 bool install(int number, HandlerFunction* function) noexcept;
+// What is installed moves to another signal, which is the sampling signal from now on; the first
+// gets the program's disposition back. No signal of swipr's may be on its way. False: the program
+// has a function for the other one, or is in exec; nothing has changed.
+bool move_to(int number) noexcept;
 bool retake() noexcept;
 void restore(bool signals_may_be_pending) noexcept;
 bool installed_with_restart() noexcept;

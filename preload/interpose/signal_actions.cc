@@ -36,8 +36,17 @@ constexpr int kLastSignal = 64;
 constinit Next<int(int, const Action*, Action*)> next_sigaction("sigaction");
 constinit Next<int(const stack_t*, stack_t*)> next_sigaltstack("sigaltstack");
 constinit std::atomic<bool> has_small_stacks{false};
-// One bit per signal: swipr's is in the mask of its handler, and the program did not put it there.
-constinit std::atomic<std::uint64_t> widened_masks{0};
+// What may be swipr's: the sampling signal, and the one that can take its place (engine.cc).
+constexpr int kOwnCount = 2;
+int own_signal(int which) noexcept {
+  constexpr int kUsual[kOwnCount] = {SIGURG, SIGWINCH};
+  const int sampling = handler::sampling_signal();
+  if (sampling == kUsual[0] || sampling == kUsual[1]) return kUsual[which];
+  return which == 0 ? sampling : 0;
+}
+// For each of them one bit per signal: it is in the mask of that one's handler, and the program did
+// not put it there.
+constinit std::atomic<std::uint64_t> widened_masks[kOwnCount] = {};
 // Signals whose handlers are to interrupt calls: siginterrupt(3).
 constinit std::atomic<std::uint64_t> interrupting{0};
 
@@ -69,8 +78,25 @@ bool wants_wider_mask(int number, const Action& wanted) noexcept {
   constexpr int kWhich = static_cast<int>(SA_ONSTACK | SA_NODEFER);
   return handler::has_function(wanted) && (wanted.sa_flags & kWhich) == SA_ONSTACK &&
          (has_small_stacks.load() || is_raised_by_faults(number)) &&
-         !handler::program_handles_signal() &&
-         sigismember(&wanted.sa_mask, handler::sampling_signal()) == 0;
+         !handler::program_handles_signal();
+}
+
+// One bit for each of swipr's signals that it has put there.
+unsigned widen(int number, Action& action) noexcept {
+  unsigned widened = 0;
+  for (int which = 0; which < kOwnCount && wants_wider_mask(number, action); ++which) {
+    const int own = own_signal(which);
+    if (own == 0 || own == number || sigismember(&action.sa_mask, own) != 0) continue;
+    sigaddset(&action.sa_mask, own);
+    widened |= 1u << which;
+  }
+  return widened;
+}
+
+void note_widened(int number, unsigned widened) noexcept {
+  for (int which = 0; which < kOwnCount; ++which) {
+    set_bit(widened_masks[which], number, (widened >> which & 1) != 0);
+  }
 }
 
 // Two of the kernel's frames, what swipr's handler needs, and 16 KiB for the program's.
@@ -80,13 +106,11 @@ bool is_small(const stack_t& stack) noexcept {
          stack.ss_size < kHandlers + 2 * getauxval(AT_MINSIGSTKSZ);
 }
 
-int change_sampling_signal(const Action* wanted, Action* before) noexcept {
-  return handler::exchange_program_action(wanted, before, call_next);
-}
-
-void hide_own_signal(int number, Action& action) noexcept {
-  if ((widened_masks.load() & bit(number)) == 0) return;
-  sigdelset(&action.sa_mask, handler::sampling_signal());
+void hide_own_signals(int number, Action& action) noexcept {
+  for (int which = 0; which < kOwnCount; ++which) {
+    if ((widened_masks[which].load() & bit(number)) == 0) continue;
+    sigdelset(&action.sa_mask, own_signal(which));
+  }
 }
 
 // Another wrapper's function may do as it likes; libc's would do just this.
@@ -99,25 +123,30 @@ int put(int number, const Action& action) noexcept {
   return result;
 }
 
-int change_other_signal(int number, const Action* wanted, Action* before) noexcept {
+// False: it has just become the sampling signal; nothing has changed.
+bool change_other_signal(int number, const Action* wanted, Action* before, int& result) noexcept {
   Action current;
   // A child of vfork shares this memory with its parent, not the dispositions.
   if (wanted == nullptr || !handler::owns_dispositions()) {
-    if (next_sigaction(number, wanted, &current) != 0) return -1;
-    hide_own_signal(number, current);
+    result = next_sigaction(number, wanted, &current);
+    if (number == handler::sampling_signal() && wanted == nullptr) return false;
+    if (result != 0) return true;
+    hide_own_signals(number, current);
     if (before != nullptr) *before = current;
-    return 0;
+    return true;
   }
   const handler::DispositionLock lock;
-  if (next_sigaction(number, nullptr, &current) != 0) return -1;
-  hide_own_signal(number, current);
+  if (number == handler::sampling_signal()) return false;
+  result = next_sigaction(number, nullptr, &current);
+  if (result != 0) return true;
+  hide_own_signals(number, current);
   Action changed = *wanted;
-  const bool widen = wants_wider_mask(number, changed);
-  if (widen) sigaddset(&changed.sa_mask, handler::sampling_signal());
-  if (put(number, changed) != 0) return -1;
-  set_bit(widened_masks, number, widen);
+  const unsigned widened = widen(number, changed);
+  result = put(number, changed);
+  if (result != 0) return true;
+  note_widened(number, widened);
   if (before != nullptr) *before = current;
-  return 0;
+  return true;
 }
 
 void widen_all_masks() noexcept {
@@ -125,19 +154,22 @@ void widen_all_masks() noexcept {
   const handler::DispositionLock lock;
   for (int number = 1; number <= kLastSignal; ++number) {
     Action action;
-    if (number == handler::sampling_signal() || next_sigaction(number, nullptr, &action) != 0 ||
-        !wants_wider_mask(number, action)) {
+    if (number == handler::sampling_signal() || next_sigaction(number, nullptr, &action) != 0)
       continue;
+    const unsigned widened = widen(number, action);
+    if (widened == 0 || put(number, action) != 0) continue;
+    for (int which = 0; which < kOwnCount; ++which) {
+      if ((widened >> which & 1) != 0) set_bit(widened_masks[which], number, true);
     }
-    sigaddset(&action.sa_mask, handler::sampling_signal());
-    if (put(number, action) == 0) set_bit(widened_masks, number, true);
   }
 }
 
 int change_action(int number, const Action* wanted, Action* before) noexcept {
   if (number < 1 || number > kLastSignal) return next_sigaction(number, wanted, before);
-  if (number == handler::sampling_signal()) return change_sampling_signal(wanted, before);
-  return change_other_signal(number, wanted, before);
+  int result = 0;
+  if (number != handler::sampling_signal() && change_other_signal(number, wanted, before, result))
+    return result;
+  return handler::exchange_program_action(number, wanted, before, call_next);
 }
 
 SimpleHandler set_simple(int number, SimpleHandler function, int flags,

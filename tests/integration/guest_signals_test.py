@@ -34,6 +34,9 @@ class SignalTest(GuestCase):
     def test_nothing_of_swipr_is_pending(self):
         self.assertEqual(self.check("blocked")[1], "pending: 0")
 
+    def test_sampling_signal_moves_to_another(self):
+        self.assertEqual(self.check("other signal").count("seen: 20"), 2)
+
     def test_masks(self):
         lines = self.check("masks")
         asleep = self.run_plain(TARGET, "masks", preloaded=True, env={"SWIPR_DISABLE": "1"})

@@ -188,6 +188,39 @@ void check_interruption() {
   signal(SIGURG, SIG_DFL);
 }
 
+// SIGURG blocked for good, as by who takes it from a signalfd: swipr then samples with SIGWINCH.
+void check_other_signal() {
+  sigset_t urgent;
+  sigset_t before;
+  sigemptyset(&urgent);
+  sigaddset(&urgent, SIGURG);
+  pthread_sigmask(SIG_BLOCK, &urgent, &before);
+  for (int round = 0; round < 2; ++round) {
+    work(100'000'000);
+    for (int number : {SIGURG, SIGWINCH}) tell_disposition("default", number);
+    seen = 0;
+    tell("signal", signal(SIGWINCH, on_simple) == SIG_DFL);
+    work();
+    for (int i = 0; i < 20; ++i) {
+      work(500'000);
+      send(SIGWINCH);
+    }
+    tell("seen", seen);
+    tell_disposition("own", SIGWINCH);
+    tell("signal", signal(SIGWINCH, SIG_DFL) == on_simple);
+    sigset_t pending;
+    sigpending(&pending);
+    tell("pending", sigismember(&pending, SIGURG) + 2 * sigismember(&pending, SIGWINCH));
+  }
+  send(SIGURG);
+  work();
+  timespec soon{0, 20'000'000};
+  siginfo_t info{};
+  tell("sigtimedwait", sigtimedwait(&urgent, &info, &soon));
+  tell("code", info.si_code);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 // All signals blocked in all threads, as some libraries do for theirs.
 void check_blocked() {
   sigset_t all;
@@ -446,6 +479,7 @@ constexpr Check kChecks[] = {
     {"reset", check_reset},
     {"interruption", check_interruption},
     {"blocked", check_blocked},
+    {"other signal", check_other_signal},
     {"masks", check_masks},
     {"small stack", check_small_stack},
     {"longjmp", check_longjmp},

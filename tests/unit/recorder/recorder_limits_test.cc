@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 
+#include "preload/handler/disposition.h"
 #include "tests/unit/recorder/control_loop.h"
 #include "tests/unit/recorder/program_threads.h"
 
@@ -75,13 +76,45 @@ TEST(RecorderLimits, WhatASlowReaderLosesIsCountedAndItsTimeIsCarriedOn) {
   }
 }
 
+void block_signals(std::initializer_list<int> numbers) {
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  for (const int number : numbers) sigaddset(&blocked, number);
+  ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+}
+
+TEST(RecorderLimits, AThreadThatBlocksTheUsualSignalIsAskedByAnother) {
+  std::atomic<bool> stop{false};
+  std::atomic<bool> signals_wait{false};
+  ProgramThread thread([&] {
+    block_signals({SIGURG});
+    recorder_test_spin(&stop);
+    sigset_t pending;
+    ::sigpending(&pending);
+    signals_wait = sigismember(&pending, SIGURG) == 1 || sigismember(&pending, SIGWINCH) == 1;
+  });
+  const auto all = record({{.request = {.interval = milliseconds(5)}}},
+                          {.after_start = {}, .before_ticks = {}, .meanwhile = [&] {
+                             const auto until = thread.cpu() + milliseconds(400);
+                             EXPECT_TRUE(eventually([&] { return thread.cpu() >= until; }));
+                           }});
+  stop = true;
+  thread.join();
+  agent::recorder().set_signal_number(0);
+  handler::set_disposition_owner(0, 0);
+  EXPECT_TRUE(has_stack(all.at(0), thread.tid()));
+  EXPECT_FALSE(signals_wait);
+  for (const int number : {SIGURG, SIGWINCH}) {
+    struct sigaction action {};
+    ::sigaction(number, nullptr, &action);
+    EXPECT_EQ(action.sa_handler, SIG_DFL) << number;
+  }
+}
+
 TEST(RecorderLimits, AThreadThatBlocksTheSignalIsCountedAndItsTimesStayRight) {
   std::atomic<bool> stop{false};
   ProgramThread thread([&] {
-    sigset_t urgent;
-    sigemptyset(&urgent);
-    sigaddset(&urgent, SIGURG);
-    ::pthread_sigmask(SIG_BLOCK, &urgent, nullptr);
+    block_signals({SIGURG, SIGWINCH});
     recorder_test_spin(&stop);
   });
   const DecodedRecording recording = record_one({.interval = milliseconds(5), .ticks = 60});

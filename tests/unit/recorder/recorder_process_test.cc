@@ -147,7 +147,7 @@ struct sigaction action_of(int number) {
 struct sigaction seen_by_program(int number) {
   agent::recorder().set_owner(::getpid());
   struct sigaction action {};
-  handler::exchange_program_action(nullptr, &action, ::sigaction);
+  handler::exchange_program_action(number, nullptr, &action, ::sigaction);
   EXPECT_EQ(handler::sampling_signal(), number);
   return action;
 }

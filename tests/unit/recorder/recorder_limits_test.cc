@@ -100,15 +100,18 @@ TEST(RecorderLimits, AThreadThatBlocksTheUsualSignalIsAskedByAnother) {
                            }});
   stop = true;
   thread.join();
-  agent::recorder().set_signal_number(0);
-  handler::set_disposition_owner(0, 0);
   EXPECT_TRUE(has_stack(all.at(0), thread.tid()));
   EXPECT_FALSE(signals_wait);
+  agent::recorder().set_owner(::getpid());
+  EXPECT_EQ(handler::sampling_signal(), SIGWINCH);
   for (const int number : {SIGURG, SIGWINCH}) {
+    // As the program is told: a signal that is still on its way keeps swipr's handler in place.
     struct sigaction action {};
-    ::sigaction(number, nullptr, &action);
+    handler::exchange_program_action(number, nullptr, &action, ::sigaction);
     EXPECT_EQ(action.sa_handler, SIG_DFL) << number;
   }
+  agent::recorder().set_signal_number(0);
+  handler::set_disposition_owner(0, 0);
 }
 
 TEST(RecorderLimits, AThreadThatBlocksTheSignalIsCountedAndItsTimesStayRight) {

@@ -5,22 +5,19 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "cli/commands/embedded_collector.h"
 #include "cli/commands/embedded_index.h"
 #include "cli/commands/jit_frames.h"
-#include "cli/session/module_servers.h"
+#include "cli/commands/swift_functions.h"
+#include "cli/commands/symbolizer_options.h"
 #include "common/core/addresses.h"
-#include "symbolize/debuginfod.h"
 #include "symbolize/demangle.h"
-#include "symbolize/swift_names.h"
 #include "symbolize/symbolizer.h"
 
 namespace swipr::commands {
@@ -52,39 +49,10 @@ profile::NamedFrame named(const symbolize::SourceFunction& function, bool short_
   return frame;
 }
 
-// Empty: this user has no place for it.
-std::string find_cache_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache == '/') return std::string(cache) + "/swipr";
-  const char* home = std::getenv("HOME");
-  if (home != nullptr && *home == '/') return std::string(home) + "/.cache/swipr";
-  return {};
-}
-
 // Nothing but an address in brackets.
 bool is_nameless(const FrameNames& names) {
   return names.size() == 1 && names.front().system_name.empty() &&
          names.front().function.starts_with('[');
-}
-
-symbolize::Options symbolizer_options(const options::SymbolOptions& chosen) {
-  symbolize::Options result;
-  result.demangle = chosen.demangle;
-  result.inlines = chosen.inlines;
-  result.symfs = chosen.symfs;
-  result.debug_directories = chosen.debug_directories;
-  if (!chosen.symfs.empty()) {
-    result.debug_directories.push_back(chosen.symfs + "/usr/lib/debug");
-  }
-  result.debug_directories.emplace_back("/usr/lib/debug");
-  result.debuginfod = symbolize::has_debuginfod();
-  if (!chosen.cache) return result;
-  result.cache_folder = find_cache_folder();
-  result.fetch_module = [servers = std::make_shared<session::ModuleServers>()](
-                            std::int32_t pid, const std::string& build_id, int fd) {
-    return servers->fetch(Pid{pid}, build_id, fd).has_value();
-  };
-  return result;
 }
 
 class FrameNamer {
@@ -109,7 +77,7 @@ class FrameNamer {
       names.push_back(names_of(static_cast<std::uint32_t>(index), found[index]));
       found[index] = {};
     }
-    if (demangle_) name_swift_functions(names);
+    if (demangle_) name_swift_functions(names, *texts_);
     return names;
   }
 
@@ -248,30 +216,6 @@ class FrameNamer {
       names.back().offset += frame.pc.value - address;
     }
     return names;
-  }
-
-  // All at once: it takes another program.
-  void name_swift_functions(std::vector<FrameNames>& names) {
-    std::unordered_map<std::string_view, std::string_view> readable;
-    for (const FrameNames& frame : names) {
-      for (const profile::NamedFrame& function : frame) {
-        if (symbolize::is_swift_name(function.system_name)) readable[function.system_name];
-      }
-    }
-    if (readable.empty()) return;
-    std::vector<std::string_view> mangled;
-    for (const auto& entry : readable) mangled.push_back(entry.first);
-    const auto texts = symbolize::demangle_swift(mangled);
-    if (!texts) return;
-    for (std::size_t index = 0; index < mangled.size(); ++index) {
-      readable[mangled[index]] = texts_->intern((*texts)[index]);
-    }
-    for (FrameNames& frame : names) {
-      for (profile::NamedFrame& function : frame) {
-        const auto found = readable.find(function.system_name);
-        if (found != readable.end()) function.function = found->second;
-      }
-    }
   }
 
   // Generated code has other remedies, and files that were not found have notes of their own.

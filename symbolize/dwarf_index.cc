@@ -193,8 +193,10 @@ std::vector<SourceFunction> DwarfIndex::find(ImageAddr address, SourceLine* line
   std::vector<SourceFunction> functions;
   UnitIndex* unit = unit_at(address);
   if (unit == nullptr || limit_.step()) return functions;
+  const std::uint64_t before = unit->memory_bytes();
   *line = unit->line_at(address);
   SourceLine at = *line;
+  memory_bytes_ += unit->memory_bytes() - before;
   for (const FunctionAt& found : unit->functions_at(address, names_)) {
     functions.push_back({.name = found.name->name,
                          .linkage_name = found.name->linkage_name,

@@ -9,7 +9,7 @@
 namespace swipr::symbolize {
 namespace {
 
-constexpr std::size_t kMaxRows = std::size_t{1} << 24;
+constexpr std::size_t kMaxRows = std::size_t{1} << 23;
 constexpr std::size_t kMaxFiles = std::size_t{1} << 20;
 
 std::string_view text_at(ByteCursor& cursor) {

@@ -51,8 +51,8 @@ class UnitIndex {
   SourceLine line_at(ImageAddr address);
 
   bool damaged() const { return damaged_; }
-  // Of all but the lines, which are read when first asked for.
-  std::uint64_t memory_bytes() const { return memory_bytes_; }
+  // Grows when lines are first asked for.
+  std::uint64_t memory_bytes() const { return memory_bytes_ + lines_.memory_bytes(); }
 
  private:
   struct Node {

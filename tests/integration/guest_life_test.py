@@ -1,5 +1,6 @@
 """Descriptors, children, memory, ends: a program notices none of swipr's."""
 
+import os
 import pathlib
 import signal
 import unittest
@@ -71,6 +72,24 @@ class LifeTest(GuestCase):
                 self.assertEqual(self.run_plain(TARGET, way, preloaded=True).code, -number)
                 recorded, _ = self.run_recorded(TARGET, way)
                 self.assertEqual(recorded.code, 128 + number)
+
+    def test_core_dumps(self):
+        """Where a fatal signal leaves a core it does so with swipr as well."""
+        def status_of(way, **settings):
+            environment = self.environment(settings)
+            program = self.target_path(TARGET)
+            quietly = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
+            pid = os.posix_spawn("/usr/bin/env", ["env", "-C", self.folder, "prlimit", "--core=67108864", program, way], environment,
+                                 file_actions=quietly)
+            status = os.waitpid(pid, 0)[1]
+            return os.WTERMSIG(status), os.WCOREDUMP(status)
+
+        for way, number in (("abort", signal.SIGABRT), ("fault", signal.SIGSEGV)):
+            plain = status_of(way)
+            self.assertEqual(plain[0], number)
+            self.assertEqual(status_of(way, LD_PRELOAD=str(self.preload)), plain)
+            record = {"SWIPR_RECORD": str(self.folder), "SWIPR_RECORD_INTERVAL": "1ms"}
+            self.assertEqual(status_of(way, LD_PRELOAD=str(self.preload), **record), plain)
 
     def test_no_socket_file_stays_behind_an_exec(self):
         """An image that ends before it listens, or does not load the library, cannot remove the one before's."""

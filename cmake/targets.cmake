@@ -41,12 +41,14 @@ function(swipr_guest_library name)
     -fno-threadsafe-statics -ftls-model=initial-exec -fno-stack-protector -O2
     -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables -fno-omit-frame-pointer)
   target_link_libraries(${name} PRIVATE ${arg_LINK})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # small files; the gates look at each object
   set(host_link ${arg_LINK})
   list(TRANSFORM host_link APPEND _host)
   add_library(${name}_host STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
   swipr_defaults(${name}_host)
   target_compile_definitions(${name}_host PRIVATE _GNU_SOURCE)
   target_link_libraries(${name}_host PRIVATE ${host_link})
+  set_target_properties(${name}_host PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
 # swipr_test(NAME SOURCES … LINK …): a GoogleTest program, one ctest entry per test case.
@@ -88,4 +90,5 @@ function(swipr_fuzz name)
   add_dependencies(fuzz_targets ${name})
   swipr_defaults(${name})
   target_link_libraries(${name} PRIVATE ${arg_LINK})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
 endfunction()

@@ -13,7 +13,7 @@ constexpr std::size_t kMaxLoads = std::size_t{1} << 21;
 constexpr std::size_t kMaxLines = std::size_t{1} << 24;
 // Real code is replaced a few times at most; a file that claims more gets no more pieces.
 constexpr std::size_t kMaxCoverings = std::size_t{1} << 23;
-constexpr std::size_t kMaxNameBytes = 4096;
+constexpr std::size_t kMaxJitNameBytes = 4096;
 
 std::optional<std::uint64_t> take_hex(std::string_view* text) {
   if (text->starts_with("0x")) text->remove_prefix(2);
@@ -45,7 +45,7 @@ void JitSymbols::add_perf_map(std::string_view text) {
     if (!size || line.empty()) continue;
     const auto symbol = static_cast<std::uint32_t>(symbols_.size());
     if (!add_load(*begin, *size, std::chrono::nanoseconds::min(), symbol)) continue;
-    symbols_.push_back({.name = std::string(line.substr(0, kMaxNameBytes))});
+    symbols_.push_back({.name = std::string(line.substr(0, kMaxJitNameBytes))});
   }
 }
 
@@ -107,7 +107,7 @@ class JitSymbols::DumpReader {
       return {};
     }
     rest_ = rest_.subspan(end + 1);
-    return all.substr(0, std::min(end, kMaxNameBytes));
+    return all.substr(0, std::min(end, kMaxJitNameBytes));
   }
 
   void read_record() {
@@ -274,7 +274,7 @@ void JitSymbols::add_code(const Code& code) {
     }
   }
   sort_lines(first);
-  symbols_.push_back({.name = std::string(code.name.substr(0, kMaxNameBytes)),
+  symbols_.push_back({.name = std::string(code.name.substr(0, kMaxJitNameBytes)),
                       .first_line = first,
                       .line_count = static_cast<std::uint32_t>(lines_.size()) - first});
 }

@@ -65,12 +65,12 @@ std::vector<Batch> batches_of(const std::vector<Placed>& placed) {
 }
 
 // What one thread needs to look up: an index of its own for the module that it is at.
-class Reader {
+class ModuleReader {
  public:
-  explicit Reader(std::mutex& notes) : notes_(&notes) {}
-  ~Reader() { leave(); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+  explicit ModuleReader(std::mutex& notes) : notes_(&notes) {}
+  ~ModuleReader() { leave(); }
+  ModuleReader(const ModuleReader&) = delete;
+  ModuleReader& operator=(const ModuleReader&) = delete;
 
   DwarfIndex* index_of(Module* module) {
     const bool full =
@@ -121,7 +121,7 @@ class ParallelLookup {
     std::atomic<std::size_t> next = 0;
     // One reader per thread: for_each_index hands out threads, not batches.
     for_each_index(std::min(threads_, batches.size()), threads_, [&](std::size_t) {
-      Reader reader(notes_);
+      ModuleReader reader(notes_);
       for (std::size_t at = next++; at < batches.size(); at = next++) {
         look_up(batches[at], reader);
       }
@@ -213,7 +213,7 @@ class ParallelLookup {
     });
   }
 
-  void look_up(const Batch& batch, Reader& reader) {
+  void look_up(const Batch& batch, ModuleReader& reader) {
     guarded(placed_[batch.begin].module, [&] {
       const Module* module = placed_[batch.begin].module;
       DwarfIndex* dwarf = placed_[batch.begin].unit == kNoUnit

@@ -75,9 +75,9 @@ bool is_worse(const Candidate& left, const Candidate& right) {
   return beauty(left.name) < beauty(right.name);
 }
 
-class Reader {
+class TableReader {
  public:
-  Reader(Elf* elf, SymbolTable::Kind kind)
+  TableReader(Elf* elf, SymbolTable::Kind kind)
       : elf_(elf), kind_(kind), sections_(code_sections(elf)) {}
 
   std::vector<Candidate> read() {
@@ -146,7 +146,7 @@ std::uint64_t next_start(const std::vector<std::uint64_t>& starts, std::uint64_t
 }  // namespace
 
 SymbolTable SymbolTable::read(Elf* elf, Kind kind) {
-  Reader reader(elf, kind);
+  TableReader reader(elf, kind);
   std::vector<Candidate> candidates = reader.read();
   std::sort(candidates.begin(), candidates.end(), is_worse);
   std::vector<std::uint64_t> starts;

@@ -20,7 +20,6 @@ namespace {
 constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
 // Output of the recorded program may stand before the first line of the text format.
 constexpr std::size_t kMaxLeadingBytes = std::size_t{1} << 20;
-constexpr std::string_view kMarker = "[SWIPR] ";
 
 using Bytes = std::span<const std::byte>;
 
@@ -58,7 +57,7 @@ class AnyReader {
     }
     const std::string_view text(reinterpret_cast<const char*>(beginning_.data()),
                                 beginning_.size());
-    if (text.starts_with(kMarker) || text.find("\n" + std::string(kMarker)) != text.npos) {
+    if (text.starts_with(kSprMarker) || text.find("\n" + std::string(kSprMarker)) != text.npos) {
       text_.emplace();
       text_->feed(beginning_);
       return true;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace swipr::importers {
@@ -14,6 +15,11 @@ std::size_t mix(std::size_t seed, std::uint64_t value) {
   return (seed ^ value) * 0x9E3779B97F4A7C15u + (seed >> 29);
 }
 }  // namespace
+
+std::int32_t kernel_id(std::uint64_t value) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int32_t>::max();
+  return value <= kMax ? static_cast<std::int32_t>(value) : 0;
+}
 
 std::size_t RecordingBuilder::FrameKeyHash::operator()(const FrameKey& key) const {
   const std::uint64_t rest = (std::uint64_t{key.process} << 32) ^ key.module;

@@ -15,6 +15,9 @@
 
 namespace swipr::importers {
 
+// A pid or tid as it stands in a file; a number that no kernel gives out reads 0.
+std::int32_t kernel_id(std::uint64_t value);
+
 class RecordingBuilder {
  public:
   RecordingBuilder();

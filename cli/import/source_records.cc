@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -26,12 +25,6 @@ std::chrono::nanoseconds date_of(std::uint64_t since_epoch_ns) {
   constexpr std::uint64_t kLatest = std::uint64_t{1}
                                     << 62;  // the year 2116; a duration may be added
   return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(since_epoch_ns, kLatest)));
-}
-
-// A number that no kernel gives out reads 0.
-std::int32_t id_of(std::uint64_t value) {
-  constexpr std::uint64_t kMax = std::numeric_limits<std::int32_t>::max();
-  return value <= kMax ? static_cast<std::int32_t>(value) : 0;
 }
 
 std::vector<std::string> split_arguments(std::string_view text) {
@@ -129,8 +122,8 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
   }
   profile::Process process;
   process.source = number_;
-  process.pid = Pid{id_of(source->pid)};
-  process.parent_pid = Pid{id_of(source->parent_pid)};
+  process.pid = Pid{kernel_id(source->pid)};
+  process.parent_pid = Pid{kernel_id(source->parent_pid)};
   process.command_name = source->command_name;
   process.executable = source->executable;
   process.command_line = split_arguments(source->command_line);
@@ -175,7 +168,7 @@ bool SourceRecords::on_module_gone(const wire::RawRecord& record) {
 bool SourceRecords::on_thread(const wire::RawRecord& record) {
   const auto thread = wire::decode_thread(record.payload);
   if (!thread) return false;
-  const Tid tid{id_of(thread->tid)};
+  const Tid tid{kernel_id(thread->tid)};
   const auto known = threads_.find(thread->thread_index);
   if (known != threads_.end() && builder_.thread(known->second.index).tid == tid) {
     builder_.thread(known->second.index).name = thread->name;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +16,6 @@
 namespace swipr::importers {
 
 namespace {
-constexpr std::string_view kMarker = "[SWIPR] ";
 constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
 constexpr std::uint64_t kMaxSeconds = std::uint64_t{1}
                                       << 32;  // sums of two such times fit 63 bits of ns
@@ -26,11 +24,6 @@ std::chrono::nanoseconds time_of(std::uint64_t seconds, std::uint64_t nanosecond
   const std::uint64_t total = std::min(seconds, kMaxSeconds) * 1'000'000'000 +
                               std::min<std::uint64_t>(nanoseconds, 999'999'999);
   return std::chrono::nanoseconds(static_cast<std::int64_t>(total));
-}
-
-std::int32_t id_of(std::uint64_t value) {
-  constexpr std::uint64_t kMax = std::numeric_limits<std::int32_t>::max();
-  return value <= kMax ? static_cast<std::int32_t>(value) : 0;
 }
 }  // namespace
 
@@ -89,8 +82,8 @@ class SprTextReader::Impl {
       ++lines_skipped_;
       return;
     }
-    if (error_ || !line.starts_with(kMarker)) return;
-    const std::string_view rest = std::string_view(line).substr(kMarker.size());
+    if (error_ || !line.starts_with(kSprMarker)) return;
+    const std::string_view rest = std::string_view(line).substr(kSprMarker.size());
     const std::size_t tag_end = std::min(rest.find_first_of(" \r"), rest.size());
     if (!on_line(rest.substr(0, tag_end), rest.substr(tag_end))) ++lines_skipped_;
   }
@@ -160,9 +153,9 @@ class SprTextReader::Impl {
     OpenSample open;
     open.sample.time = time_of(*seconds, *nanoseconds);
     open.sample.wall = interval_;
-    const std::uint32_t process = process_of(Pid{id_of(*pid)}, open.sample.time);
+    const std::uint32_t process = process_of(Pid{kernel_id(*pid)}, open.sample.time);
     open.sample.thread =
-        thread_of(process, Tid{id_of(*tid)}, object.find_text("name").value_or(""));
+        thread_of(process, Tid{kernel_id(*tid)}, object.find_text("name").value_or(""));
     open_ = std::move(open);
     return true;
   }

@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "cli/profile/recording.h"
 #include "common/host/result.h"
 
 namespace swipr::importers {
+
+inline constexpr std::string_view kSprMarker = "[SWIPR] ";  // begins each line of the format
 
 class SprTextReader {
  public:

@@ -20,7 +20,7 @@ namespace {
 using host::Error;
 using host::Result;
 
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kModulePatience{20};
 constexpr std::uint64_t kMaxModuleBytes = std::uint64_t{2} << 30;
 
 bool is_socket(const Place& place) {
@@ -77,13 +77,13 @@ Result<void> ModuleServers::fetch(Pid pid, std::string_view build_id, int out) {
   for (std::size_t index = 0; index < places.size();) {
     const ConnectOutcome outcome = connect_in(places[index].directory, places[index].name);
     std::uint64_t rest = kMaxModuleBytes;
-    const auto status =
-        outcome.fd
-            ? fetch_into(outcome.fd.value(), fmt::format("/v1/modules/{}", build_id), kPatience,
-                         [out, &rest](std::span<const std::byte> bytes) {
-                           return write_piece(out, bytes, rest);
-                         })
-            : Result<int>(host::system_error("no connection", outcome.error));
+    const auto status = outcome.fd
+                            ? fetch_into(outcome.fd.value(),
+                                         fmt::format("/v1/modules/{}", build_id), kModulePatience,
+                                         [out, &rest](std::span<const std::byte> bytes) {
+                                           return write_piece(out, bytes, rest);
+                                         })
+                            : Result<int>(host::system_error("no connection", outcome.error));
     if (status && *status == 200) return {};
     if (status) {
       ++index;  // it lives, and has other modules

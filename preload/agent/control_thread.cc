@@ -1,10 +1,12 @@
 #include "preload/agent/control_thread.h"
 
 #include <link.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -176,6 +178,19 @@ void on_fork_child() {
                    "not recordable: TSan ends a child of several threads that starts one");
 }
 
+// What the kernel goes by when a thread changes its ids. False: not to be found out.
+bool read_capabilities(pid_t thread, __user_cap_data_struct (&data)[2]) noexcept {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = thread};
+  return ::syscall(SYS_capget, &header, data) == 0;
+}
+
+bool has_other_rights(pid_t thread) noexcept {
+  __user_cap_data_struct own[2];
+  __user_cap_data_struct others[2];
+  return read_capabilities(0, own) && read_capabilities(thread, others) &&
+         std::memcmp(own, others, sizeof own) != 0;
+}
+
 }  // namespace
 
 void start_control_thread(const Settings& wanted) noexcept {
@@ -194,6 +209,17 @@ void start_control_thread(const Settings& wanted) noexcept {
 bool park_control_thread() noexcept {
   const ErrnoSaver errno_saver;
   if (!program_has_one_thread() || !exit_gate::ask_to_park(exit_gate::WhenLate::kStays)) {
+    return false;
+  }
+  thread_sanitizer::acquire();
+  return true;
+}
+
+bool park_control_thread_of_other_rights() noexcept {
+  const ErrnoSaver errno_saver;
+  const pid_t thread = exit_gate::control_tid();
+  if (thread == 0 || !has_other_rights(thread) ||
+      !exit_gate::ask_to_park(exit_gate::WhenLate::kStays)) {
     return false;
   }
   thread_sanitizer::acquire();

@@ -28,6 +28,12 @@ void resume_after_exec() noexcept;
 bool park_control_thread() noexcept;
 void resume_control_thread() noexcept;
 
+// Before libc has all threads change their ids. True: the control thread had other capabilities
+// than this one and has ended, with its recordings; resume starts it again, with those of the
+// caller. Context: any thread.  Blocks: as park; while the control thread begins, until it has
+// begun.
+bool park_control_thread_of_other_rights() noexcept;
+
 // Before the program confines itself: whatever this library did from then on might end the program.
 // For this process and its children; their exec'd images begin anew. True: it has ended now, and
 // resume starts it again if nothing came of the confinement.

@@ -225,10 +225,15 @@ void return_to_places() noexcept {
   wake();
 }
 
-bool ask_to_park(WhenLate when_late) noexcept {
-  if (owner_pid.load() != ::getpid() || is_exit_asked()) return false;
+pid_t control_tid() noexcept {
+  if (owner_pid.load() != ::getpid()) return 0;
   wait_for_change(presence, kStarting, kMaxParkWait);
-  const pid_t tid = control_thread.load();
+  return control_thread.load();
+}
+
+bool ask_to_park(WhenLate when_late) noexcept {
+  if (is_exit_asked()) return false;
+  const pid_t tid = control_tid();
   if (tid == 0) return false;
   std::uint32_t state = kNoPark;
   if (!park.compare_exchange_strong(state, kParkAsked)) return false;
@@ -243,6 +248,7 @@ bool ask_to_park(WhenLate when_late) noexcept {
     return false;
   }
   if (park.load() != kGone) return false;
+  unlink_socket_files();  // the caller may have rights that the control thread lacked
   // The kernel has to have forgotten it: only then is the caller alone. It takes no more than a
   // CPU.
   const Moment end = monotonic_now() + kMaxParkWait;

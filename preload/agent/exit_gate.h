@@ -84,6 +84,10 @@ void return_to_places() noexcept;
 enum class WhenLate : std::uint8_t { kStays, kGoes };
 bool ask_to_park(WhenLate when_late) noexcept;
 
+// The control thread once it can be woken; 0: there is none, or not in this process.
+// Context: any thread.  Blocks: while it begins, at most 2 s.
+pid_t control_tid() noexcept;
+
 // In the child of a fork, or when the control thread is parked.
 void reset_after_fork() noexcept;
 

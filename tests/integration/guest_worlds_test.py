@@ -88,6 +88,19 @@ class NamespaceTest(GuestCase):
         self.assertTrue(profiles.has_function(self.convert(path), "main"))
 
 
+@unittest.skipUnless(os.geteuid() == 0, "only root may become another user")
+class IdentityTest(GuestCase):
+    def test_capabilities_between_user_and_groups(self):
+        said = self.check_same(TARGET, "change_identity")
+        self.assertEqual(said, [f"{what}: 0 " for what in ("keep", "uid", "capget", "capset", "gid", "groups")])
+
+    def test_at_once_after_the_start(self):
+        """The control thread may just be beginning."""
+        command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "true"]
+        for _ in range(20):
+            subprocess.run(command, env=self.environment({"LD_PRELOAD": str(self.preload)}), check=True)
+
+
 class SeccompTest(GuestCase):
     def check_confined(self, way):
         self.assertEqual(self.check_same(TARGET, way), ["confined"])

@@ -1,7 +1,9 @@
 // guest_worlds [refuse_unshare] WAY: a program that moves itself into another world, or confines
 // itself, and says what came of it. The same lines with and without swipr.
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -179,6 +181,24 @@ void confined_threads() {
   confined(true, false);
 }
 
+// As setpriv does, which changes its capabilities between the users and the groups.
+void change_identity() {
+  constexpr gid_t kNobody = 65534;
+  work();
+  tell("keep", prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0));
+  tell("uid", setresuid(kNobody, kNobody, kNobody));
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2]{};
+  tell("capget", syscall(SYS_capget, &header, data));
+  data[0].effective = data[0].permitted;
+  data[1].effective = data[1].permitted;
+  tell("capset", syscall(SYS_capset, &header, data));
+  work();
+  tell("gid", setresgid(kNobody, kNobody, kNobody));
+  tell("groups", setgroups(0, nullptr));
+  work();
+}
+
 struct Way {
   std::string_view name;
   void (*run)();
@@ -193,6 +213,7 @@ constexpr Way kWays[] = {
     {"enter", enter},
     {"enter_mount_namespace_only", enter_mount_namespace_only},
     {"leave_root", leave_root},
+    {"change_identity", change_identity},
     {"probe_filters", probe_filters},
     {"confined_by_prctl", [] { confined(false, true); }},
     {"confined_by_seccomp", [] { confined(false, false); }},

@@ -30,6 +30,9 @@ class Engine {
   int signal_number() const noexcept { return signal_number_; }
 
  private:
+  // dlclose is noticed this late at most; dlopen as soon as a walk meets the new code.
+  static constexpr std::chrono::milliseconds kModulesInterval{500};
+
   bool open(const char** error) noexcept;
   void open_signals() noexcept;
   void close() noexcept;

@@ -140,6 +140,10 @@ class PprofWriter {
     if (merged.state == profile::State::kBlocked && waits_in != "[blocked]") {
       add_label(sample, "syscall", std::string_view(waits_in).substr(1, waits_in.size() - 2));
     }
+    if (merged.state == profile::State::kBlocked && merged.stack != profile::kNone &&
+        !recording_.stacks[merged.stack].wait_channel.empty()) {
+      add_label(sample, "wait_channel", recording_.stacks[merged.stack].wait_channel);
+    }
     if (recording_.processes.size() > 1) {
       add_number(sample, "pid", recording_.processes[thread.process].pid.value);
     }

@@ -25,7 +25,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
 
 // {"processes":[{…,"totals":{}}],"functions":[{"function","self","total"}],
 // "paths":[{"function","depth","self","total"}],"threads":[…],
-// "waits":[{"syscall","samples","threads","blocked_ns"}],"weight","weight_unit","weight_total",
+// "waits":[{"syscall","channel","samples","threads","blocked_ns"}],"weight","weight_unit","weight_total",
 // "warnings":[]}; all times in nanoseconds. Paths are a tree, parents before their children.
 host::Result<void> write_report_json(const profile::Recording& recording,
                                      const profile::Names& names, const ReportOptions& options,

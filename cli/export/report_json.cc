@@ -67,6 +67,7 @@ host::Result<void> write_report_json(const profile::Recording& recording,
   }
   for (const auto& waits : profile::wait_times(recording)) {
     report["waits"].push_back({{"syscall", syscall_text(waits.syscall)},
+                               {"channel", waits.channel},
                                {"samples", waits.samples},
                                {"threads", waits.threads},
                                {"blocked_ns", waits.blocked.count()}});

@@ -240,6 +240,7 @@ void put_waits(TerminalPage& page, const profile::Recording& recording,
     page.put(fmt::format("{:10.3f}", seconds(times.blocked)), Style::kBlocked)
         .put(fmt::format(" {:9} {:8}  {}", times.samples, times.threads,
                          syscall_text(times.syscall)))
+        .put(times.channel.empty() ? "" : fmt::format(" ({})", times.channel))
         .end_line();
   }
   put_rest(page, 31, waits.size() - count);

@@ -29,6 +29,7 @@ std::size_t RecordingBuilder::FrameKeyHash::operator()(const FrameKey& key) cons
 std::size_t RecordingBuilder::StackHash::operator()(std::uint32_t index) const {
   const profile::Stack& stack = (*stacks)[index];
   std::size_t hash = mix(stack.omitted_at, stack.wait_syscall);
+  hash = mix(hash, std::hash<std::string>{}(stack.wait_channel));
   for (std::uint32_t frame : stack.frames) hash = mix(hash, frame);
   return hash;
 }
@@ -37,7 +38,8 @@ bool RecordingBuilder::StackEqual::operator()(std::uint32_t left, std::uint32_t 
   const profile::Stack& a = (*stacks)[left];
   const profile::Stack& b = (*stacks)[right];
   return a.omitted_at == b.omitted_at && a.wait_syscall == b.wait_syscall &&
-         a.root_reached == b.root_reached && a.frames == b.frames;
+         a.root_reached == b.root_reached && a.wait_channel == b.wait_channel &&
+         a.frames == b.frames;
 }
 
 RecordingBuilder::RecordingBuilder()

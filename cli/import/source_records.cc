@@ -193,6 +193,7 @@ bool SourceRecords::on_stack(const wire::RawRecord& record) {
   if (stack->wait_syscall != 0 && stack->wait_syscall <= profile::kNone) {
     entry.wait_syscall = static_cast<std::uint32_t>(stack->wait_syscall - 1);
   }
+  entry.wait_channel = stack->wait_channel;
   entry.root_reached = (stack->flags & wire::kStackRootReached) != 0;
   const std::uint32_t index = builder_.intern_stack(std::move(entry));
   if (stacks_.contains(stack->stack_id)) {

@@ -70,6 +70,7 @@ struct Stack {
   std::uint32_t omitted_at = kNone;    // frames were left out before this index; kNone: complete
   std::uint32_t wait_syscall = kNone;  // system call number in which the thread waits
   bool root_reached = false;
+  std::string wait_channel{};  // kernel function in which it waits; empty: not known
 };
 
 struct Thread {

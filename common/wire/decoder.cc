@@ -194,6 +194,7 @@ std::optional<StackRecord> decode_stack(std::span<const std::byte> payload,
     pc += static_cast<std::uint64_t>(in.take_signed());
     frames[index].pc = pc;
   }
+  if (!in.at_end()) record.wait_channel = in.take_string();
   return in.ok() ? std::optional(record) : std::nullopt;
 }
 

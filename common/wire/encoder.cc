@@ -104,6 +104,7 @@ void encode(Encoder& out, const StackRecord& record, std::span<const FrameEntry>
     out.put_signed(static_cast<std::int64_t>(frame.pc - previous));
     previous = frame.pc;
   }
+  if (!record.wait_channel.empty()) out.put_string(record.wait_channel);
   out.end_record(mark);
 }
 

@@ -133,6 +133,7 @@ struct StackRecord {
       0;                         // system call number + 1 in which the thread waits; 0: none known
   std::uint64_t omitted_at = 0;  // with kStackCut: index of the first frame behind the gap
   std::uint64_t frame_count = 0;
+  std::string_view wait_channel{};  // kernel function in which it waits; empty: none known
 };
 
 // One entry of a tick: the thread spent Δwall since its previous entry (or its start) in this

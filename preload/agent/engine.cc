@@ -162,6 +162,7 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
     return false;
   }
   if (!subjects_.knows_runqueue) recording.leave_runqueue_out();
+  recording.set_wait_channels(subjects_.wait_channels);
   recording.begin_modules(subjects_.modules);
   refresh_threads();
   take_signal_that_fewer_block();

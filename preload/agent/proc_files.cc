@@ -167,6 +167,7 @@ WaitPlace parse_wait_place(std::string_view text) noexcept {
       argument = in.take_hex();
     }
     place.restarts = restarts_unnoticed(place.system_call, arguments);
+    place.first_argument = arguments[0];
   }
   in.expect(' ');
   place.sp = in.take_hex();

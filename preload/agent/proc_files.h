@@ -37,7 +37,11 @@ struct WaitPlace {
   // A handler with SA_RESTART may interrupt the call: the kernel continues it as if nothing had
   // been. Said only of calls where neither time-outs nor socket options can make that untrue.
   bool restarts = false;
-  friend bool operator==(const WaitPlace&, const WaitPlace&) = default;
+  std::uint64_t first_argument = 0;  // what is waited for, often; not a part of the place
+  friend bool operator==(const WaitPlace& left, const WaitPlace& right) noexcept {
+    return left.kind == right.kind && left.system_call == right.system_call &&
+           left.sp == right.sp && left.pc == right.pc && left.restarts == right.restarts;
+  }
 };
 WaitPlace parse_wait_place(std::string_view text) noexcept;
 

@@ -271,17 +271,16 @@ bool Recording::is_long(const RecordedThread& thread) const noexcept {
   return tick_ns_ - thread.written.wall_ns >= kLongRunNs;
 }
 
-std::uint32_t Recording::intern(const unwind::FrameBuffer& frames, std::uint32_t wait_syscall,
-                                bool& is_new, const ModuleMap& modules,
-                                ThreadList& threads) noexcept {
+std::uint32_t Recording::intern(const unwind::FrameBuffer& frames, WaitKey wait, bool& is_new,
+                                const ModuleMap& modules, ThreadList& threads) noexcept {
   ++counters_.stacks_walked;
   if ((frames.flags & wire::kStackRootReached) != 0) ++counters_.stacks_rooted;
   if ((frames.flags & wire::kStackCut) != 0) ++counters_.stacks_cut;
-  std::uint32_t id = stacks_.intern(frames, wait_syscall, is_new);
+  std::uint32_t id = stacks_.intern(frames, wait, is_new);
   if (id != 0) return id;
   sync_modules(modules, threads);
   start_stack_generation(threads);
-  return stacks_.intern(frames, wait_syscall, is_new);
+  return stacks_.intern(frames, wait, is_new);
 }
 
 }  // namespace swipr::agent

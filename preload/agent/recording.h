@@ -182,13 +182,15 @@ class Recording {
   void drop_thread(std::uint32_t place, const Thread& thread) noexcept;
 
   // The id of a stack, for end_run in the same generation; 0: it cannot be kept.
-  std::uint32_t intern(const unwind::FrameBuffer& frames, std::uint32_t wait_syscall, bool& is_new,
+  std::uint32_t intern(const unwind::FrameBuffer& frames, WaitKey wait, bool& is_new,
                        const ModuleMap& modules, ThreadList& threads) noexcept;
   bool holds(const RecordedThread& thread) const noexcept {
     return thread.run == RecordedThread::Run::kSettled &&
            thread.stack_generation == stacks_.generation();
   }
 
+  // Outlives the recording. Before the first stack.
+  void set_wait_channels(const WaitChannels& channels) noexcept { wait_channels_ = &channels; }
   // The kernel keeps no run-queue times: nothing is said of them.
   void leave_runqueue_out() noexcept { splits_runqueue_ = false; }
   // Writes the modules of the present; sync_modules goes on from there.
@@ -290,6 +292,7 @@ class Recording {
   OutputQueue* output_ = nullptr;
   BlockWriter writer_;
   StackTable stacks_;
+  const WaitChannels* wait_channels_ = nullptr;
   MappedArray<RecordedThread> threads_;    // by place
   MappedArray<std::uint32_t> next_looks_;  // by place: tick number; apart, because most are skipped
   OverheadBudget budget_;

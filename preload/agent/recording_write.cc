@@ -11,7 +11,7 @@ namespace {
 // Bounds of one entry and of one frame on the wire: varints of at most 10 bytes.
 constexpr std::size_t kEntryBytes = 6 * 10;
 constexpr std::size_t kFrameBytes = 11;
-constexpr std::size_t kStackBytes = 64;
+constexpr std::size_t kStackBytes = 128;
 // Entries and the stacks they need are written in pieces of about this size: big enough to be
 // cheap, and small against a block.
 constexpr std::size_t kChunkBytes = std::size_t{48} << 10;
@@ -211,8 +211,11 @@ void Recording::encode_stack(wire::Encoder& out, const StoredStack& stack) noexc
   }
   const wire::StackRecord record{.stack_id = stack.id,
                                  .flags = stack.flags,
-                                 .wait_syscall = stack.wait_syscall,
-                                 .omitted_at = stack.omitted_at};
+                                 .wait_syscall = stack.wait.syscall,
+                                 .omitted_at = stack.omitted_at,
+                                 .wait_channel = wait_channels_ == nullptr
+                                                     ? std::string_view{}
+                                                     : wait_channels_->name(stack.wait.channel)};
   wire::encode(out, record, std::span<const wire::FrameEntry>(frames, stack.frame_count));
 }
 

@@ -24,6 +24,7 @@ struct Subjects {
   SignalPool signals;
   CpuTimers timers;
   FrameRecovery frames;
+  WaitChannels wait_channels;
   TaskFiles files;
   bool can_signal = false;
   bool knows_runqueue = false;  // the kernel keeps schedstat
@@ -93,8 +94,9 @@ class Sampler {
                Moment now) noexcept;
   void read_runqueue(const Thread& thread, RecordedThread& known) noexcept;
   static std::uint32_t wire_syscall(const WaitPlace& place) noexcept;  // as records have it
+  WaitKey wait_key(Thread& thread, const RecordedThread& known, const WaitPlace& wait) noexcept;
   std::uint32_t intern(Recording& recording, const unwind::FrameBuffer& frames,
-                       std::uint32_t wait_syscall) noexcept;
+                       WaitKey wait) noexcept;
 
   Subjects& subjects_;
   bool has_time_to_look() noexcept;

@@ -102,7 +102,8 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
     ++recording.counters().calls_interrupted;
   const WaitPlace& wait = thread.signalled_place;
   const bool blocked = wait.kind == WaitKind::kBlocked;
-  const std::uint32_t stack = intern(recording, slot.frames, blocked ? wire_syscall(wait) : 0);
+  const std::uint32_t stack =
+      intern(recording, slot.frames, blocked ? WaitKey{.syscall = wire_syscall(wait)} : WaitKey{});
   // Now it has run: a wait for a CPU that it was in at the tick is complete.
   read_runqueue(thread, *known);
   const bool ran = known->run_cpu_ns > known->written.cpu_ns;
@@ -121,15 +122,15 @@ void Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
                                const handler::Slot& slot) noexcept {
   RecordedThread* known = recording.find_thread(place, subjects_.threads[place]);
   if (known == nullptr || !known->is_timed) return;
-  recording.note_cpu_stack(*known, intern(recording, slot.frames, 0));
+  recording.note_cpu_stack(*known, intern(recording, slot.frames, {}));
 }
 
 std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames,
-                              std::uint32_t wait_syscall) noexcept {
+                              WaitKey wait) noexcept {
   if (frames.frame_count == 0) return 0;
   bool is_new = false;
   const std::uint32_t stack =
-      recording.intern(frames, wait_syscall, is_new, subjects_.modules, subjects_.threads);
+      recording.intern(frames, wait, is_new, subjects_.modules, subjects_.threads);
   const unwind::CodeMap* map = subjects_.modules.code_map();
   if (is_new && (frames.flags & wire::kStackBroken) != 0) unknown_code_ = true;
   for (std::uint32_t frame = 0; is_new && map != nullptr && frame < frames.frame_count; ++frame) {

@@ -201,12 +201,34 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
   return unwind::walk(map, registers, stack.reader(), frames_);
 }
 
+// The kernel's function is read once for each place where the thread waits, and believed only when
+// the thread slept on meanwhile.
+WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
+                          const WaitPlace& wait) noexcept {
+  WaitKey key{.syscall = wire_syscall(wait)};
+  if (wait.kind != WaitKind::kBlocked) return key;
+  if (thread.channel_place == wait && thread.channel_argument == wait.first_argument) {
+    key.channel = thread.wait_channel;
+    return key;
+  }
+  char text[64];
+  const std::uint32_t channel = subjects_.wait_channels.number_of(
+      read_task_file(subjects_.threads.directory(), thread.tid, "wchan", text));
+  const auto clock = read_thread_clock(thread.tid);
+  if (!clock || clock->count() != known.run_cpu_ns) return key;
+  thread.channel_place = wait;
+  thread.channel_argument = wait.first_argument;
+  thread.wait_channel = channel;
+  key.channel = channel;
+  return key;
+}
+
 void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,
                      const WaitPlace& wait) noexcept {
   time_bursts(recording, place, known);
   read_runqueue(subjects_.threads[place], known);
   known.state = ThreadState::kBlocked;
-  known.stack = intern(recording, frames_, wire_syscall(wait));
+  known.stack = intern(recording, frames_, wait_key(subjects_.threads[place], known, wait));
   known.stack_generation = recording.stack_generation();
   known.settled_cpu_ns = known.run_cpu_ns;
   known.run = known.stack != 0 ? Run::kSettled : Run::kNone;

@@ -14,8 +14,9 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
   return hash ^ (hash >> 32);
 }
 
-std::uint64_t hash_of(const unwind::FrameBuffer& frames, std::uint32_t wait_syscall) noexcept {
-  std::uint64_t hash = mix(frames.frame_count, frames.flags << 32 | wait_syscall);
+std::uint64_t hash_of(const unwind::FrameBuffer& frames, WaitKey wait) noexcept {
+  std::uint64_t hash = mix(frames.frame_count, frames.flags << 32 | wait.syscall);
+  hash = mix(hash, wait.channel);
   for (std::uint32_t frame = 0; frame < frames.frame_count; ++frame) {
     hash = mix(hash, frames.pcs[frame] ^ std::uint64_t{frames.kinds[frame]} << 56);
   }
@@ -23,9 +24,9 @@ std::uint64_t hash_of(const unwind::FrameBuffer& frames, std::uint32_t wait_sysc
 }
 
 bool is_same(const StoredStack& stored, std::uint64_t hash, const unwind::FrameBuffer& frames,
-             std::uint32_t wait_syscall) noexcept {
+             WaitKey wait) noexcept {
   return stored.hash == hash && stored.frame_count == frames.frame_count &&
-         stored.flags == frames.flags && stored.wait_syscall == wait_syscall &&
+         stored.flags == frames.flags && stored.wait == wait &&
          stored.omitted_at == frames.omitted_at &&
          std::memcmp(stored.pcs(), frames.pcs.data(), frames.frame_count * sizeof(frames.pcs[0])) ==
              0 &&
@@ -55,14 +56,14 @@ StoredStack& StackTable::at(std::uint32_t unit) noexcept {
 
 StoredStack& StackTable::stack(std::uint32_t id) noexcept { return at(by_id_[id]); }
 
-std::uint32_t StackTable::intern(const unwind::FrameBuffer& frames, std::uint32_t wait_syscall,
+std::uint32_t StackTable::intern(const unwind::FrameBuffer& frames, WaitKey wait,
                                  bool& is_new) noexcept {
   is_new = false;
-  const std::uint64_t hash = hash_of(frames, wait_syscall);
+  const std::uint64_t hash = hash_of(frames, wait);
   std::size_t entry = hash % kIndexEntries;
   for (; index_[entry] != 0; entry = (entry + 1) % kIndexEntries) {
     const StoredStack& stored = at(index_[entry] - 1);
-    if (is_same(stored, hash, frames, wait_syscall)) return stored.id;
+    if (is_same(stored, hash, frames, wait)) return stored.id;
   }
   const std::size_t pcs_bytes = frames.frame_count * sizeof(std::uint64_t);
   const std::size_t bytes =
@@ -76,7 +77,7 @@ std::uint32_t StackTable::intern(const unwind::FrameBuffer& frames, std::uint32_
       .frame_count = frames.frame_count,
       .omitted_at = frames.omitted_at,
       .flags = static_cast<std::uint32_t>(frames.flags),
-      .wait_syscall = wait_syscall,
+      .wait = wait,
   };
   auto* tail = reinterpret_cast<std::byte*>(stored + 1);
   std::memcpy(tail, frames.pcs.data(), pcs_bytes);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/agent/wait_channels.h"
 #include "preload/unwind/walk.h"
 
 namespace swipr::agent {
@@ -17,10 +18,10 @@ struct StoredStack {
   std::uint32_t id = 0;
   std::uint32_t frame_count = 0;
   std::uint32_t omitted_at = 0;
-  std::uint32_t flags = 0;         // wire::StackFlags
-  std::uint32_t wait_syscall = 0;  // as on the wire: number + 1
-  bool defined = false;            // a record in the stream defines it
-  bool defining = false;           // … in the bytes that are being written
+  std::uint32_t flags = 0;  // wire::StackFlags
+  WaitKey wait;
+  bool defined = false;   // a record in the stream defines it
+  bool defining = false;  // … in the bytes that are being written
 
   const std::uint64_t* pcs() const noexcept {
     return reinterpret_cast<const std::uint64_t*>(this + 1);
@@ -39,8 +40,7 @@ class StackTable {
   void release() noexcept;
 
   // The id; 0: full. `is_new` tells whether it was not there before.
-  std::uint32_t intern(const unwind::FrameBuffer& frames, std::uint32_t wait_syscall,
-                       bool& is_new) noexcept;
+  std::uint32_t intern(const unwind::FrameBuffer& frames, WaitKey wait, bool& is_new) noexcept;
   // Forgets all stacks.
   void start_generation() noexcept;
 

@@ -52,6 +52,9 @@ struct alignas(64) Thread {
   std::int64_t asleep_cpu_ns = -1;     // its CPU clock when it was last seen asleep; -1: never
   WaitPlace signalled_place;           // where it was blocked when it got its outstanding signal
   KeptRegisters kept;
+  WaitPlace channel_place;  // where `wait_channel` was read
+  std::uint64_t channel_argument = 0;
+  std::uint32_t wait_channel = 0;  // of WaitChannels
 
   // Its clock is near where it was seen asleep: nearer than the longest way out of a system call.
   bool may_be_waking(std::int64_t clock_ns) const noexcept {

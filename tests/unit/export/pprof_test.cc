@@ -65,6 +65,15 @@ TEST(Pprof, TellsProcessesApart) {
   EXPECT_THAT(text, HasSubstr("comment 2 processes: samples 63, ticks 50, ticks_missed 2\n"));
 }
 
+TEST(Pprof, LabelsWhereInTheKernelAThreadWaits) {
+  golden::Golden input = golden::make_golden();
+  for (profile::Stack& stack : input.recording.stacks) {
+    if (stack.wait_syscall != profile::kNone) stack.wait_channel = "do_poll";
+  }
+  EXPECT_THAT(exported(input.recording, input.names),
+              HasSubstr("state='blocked' syscall='poll' wait_channel='do_poll'"));
+}
+
 TEST(Pprof, PutsTheProgramsMappingFirst) {
   const golden::Golden input = golden::make_golden();
   const std::string text = exported(input.recording, input.names);

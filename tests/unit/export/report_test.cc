@@ -102,6 +102,7 @@ TEST(ReportJson, HoldsWhatTheTextRoundsOff) {
   EXPECT_EQ(report.at("paths").at(0).at("function"), "_start");
   EXPECT_EQ(report.at("paths").at(1).at("depth"), 1);
   EXPECT_EQ(report.at("waits").at(0).at("syscall"), "poll");
+  EXPECT_EQ(report.at("waits").at(0).at("channel"), "");
   EXPECT_EQ(report.at("waits").at(0).at("blocked_ns"), 550'000'000);
 }
 

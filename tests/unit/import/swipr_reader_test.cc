@@ -194,14 +194,18 @@ TEST(SwiprReader, InternsEqualStacksOfDifferentIds) {
     test::stack(out, 1, {0x10010, 0x10020});
     test::stack(out, 2, {0x10010, 0x10020});
     test::stack(out, 3, {0x10010, 0x10020}, {.wait_syscall = 8});
-    test::tick(out, 1, {{1, 1}, {1, 2}, {1, 3}});
+    test::stack(out, 4, {0x10010, 0x10020}, {.wait_syscall = 8, .wait_channel = "ep_poll"});
+    test::tick(out, 1, {{1, 1}, {1, 2}, {1, 3}, {1, 4}});
     test::end(out, 1);
   });
   const Recording recording = read(file.bytes());
   EXPECT_EQ(recording.frames.size(), 2u);
-  EXPECT_EQ(recording.stacks.size(), 2u);
+  EXPECT_EQ(recording.stacks.size(), 3u);
   EXPECT_EQ(recording.samples[0].stack, recording.samples[1].stack);
   EXPECT_EQ(recording.stacks.at(recording.samples[2].stack).wait_syscall, 7u);
+  EXPECT_EQ(recording.stacks.at(recording.samples[2].stack).wait_channel, "");
+  EXPECT_EQ(recording.stacks.at(recording.samples[3].stack).wait_syscall, 7u);
+  EXPECT_EQ(recording.stacks.at(recording.samples[3].stack).wait_channel, "ep_poll");
 }
 
 TEST(SwiprReader, KeepsWhereFramesWereLeftOut) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,26 @@ TEST(WaitTimes, SumUpEachSystemCall) {
   EXPECT_EQ(waits[0].threads, 2u);
   EXPECT_EQ(waits[1].syscall, kNone);
   EXPECT_EQ(waits[1].blocked, 10ms);
+}
+
+TEST(WaitTimes, TellOneCallsPlacesInTheKernelApart) {
+  Recording recording = golden::make_golden().recording;
+  Stack other = *std::find_if(recording.stacks.begin(), recording.stacks.end(),
+                              [](const Stack& stack) { return stack.wait_syscall == 7; });
+  other.wait_channel = "do_poll";
+  recording.stacks.push_back(other);
+  Sample sample = recording.samples.front();
+  sample.state = State::kBlocked;
+  sample.stack = static_cast<std::uint32_t>(recording.stacks.size() - 1);
+  recording.samples.push_back(sample);
+  const auto waits = wait_times(recording);
+  ASSERT_EQ(waits.size(), 3u);
+  const auto found = std::find_if(waits.begin(), waits.end(),
+                                  [](const WaitTimes& times) { return !times.channel.empty(); });
+  ASSERT_NE(found, waits.end());
+  EXPECT_EQ(found->syscall, 7u);
+  EXPECT_EQ(found->channel, "do_poll");
+  EXPECT_EQ(found->threads, 1u);
 }
 
 }  // namespace

@@ -122,7 +122,8 @@ class Reader {
       return;
     }
     frames.resize(record->frame_count);
-    stacks_[record->stack_id] = {record->flags, record->wait_syscall, frames};
+    stacks_[record->stack_id] = {record->flags, record->wait_syscall,
+                                 std::string(record->wait_channel), frames};
   }
 
   void take_tick(std::span<const std::byte> payload) {

@@ -15,6 +15,7 @@ namespace swipr::test {
 struct DecodedStack {
   std::uint64_t flags = 0;
   std::uint64_t wait_syscall = 0;
+  std::string wait_channel;
   std::vector<wire::FrameEntry> frames;
   // Names of exported functions, innermost first; "" where there is none.
   std::vector<std::string> names() const;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <fstream>
 #include <mutex>
 
 #include "tests/unit/recorder/control_loop.h"
@@ -41,6 +42,8 @@ void expect_blocked_in_chain(const Blocking& blocking) {
   ProgramThread thread([&] { call_through_chain(blocking.block); });
   ASSERT_TRUE(thread.waits());
   const long switches = thread.voluntary_switches();
+  std::string channel;
+  std::ifstream("/proc/self/task/" + std::to_string(thread.tid()) + "/wchan") >> channel;
   const DecodedRecording recording = record_one(kTwentyTicks);
   if (kPlainPrologues) {
     EXPECT_EQ(thread.voluntary_switches(), switches) << "the recorder woke it";
@@ -55,6 +58,7 @@ void expect_blocked_in_chain(const Blocking& blocking) {
     EXPECT_TRUE(holds_chain(entry.stack.names()))
         << testing::PrintToString(entry.stack.names()) << " flags " << entry.stack.flags;
     EXPECT_EQ(entry.sample.state, wire::ThreadState::kBlocked);
+    EXPECT_EQ(entry.stack.wait_channel, channel == "0" ? "" : channel);
     EXPECT_TRUE((entry.stack.flags & wire::kStackRootReached) != 0);
     EXPECT_THAT(blocking.system_calls,
                 testing::Contains(static_cast<long>(entry.stack.wait_syscall) - 1));

@@ -219,12 +219,13 @@ TEST_F(Records, KeepAStackWithEveryKindOfFrame) {
     frames.push_back({index % 3 == 0 ? kMax - index : index,
                       static_cast<FrameSource>(index / 5 % 4), index % 7 == 0});
   }
-  encode(out_, StackRecord{9, kStackCut, 8, 20, 0}, frames);
+  encode(out_, StackRecord{9, kStackCut, 8, 20, 0, "ep_poll"}, frames);
   std::array<FrameEntry, kMaxFrames> decoded;
   const auto stack = decode_stack(only_record().payload, decoded);
   ASSERT_TRUE(stack.has_value());
   EXPECT_EQ(stack->omitted_at, 20u);
   EXPECT_EQ(stack->wait_syscall, 8u);
+  EXPECT_EQ(stack->wait_channel, "ep_poll");
   ASSERT_EQ(stack->frame_count, frames.size());
   for (std::size_t index = 0; index < frames.size(); ++index) {
     EXPECT_EQ(decoded[index].pc, frames[index].pc);

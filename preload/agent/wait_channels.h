@@ -1,0 +1,36 @@
+// Names of kernel functions that threads sleep in, each with a small number: stacks of blocked
+// threads are told apart by it. Context: control thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace swipr::agent {
+
+// Where in the kernel a thread waits.
+struct WaitKey {
+  std::uint32_t syscall = 0;  // as on the wire: number + 1
+  std::uint32_t channel = 0;  // of WaitChannels
+  friend bool operator==(const WaitKey&, const WaitKey&) = default;
+};
+
+class WaitChannels {
+ public:
+  // From 1. 0: "0", which the kernel says of a thread that does not sleep or that it will not tell
+  // of; no function's name; or one too many. Bounds: 127 names of at most 47 characters.
+  // Source: kernel, fs/proc/base.c, proc_pid_wchan.
+  std::uint32_t number_of(std::string_view text) noexcept;
+  // Empty for 0.
+  std::string_view name(std::uint32_t number) const noexcept;
+
+ private:
+  static constexpr std::size_t kMaxChars = 47;
+  struct Name {
+    std::uint8_t size = 0;
+    char text[kMaxChars] = {};
+  };
+  std::array<Name, 127> names_{};
+};
+
+}  // namespace swipr::agent

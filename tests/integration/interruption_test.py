@@ -75,7 +75,7 @@ class InterruptionTest(SwiprCase):
         self.assertEqual([(name, wrong) for name, _, wrong in rows if wrong != "0"], [])
         self.assertTrue(all(int(calls) > 0 for _, calls, _ in rows), rows)
         self.assertEqual(source.totals["calls_interrupted"], 0)
-        self.assertGreater(source.totals["signals_sent"], 0)
+        self.assertGreater(source.totals["signals_sent"] + source.totals["cpu_timer_stacks"], 0)
         return {name: int(calls) for name, calls, _ in rows}
 
     def test_short_calls_that_signals_meet_in_the_kernel(self):

@@ -33,7 +33,7 @@ class NodeTest(SwiprCase):
         self.addCleanup(pathlib.Path(f"/tmp/perf-{program.pid}.map").unlink, missing_ok=True)
         program.wait_ready()
         self.wait_for_socket(program.pid)
-        path = self.record(program.pid, "--count", 100, "--interval", "2ms")
+        path = self.record(program.pid, "--count", 500, "--interval", "2ms")
         self.assertEqual(program.end().code, 0)
         return path
 

@@ -237,12 +237,12 @@ TEST(Recorder, SeveralRecordingsRunAtTheirOwnIntervals) {
   std::atomic<bool> stop{false};
   ProgramThread spinner([&] { recorder_test_spin(&stop); });
   const auto all =
-      record({{.request = {.interval = milliseconds(3), .ticks = 50}},
-              {.request = {.interval = milliseconds(10), .ticks = 12}},
-              {.request = {.interval = milliseconds(7), .duration = milliseconds(100)}}});
+      record({{.request = {.interval = milliseconds(3), .ticks = 300}},
+              {.request = {.interval = milliseconds(10), .ticks = 80}},
+              {.request = {.interval = milliseconds(7), .duration = milliseconds(700)}}});
   stop = true;
   ASSERT_EQ(all.size(), 3u);
-  const std::uint64_t asked[] = {50, 12, 14};
+  const std::uint64_t asked[] = {300, 80, 100};
   for (std::size_t at = 0; at < all.size(); ++at) {
     ASSERT_FALSE(all[at].damaged);
     EXPECT_EQ(all[at].totals.at("ticks") + all[at].totals.at("ticks_missed"), asked[at]);

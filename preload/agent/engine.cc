@@ -12,6 +12,7 @@
 #include <new>
 
 #include "preload/agent/fixed_text.h"
+#include "preload/agent/frame_registrations.h"
 #include "preload/agent/log.h"
 #include "preload/agent/proc_directory.h"
 #include "preload/handler/asking.h"
@@ -186,6 +187,11 @@ void Engine::warn(Recording& recording) noexcept {
     recording.write_message(kWarning,
                             "/proc/self/mem cannot be opened: stacks come from signals and frame "
                             "pointers only");
+  }
+  if (frame_registrations::left_out_count() != 0) {
+    recording.write_message(kWarning,
+                            "more call frame information was registered at run time than fits: "
+                            "stacks may end in generated code");
   }
   if (!subjects_.knows_runqueue && recording.mode() != wire::RecordMode::kCpu) {
     recording.write_message(kWarning,

@@ -66,6 +66,7 @@ class Engine {
   Moment may_list_from_{0};
   std::chrono::nanoseconds listing_cost_{0};
   Moment modules_due_{0};
+  Moment registered_due_{0};  // what was registered since: not before this
   Moment other_signal_due_{0};
   std::uint32_t name_cursor_ = 0;
   ProcessIdentity identity_;

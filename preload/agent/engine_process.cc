@@ -101,7 +101,8 @@ void Engine::look_after_process(Moment now) noexcept {
     consider_other_signal(now);
   }
   refresh_names(now);
-  if (now >= modules_due_) {
+  const bool outdated = subjects_.modules.is_outdated() && now >= registered_due_;
+  if (outdated || now >= modules_due_) {
     refresh_modules(now);
   } else {
     subjects_.modules.free_retired();
@@ -109,12 +110,11 @@ void Engine::look_after_process(Moment now) noexcept {
 }
 
 void Engine::refresh_modules(Moment now) noexcept {
-  const std::size_t known = subjects_.modules.events().size();
+  const unwind::CodeMap* const known = subjects_.modules.code_map();
   modules_known_ = subjects_.modules.refresh(subjects_.memory);
-  if (subjects_.modules.events().size() != known) subjects_.frames.forget();
-  modules_due_ =
-      now + std::max<std::chrono::nanoseconds>(
-                kModulesInterval, subjects_.modules.cost_of_last_refresh() * kModulesCostFactor);
+  if (subjects_.modules.code_map() != known) subjects_.frames.forget();
+  registered_due_ = now + subjects_.modules.cost_of_last_refresh() * kModulesCostFactor;
+  modules_due_ = std::max(now + kModulesInterval, registered_due_);
   for (Recording* recording : recordings_) {
     if (recording != nullptr) recording->sync_modules(subjects_.modules, subjects_.threads);
   }

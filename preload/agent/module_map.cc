@@ -36,7 +36,7 @@ bool ModuleMap::refresh(ProcMemory& memory) noexcept {
   bool changed = stale_;
   stale_ = true;
   const bool ok = read_text() && parse_text(memory, changed) && drop_vanished(changed) &&
-                  (!changed || publish());
+                  update_registered(memory, changed) && (!changed || publish());
   stale_ = !ok;
   free_retired();
   cost_ = read_own_clock() - begin;
@@ -47,8 +47,9 @@ bool ModuleMap::refresh_for_unknown_code(ProcMemory& memory,
                                          std::chrono::nanoseconds now) noexcept {
   if (now < unknown_code_due_) return false;
   const std::size_t known = events_.size();
+  const bool outdated = is_outdated();
   refresh(memory);
-  const bool changed = events_.size() != known;
+  const bool changed = outdated || events_.size() != known;
   unknown_code_pause_ =
       changed ? kUnknownCodePauseMin
               : std::clamp<std::chrono::nanoseconds>(unknown_code_pause_ * 2, kUnknownCodePauseMin,
@@ -202,6 +203,37 @@ bool ModuleMap::drop_vanished(bool& changed) noexcept {
   return true;
 }
 
+// Code can come into a mapping that is known, and a mapping below code that is.
+bool ModuleMap::update_registered(ProcMemory& memory, bool& changed) noexcept {
+  if (!changed && !is_outdated()) return true;
+  changed = true;
+  bare_code_.clear();
+  for (const std::uint32_t index : live_) {
+    const Module& module = modules_[index];
+    if (own_table_of(module) != nullptr) continue;
+    if (!bare_code_.push_back({module.start, module.end})) return false;
+  }
+  return registered_.rebuild(bare_code_.span(), memory);
+}
+
+const unwind::UnwindTable* ModuleMap::own_table_of(const Module& module) const noexcept {
+  const Image* const image = image_of(module);
+  return image == nullptr ? nullptr : image->built.table;
+}
+
+unwind::CodeRange ModuleMap::range_of(const Module& module) const noexcept {
+  unwind::CodeRange range{.start = module.start, .end = module.end};
+  const Image* const image = image_of(module);
+  if (image != nullptr) range.load_bias = image->built.load_bias;
+  range.table = own_table_of(module);
+  if (range.table != nullptr) return range;
+  range.table = registered_.find(module.start);
+  if (range.table == nullptr) return range;
+  range.load_bias = 0;
+  range.is_registered = true;
+  return range;
+}
+
 bool ModuleMap::publish() noexcept {
   if (current_ != nullptr && retired_count_ == kMaxRetired) free_retired();
   if (current_ != nullptr && retired_count_ == kMaxRetired) return false;
@@ -212,18 +244,13 @@ bool ModuleMap::publish() noexcept {
   auto* ranges =
       reinterpret_cast<unwind::CodeRange*>(static_cast<std::byte*>(memory) + sizeof(Snapshot));
   for (std::size_t at = 0; at < live_.size(); ++at) {
-    const Module& module = modules_[live_[at]];
-    const Image* image = image_of(module);
-    ranges[at] = {.start = module.start,
-                  .end = module.end,
-                  .load_bias = image != nullptr ? image->built.load_bias : 0,
-                  .table = image != nullptr ? image->built.table : nullptr};
+    ranges[at] = range_of(modules_[live_[at]]);
   }
   // The cache is fresh memory, all zero.
   auto* snapshot = static_cast<Snapshot*>(memory);
   snapshot->bytes = bytes;
-  new (&snapshot->map)
-      unwind::CodeMap(std::span<const unwind::CodeRange>(ranges, live_.size()), &snapshot->cache);
+  new (&snapshot->map) unwind::CodeMap(std::span<const unwind::CodeRange>(ranges, live_.size()),
+                                       &snapshot->cache, registered_.withdrawals());
   handler::shared.code_map.store(&snapshot->map, std::memory_order_seq_cst);
   if (current_ != nullptr) retired_[retired_count_++] = current_;
   current_ = snapshot;
@@ -240,6 +267,7 @@ void ModuleMap::free_retired() noexcept {
 
 // Only when no older code map is left and the current one does not know the dead images.
 void ModuleMap::destroy_dead_tables() noexcept {
+  registered_.destroy_dead();
   for (Image& image : images_) {
     if (image.live || image.built.table == nullptr) continue;
     unwind::destroy_table(image.built.table);
@@ -263,6 +291,8 @@ bool ModuleMap::try_close() noexcept {
   live_.release();
   images_.release();
   events_.release();
+  bare_code_.release();
+  registered_.release();
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include "preload/agent/mapped_memory.h"
 #include "preload/agent/proc_files.h"
 #include "preload/agent/proc_memory.h"
+#include "preload/agent/registered_code.h"
 #include "preload/unwind/code_map.h"
 #include "preload/unwind/table_builder.h"
 
@@ -51,8 +52,10 @@ class ModuleMap {
   // Reads the map and publishes it to the handler. False: unreadable or no memory; what was known
   // stays.
   bool refresh(ProcMemory& memory) noexcept;
+  // The program has registered or withdrawn CFI since the last refresh.
+  bool is_outdated() const noexcept { return registered_.is_outdated(); }
   // A walk met code that no module covers: refreshes, unless that was tried moments ago and found
-  // nothing. True: the modules have changed.
+  // nothing. True: the code map has changed.
   bool refresh_for_unknown_code(ProcMemory& memory, std::chrono::nanoseconds now) noexcept;
   // Withdraws the code map. True: all memory was given back; false: a handler holds the map, call
   // again later.
@@ -83,6 +86,9 @@ class ModuleMap {
   std::uint32_t find_or_build_image(const MapsLine& line, std::uint64_t header,
                                     ProcMemory& memory) noexcept;
   bool drop_vanished(bool& changed) noexcept;
+  bool update_registered(ProcMemory& memory, bool& changed) noexcept;
+  const unwind::UnwindTable* own_table_of(const Module& module) const noexcept;
+  unwind::CodeRange range_of(const Module& module) const noexcept;
   bool publish() noexcept;
   void destroy_dead_tables() noexcept;
 
@@ -92,6 +98,8 @@ class ModuleMap {
   MappedArray<std::uint32_t> live_;  // indices of the live modules by address
   MappedArray<Image> images_;
   MappedArray<ModuleEvent> events_;
+  MappedArray<Range<std::uint64_t>> bare_code_;  // of a refresh under way
+  RegisteredCode registered_;
   Snapshot* current_ = nullptr;
   bool stale_ = true;  // current_ is not what the lists say
   Snapshot* retired_[kMaxRetired] = {};

@@ -66,7 +66,7 @@ class GrowableArray {
     return true;
   }
 
-  // New elements are zero: fresh mappings are, and nothing shrinks and grows again.
+  // New elements are zero, as fresh mappings are, unless the array was longer before.
   bool resize(std::size_t count) noexcept {
     if (!reserve(count)) return false;
     size_ = count;
@@ -84,7 +84,6 @@ class GrowableArray {
     return mapping;
   }
 
-  // Not for arrays that resize again.
   void truncate(std::size_t count) noexcept { size_ = std::min(size_, count); }
   void pop_back() noexcept { --size_; }
   T& back() noexcept { return data_[size_ - 1]; }

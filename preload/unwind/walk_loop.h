@@ -149,11 +149,13 @@ class WalkLoop {
   // `hot` itself needs no memory.
   StepStatus step(const CodeRange* range, std::uint32_t index, Hot& hot,
                   wire::FrameSource& source) noexcept {
-    const UnwindTable* const table = range != nullptr ? range->table : nullptr;
+    const UnwindTable* const table = range != nullptr ? map_.table_of(*range) : nullptr;
     const Rule* const rule =
         table != nullptr ? table->find(lookup_pc(hot) - range->load_bias) : nullptr;
     if (rule != nullptr && rule->flags == 0) {
-      if (!hot.exact && map_.cache() != nullptr) map_.cache()->put(hot.pc, *rule);
+      if (!hot.exact && map_.cache() != nullptr && !range->is_registered) {
+        map_.cache()->put(hot.pc, *rule);
+      }
       source = wire::FrameSource::kCfi;
       return step_by_plain_rule(*rule, hot);
     }
@@ -240,7 +242,7 @@ class WalkLoop {
       mark_exact(index);
       return StepStatus::kRoot;
     }
-    if (hot.exact && range->table != nullptr && is_called_from_top(*range, hot)) {
+    if (hot.exact && map_.table_of(*range) != nullptr && is_called_from_top(*range, hot)) {
       return step_by_guess(hot, source);
     }
     if (!is_known(hot, kFrameRegister)) return StepStatus::kUnknownRegister;
@@ -254,8 +256,9 @@ class WalkLoop {
   // stack so that the outermost function returns into that code (__start_context below a
   // makecontext function; its CFI claims a caller).
   bool is_entered_by_return(const CodeRange& range, const Hot& hot) const noexcept {
-    if (range.table == nullptr || hot.pc >= range.end ||
-        range.table->find(hot.pc - range.load_bias) == nullptr) {
+    const UnwindTable* const table = map_.table_of(range);
+    if (table == nullptr || hot.pc >= range.end ||
+        table->find(hot.pc - range.load_bias) == nullptr) {
       return false;
     }
     std::uint64_t before = 0;

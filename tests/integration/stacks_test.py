@@ -216,6 +216,32 @@ class CodeTest(StacksCase):
                         self.assertRegex(frames.pop(2), r"^\[anon")
                         self.assertEqual(frames, ["generated_root", "generated_outer", "generated_leaf"])
 
+    def test_generated_code_that_registers_its_cfi(self):
+        for build in BUILDS:
+            for mode in MODES:
+                with self.subTest(build=build, mode=mode):
+                    stacks, totals = self.record_shape("stack_registered", "registered", build, mode)
+                    self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
+                    for stack in stacks:
+                        frames = self.above_root(self.without_callees(stack.frames, "registered_leaf"))
+                        self.assertRegex(frames.pop(2), r"^\[anon")
+                        self.assertEqual(frames, ["registered_root", "registered_outer", "registered_leaf"])
+
+    def test_generated_code_that_is_replaced_in_its_place(self):
+        for build in BUILDS:
+            with self.subTest(build=build):
+                stacks, _ = self.record_shape("stack_registered", "replaced", build, "busy", count=300)
+                inside = [stack for stack in stacks if "replaced_leaf" in stack.frames]
+                rooted = [stack for stack in inside if ROOT in stack.frames]
+                for stack in rooted:
+                    frames = self.above_root(self.without_callees(stack.frames, "replaced_leaf"))
+                    self.assertRegex(frames.pop(2), r"^\[anon")
+                    self.assertEqual(frames, ["replaced_root", "replaced_outer", "replaced_leaf"])
+                # Between a withdrawal and the next look nothing is known, and nothing is made up.
+                for stack in inside:
+                    self.assertFalse(any(name.startswith("decoy") for name in stack.frames), stack.frames)
+                self.assertGreater(profiles.total(rooted), profiles.total(inside) * 0.5)
+
     def test_assembly_leaf_without_cfi(self):
         chain = ["bare_outer", "bare_caller", "bare_leaf"]
         for build in BUILDS:

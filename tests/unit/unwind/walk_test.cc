@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <vector>
@@ -334,6 +335,27 @@ TEST_F(Walk, KeepsBothEndsOfADeepStack) {
   for (std::size_t i = 1; i < kKeptInner; ++i) ASSERT_EQ(frames_->pcs[i], stack[i - 1]);
   for (std::size_t i = 0; i < kKeptOuter; ++i) {
     ASSERT_EQ(frames_->pcs[kKeptInner + i], stack[stack.size() - kKeptOuter + i]);
+  }
+}
+
+// CFI that was withdrawn leaves other code in its place, or none.
+TEST_F(Walk, DoesNotBelieveCfiOfCodeThatMayHaveBeenWithdrawn) {
+  std::atomic<std::uint32_t> withdrawals{3};
+  ranges_[1].is_registered = true;
+  const auto cache = std::make_unique<RuleCache>();
+  const CodeMap map(ranges_, cache.get(), {&withdrawals, 3});
+  stack_ = {kCode + kPushed + 8, 0, kCode + kRoot + 8};
+  registers_.values[kPc] = kCode + kPlain + 8;
+  registers_.values[kRbp] = 1;
+  const StackReader reader{&read_word, this};
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    EXPECT_EQ(walk(map, registers_, reader, *frames_), WalkEnd::kRoot);
+    EXPECT_EQ(frames_->frame_count, 3u);
+  }
+  withdrawals = 4;
+  EXPECT_NE(walk(map, registers_, reader, *frames_), WalkEnd::kRoot);
+  for (std::uint32_t at = 0; at < frames_->frame_count; ++at) {
+    EXPECT_NE(source(at), wire::FrameSource::kCfi);
   }
 }
 

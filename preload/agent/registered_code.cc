@@ -1,0 +1,81 @@
+#include "preload/agent/registered_code.h"
+
+#include <algorithm>
+
+#include "preload/agent/frame_registrations.h"
+
+namespace swipr::agent {
+
+namespace {
+constexpr std::uint64_t kMaxSpan = UINT32_MAX;  // of one table
+}  // namespace
+
+bool RegisteredCode::is_outdated() const noexcept {
+  return frame_registrations::change_count() != changes_seen_;
+}
+
+unwind::Withdrawals RegisteredCode::withdrawals() const noexcept {
+  return {&frame_registrations::removal_count, removals_seen_};
+}
+
+bool RegisteredCode::rebuild(std::span<const Range<std::uint64_t>> code,
+                             ProcMemory& memory) noexcept {
+  for (Table& table : tables_) table.live = false;
+  // Before the first look at an entry: what goes meanwhile makes the result outdated.
+  changes_seen_ = frame_registrations::change_count();
+  removals_seen_ = frame_registrations::removal_count.load();
+  if (changes_seen_ == 0 || !memory.is_open()) return true;
+  unwind::RegisteredCfi cfi;
+  for (const auto& entry : frame_registrations::entries()) {
+    const std::uint64_t address = frame_registrations::table_at(entry);
+    // One that cannot be read is about to go, or never was one.
+    if (address != 0) static_cast<void>(cfi.add(address, memory.image_reader()));
+  }
+  for (std::size_t first = 0; first < code.size();) {
+    std::size_t last = first;
+    while (last + 1 < code.size() && code[last + 1].end - code[first].begin <= kMaxSpan) ++last;
+    if (!build(cfi, {code[first].begin, code[last].end})) return false;
+    first = last + 1;
+  }
+  return true;
+}
+
+bool RegisteredCode::build(const unwind::RegisteredCfi& cfi, Range<std::uint64_t> code) noexcept {
+  Table built{.code = code, .live = true};
+  const unwind::BuildStatus status = cfi.build(code, built.table);
+  if (status == unwind::BuildStatus::kNoMemory) return false;
+  if (built.table == nullptr) return true;
+  Table* const free =
+      std::find_if(tables_.begin(), tables_.end(), [](const Table& t) { return !t.table; });
+  if (free != tables_.end()) {
+    *free = built;
+  } else if (!tables_.push_back(built)) {
+    unwind::destroy_table(built.table);
+    return false;
+  }
+  return true;
+}
+
+const unwind::UnwindTable* RegisteredCode::find(std::uint64_t start) const noexcept {
+  for (const Table& table : tables_) {
+    if (table.live && start >= table.code.begin && start < table.code.end) return table.table;
+  }
+  return nullptr;
+}
+
+void RegisteredCode::destroy_dead() noexcept {
+  for (Table& table : tables_) {
+    if (table.live || table.table == nullptr) continue;
+    unwind::destroy_table(table.table);
+    table.table = nullptr;
+  }
+}
+
+void RegisteredCode::release() noexcept {
+  for (Table& table : tables_) table.live = false;
+  destroy_dead();
+  tables_.release();
+  changes_seen_ = 0;
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,78 @@
+// CFI of code that the program makes at run time: compilers of that kind tell it to the program's
+// unwinder by these functions of libgcc (LLVM's libunwind has two of them). A program whose
+// unwinder is linked into the caller itself does not come here. Left out are the variants for
+// arrays of tables, which no known compiler uses. Source: GCC, libgcc/unwind-dw2-fde.c.
+#include <dlfcn.h>
+
+#include "common/core/errno_saver.h"
+#include "preload/agent/frame_registrations.h"
+#include "preload/interpose/next.h"
+
+namespace {
+
+using Register = void(const void*);
+using RegisterInfo = void(const void*, void*);
+using RegisterInfoBases = void(const void*, void*, void*, void*);
+using Deregister = void(const void*);
+using DeregisterInfo = void*(const void*);
+
+// The function that `caller` would have reached without this library: unwinders come with any
+// library, late, and often only the library that needs one can see it.
+void* find_next(const char* name, const void* caller) noexcept {
+  const swipr::ErrnoSaver errno_saver;
+  void* found = ::dlsym(RTLD_NEXT, name);
+  Dl_info info;
+  if (found == nullptr && ::dladdr(caller, &info) != 0 && info.dli_fname != nullptr) {
+    if (void* const library = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
+      found = ::dlsym(library, name);
+      ::dlclose(library);
+    }
+  }
+  if (found == nullptr) ::dlerror();  // the program has made no mistake
+  return found;
+}
+
+template <typename Function, typename... Arguments>
+void add(const char* name, const void* caller, const void* table, Arguments... more) noexcept {
+  auto* const next = reinterpret_cast<Function*>(find_next(name, caller));
+  if (next != nullptr) next(table, more...);
+  swipr::agent::frame_registrations::add(table, next != nullptr);
+}
+
+// The next function, if it is to be told. The code may be gone as soon as it was.
+template <typename Function>
+Function* remove(const char* name, const void* caller, const void* table) noexcept {
+  if (!swipr::agent::frame_registrations::remove(table)) return nullptr;
+  return reinterpret_cast<Function*>(find_next(name, caller));
+}
+
+}  // namespace
+
+#define SWIPR_CALLER __builtin_return_address(0)
+
+SWIPR_EXPORTED void __register_frame(const void* table) {
+  add<Register>(__func__, SWIPR_CALLER, table);
+}
+
+SWIPR_EXPORTED void __register_frame_info(const void* table, void* object) {
+  add<RegisterInfo>(__func__, SWIPR_CALLER, table, object);
+}
+
+SWIPR_EXPORTED void __register_frame_info_bases(const void* table, void* object, void* text_base,
+                                                void* data_base) {
+  add<RegisterInfoBases>(__func__, SWIPR_CALLER, table, object, text_base, data_base);
+}
+
+SWIPR_EXPORTED void __deregister_frame(const void* table) {
+  if (auto* const next = remove<Deregister>(__func__, SWIPR_CALLER, table)) next(table);
+}
+
+SWIPR_EXPORTED void* __deregister_frame_info(const void* table) {
+  auto* const next = remove<DeregisterInfo>(__func__, SWIPR_CALLER, table);
+  return next != nullptr ? next(table) : nullptr;
+}
+
+SWIPR_EXPORTED void* __deregister_frame_info_bases(const void* table) {
+  auto* const next = remove<DeregisterInfo>(__func__, SWIPR_CALLER, table);
+  return next != nullptr ? next(table) : nullptr;
+}

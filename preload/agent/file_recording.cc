@@ -38,13 +38,19 @@ wire::RecordMode mode_of(const Settings& settings) noexcept {
   return mode;
 }
 
+void log_refusal(std::string_view path, int error) noexcept {
+  if (error != EINVAL) return log_line(LogLevel::kError, "cannot write the recording", path, error);
+  log_line(LogLevel::kError, "SWIPR_RECORD takes a folder or a regular file, which this is not",
+           path);
+}
+
 }  // namespace
 
 void FileRecording::start(const Settings& settings, pid_t pid) noexcept {
   if (settings.record_path.empty() || !exit_gate::enter_recording()) return;
   PathText path;
   fd_ = open_recording_file(settings.record_path, pid, path);
-  if (fd_ < 0) return log_line(LogLevel::kError, "cannot write the recording", path.view(), errno);
+  if (fd_ < 0) return log_refusal(path.view(), errno);
   const char* error = "no memory for the recording";
   if (queue_.create(kQueueBytes)) {
     const RecordingRequest request{.interval = interval_of(settings), .mode = mode_of(settings)};

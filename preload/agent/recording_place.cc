@@ -59,7 +59,10 @@ bool lock_regular_file(int fd) noexcept {
 int open_and_lock(const char* path, int flags) noexcept {
   // Not blocking: a FIFO without a reader would hold up the start of the program.
   const int fd = ::open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0666);
-  if (fd < 0) return -1;
+  if (fd < 0) {
+    if (errno == ENXIO) errno = EINVAL;  // a FIFO that nobody reads, a socket
+    return -1;
+  }
   if (lock_regular_file(fd)) return fd;
   const int error = errno;
   ::close(fd);

@@ -1,5 +1,6 @@
 """SWIPR_RECORD: a recording from the constructor to the end, without a client, whatever the end is."""
 
+import os
 import signal
 import unittest
 
@@ -46,6 +47,15 @@ class StartupTest(SwiprCase):
     def test_pid_in_the_name_is_replaced(self):
         pid = self.run_recorded(self.target_path("burn_nofp"), 20, where=self.records / "a-{PID}.swipr")
         self.assertEqual(self.files(), [f"a-{pid}.swipr"])
+
+    def test_what_is_no_file_is_refused_in_one_line(self):
+        pipe, log = self.records / "pipe", self.folder / "log"
+        os.mkfifo(pipe)
+        for way in (pipe, "/dev/null"):
+            self.run_recorded(self.target_path("burn_nofp"), 20, 3, where=way, expect=3, env={"SWIPR_LOG": str(log)})
+        said = [line for line in log.read_text().splitlines() if "SWIPR_RECORD" in line]
+        self.assertEqual(len(said), 2, said)
+        self.assertRegex(said[0], "takes a folder or a regular file.*: .*/pipe$")
 
     def test_a_second_run_replaces_the_file_of_the_first(self):
         where = self.records / "x.swipr"

@@ -1,5 +1,6 @@
 #include "preload/agent/recording_place.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,7 +73,12 @@ TEST_F(AgentRecordingPlace, KeepsWhatWasWrittenSinceTheProcessStarted) {
 TEST_F(AgentRecordingPlace, RefusesWhatIsNoRegularFile) {
   ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0600), 0);
   EXPECT_EQ(opened("/pipe"), "");
+  EXPECT_EQ(errno, EINVAL) << "without a reader";
+  fds_.push_back(::open((folder_ + "/pipe").c_str(), O_RDONLY | O_NONBLOCK));
+  EXPECT_EQ(opened("/pipe"), "");
+  EXPECT_EQ(errno, EINVAL) << "with a reader";
   EXPECT_EQ(opened("/no/such/folder/x"), "");
+  EXPECT_EQ(errno, ENOENT);
   PathText path;
   EXPECT_LT(open_recording_file("/dev/null", 1, path), 0);
   EXPECT_EQ(errno, EINVAL);

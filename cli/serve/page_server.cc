@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "cli/serve/http_request.h"
+#include "common/host/secret.h"
 
 namespace swipr::serve {
 
@@ -25,16 +25,6 @@ using host::system_error;
 
 constexpr std::size_t kMaxConnections = 64;
 constexpr auto kPatience = std::chrono::seconds(10);
-
-Result<std::string> make_token() {
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return system_error("cannot make a random address for the pages", errno);
-  }
-  std::string token;
-  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
-  return token;
-}
 
 // Nothing is loaded from elsewhere, nothing leaks where the pages are, nobody frames them.
 // speedscope sets styles and reads its profile by fetch; 'wasm-unsafe-eval' is for its importers.
@@ -67,8 +57,8 @@ struct PageServer::Connection {
 
 Result<PageServer> PageServer::create() {
   PageServer server;
-  auto token = make_token();
-  if (!token) return token.error();
+  auto token = host::make_secret();
+  if (!token) return token.error().with_context("cannot make an address for the pages");
   server.token_ = *std::move(token);
   server.listener_ =
       host::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

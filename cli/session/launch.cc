@@ -3,15 +3,19 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
+
+#include "common/host/secret.h"
 
 namespace swipr::session {
 
@@ -20,14 +24,17 @@ namespace {
 using host::Error;
 using host::Result;
 
+// Root's images may become other users, who do not get into its $XDG_RUNTIME_DIR.
+bool records_other_users() { return ::geteuid() == 0; }
+
 Result<std::string> make_private_directory() {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  const char* runtime = records_other_users() ? nullptr : std::getenv("XDG_RUNTIME_DIR");
   int error = 0;
   for (const char* parent : {runtime, "/tmp"}) {
     if (parent == nullptr || *parent == '\0') continue;
     std::string path = fmt::format("{}/swipr.XXXXXX", parent);
     // The socket's path has to fit sun_path, and the program may change its directory.
-    if (path.size() > 80 || path.front() != '/') continue;
+    if (path.size() > 64 || path.front() != '/') continue;
     if (::mkdtemp(path.data()) != nullptr) return path;
     error = errno;
   }
@@ -95,7 +102,26 @@ Result<Rendezvous> Rendezvous::create() {
       ::listen(rendezvous.fd(), SOMAXCONN) != 0) {
     return host::system_error(fmt::format("cannot listen on {}", rendezvous.path_), errno);
   }
+  if (records_other_users()) {
+    if (auto opened = rendezvous.open_to_other_users(); !opened) return opened.error();
+  }
   return rendezvous;
+}
+
+// Only the command and what it starts are told the new name: the directory cannot be listed, and
+// what the kernel shows to everybody (/proc/net/unix) is the name that the socket was made under.
+Result<void> Rendezvous::open_to_other_users() {
+  const auto secret = host::make_secret();
+  if (!secret) return secret.error();
+  std::string told = directory_ + "/" + *secret;
+  if (::chmod(path_.c_str(), 0666) != 0 || ::rename(path_.c_str(), told.c_str()) != 0) {
+    return host::system_error(fmt::format("cannot share {}", path_), errno);
+  }
+  path_ = std::move(told);
+  if (::chmod(directory_.c_str(), 0711) != 0) {
+    return host::system_error(fmt::format("cannot share {}", directory_), errno);
+  }
+  return {};
 }
 
 Rendezvous::~Rendezvous() {

@@ -13,7 +13,7 @@
 namespace swipr::session {
 
 // A private directory with a listening socket, to which preloaded images connect. Both vanish with
-// it.
+// it. Root's can be reached by every user who has been told its path.
 class Rendezvous {
  public:
   // Errors: no directory can be made in $XDG_RUNTIME_DIR or /tmp.
@@ -31,6 +31,7 @@ class Rendezvous {
 
  private:
   Rendezvous(std::string directory, std::string path, host::UniqueFd listener);
+  host::Result<void> open_to_other_users();
   std::string directory_;
   std::string path_;
   host::UniqueFd listener_;

@@ -1,6 +1,7 @@
 """Programs that enter namespaces, change their root or confine themselves do so as without swipr."""
 
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -99,6 +100,17 @@ class IdentityTest(GuestCase):
         command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "true"]
         for _ in range(20):
             subprocess.run(command, env=self.environment({"LD_PRELOAD": str(self.preload)}), check=True)
+
+
+    def test_an_image_of_another_user_is_followed(self):
+        self.folder.chmod(0o755)
+        stage = self.folder / "stage"
+        stage.mkdir()
+        preload, burn = (shutil.copy(path, stage) for path in (self.preload, self.target_path("burn_nofp")))
+        path = self.folder / "x.swipr"
+        command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", burn, 100, 3]
+        self.swipr("record", "--rate", 1000, "-o", path, "--", *command, expect=3, env={"SWIPR_PRELOAD": preload})
+        self.assertTrue(profiles.has_function(self.convert(path), "burn_hot"))
 
 
 class SeccompTest(GuestCase):

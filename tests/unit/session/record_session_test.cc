@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/session/connection.h"
+#include "common/host/proc.h"
 #include "common/wire/decoder.h"
 #include "tests/unit/session/stream_fixture.h"
 
@@ -243,6 +244,23 @@ TEST(Rendezvous, LeavesNothingBehind) {
     EXPECT_FALSE(rendezvous->try_accept());
   }
   EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path).parent_path()));
+}
+
+TEST(Rendezvous, IsReachedByOthersOnlyWhenRootTellsThem) {
+  using std::filesystem::perms;
+  auto rendezvous = Rendezvous::create();
+  ASSERT_TRUE(rendezvous);
+  const std::filesystem::path path = rendezvous->path();
+  const perms folder = std::filesystem::status(path.parent_path()).permissions();
+  EXPECT_EQ(folder & (perms::group_read | perms::others_read), perms::none);
+  const bool shared = ::geteuid() == 0;
+  EXPECT_EQ((folder & perms::others_exec) != perms::none, shared);
+  if (!shared) return;
+  EXPECT_EQ(std::filesystem::status(path).permissions() & perms::others_write, perms::others_write);
+  const auto listed = host::read_file("/proc/net/unix");
+  ASSERT_TRUE(listed);
+  EXPECT_THAT(*listed, HasSubstr(path.parent_path().string()));
+  EXPECT_THAT(*listed, testing::Not(HasSubstr(path.filename().string())));
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 """What programs find out about their signals is the same with and without swipr: dispositions, masks,
 what is pending, who is called."""
 
+import signal
 import sys
 import unittest
 
+from support import profiles, raw
 from support.guest import GuestCase
 
 TARGET = "guest_signals_nofp"
@@ -66,6 +68,30 @@ class SignalTest(GuestCase):
 
     def test_cancellation(self):
         self.check("cancellation")
+
+    def record_with_everything_blocked(self, name):
+        """Programs inherit the mask of who starts them. (stacks by CPU time, by wall time)"""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            target = self.start_target(name)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        path = self.record(target.pid, "--count", 200, "--interval", "2ms")
+        (source,) = raw.read(path.read_bytes()).values()
+        self.assertEqual(source.totals["signals_sent"], 0)
+        self.assertEqual(target.end().code, 0)
+        return [self.convert(path, "collapsed", "--weight", weight) for weight in ("cpu", "wall")]
+
+    def test_threads_that_block_everything_are_recorded(self):
+        """Where they wait, seen from outside; that they run, and for how long, by their clocks."""
+        _, waiting = self.record_with_everything_blocked("blocked_nofp")
+        for name in ("poll", "epoll", "read", "mutex", "condition", "nanosleep"):
+            stacks = [stack for stack in waiting if stack.thread == name]
+            self.assertTrue(profiles.has_function(stacks, "start_thread"), name)
+            self.assertFalse(profiles.has_function(stacks, "no stack"), name)
+        running, _ = self.record_with_everything_blocked("shares_nofp")
+        self.assertGreater(profiles.total(running), 0)
+        self.assertEqual({stack.frames[-1] for stack in running if "worker" in stack.thread}, {"[no stack]"})
 
     def test_setuid_is_answered_by_all_threads(self):
         self.check("set user")

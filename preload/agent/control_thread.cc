@@ -232,6 +232,11 @@ void resume_control_thread() noexcept {
   start_again(false);
 }
 
+void follow_change_of_rights(const exit_gate::SystemCall& call) noexcept {
+  const ErrnoSaver errno_saver;
+  if (!ended_for_good.load() && program_has_one_thread()) exit_gate::ask_to_follow(call);
+}
+
 bool end_control_thread() noexcept {
   const ErrnoSaver errno_saver;
   if (ended_for_good.exchange(true)) return false;

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "preload/agent/futex.h"
+#include "preload/agent/raw_syscall_x86_64.h"
 
 namespace swipr::agent::exit_gate {
 
@@ -26,6 +27,7 @@ constexpr Moment kMaxPlacesWait = 50ms;  // takes 0.1 ms unless the file system 
 constexpr Moment kMaxPlacesWaitBeforeExec = 5ms;
 constexpr Moment kLookAgain = 50ms;  // where no signal is left to wake with
 constexpr Moment kMaxParkWait = 2s;
+constexpr Moment kMaxFollowWait = 2s;
 constexpr std::size_t kMaxPathBytes = 108;  // sizeof sun_path: longer ones cannot be bound
 constexpr int kMaxFiles = 2;
 
@@ -40,6 +42,9 @@ std::atomic<std::uint32_t> finished{0};
 std::atomic<std::uint32_t> recording_now{0};
 enum Flush : std::uint32_t { kNoFlush, kAsked };
 std::atomic<std::uint32_t> flush{kNoFlush};
+enum Follow : std::uint32_t { kNothing, kTelling, kTold, kFollowing };
+std::atomic<std::uint32_t> following{kNothing};
+SystemCall followed_call{};
 enum Presence : std::uint32_t { kNone, kStarting, kAwake, kDeaf };
 std::atomic<std::uint32_t> presence{kNone};
 enum Park : std::uint32_t { kNoPark, kParkAsked, kParking, kCalledBack, kGone };
@@ -278,8 +283,34 @@ bool end_parking() noexcept {
   return false;
 }
 
+void ask_to_follow(const SystemCall& call) noexcept {
+  std::uint32_t state = kNothing;
+  if (control_tid() == 0 || !following.compare_exchange_strong(state, kTelling)) return;
+  followed_call = call;
+  waiting_tid.store(::gettid());
+  following.store(kTold);
+  wake();
+  wait_for_change(following, kTold, kMaxFollowWait);
+  state = kTold;  // what it points to is gone when this returns
+  if (!following.compare_exchange_strong(state, kNothing)) {
+    wait_for_change(following, kFollowing, kMaxFollowWait);
+  }
+  waiting_tid.store(0);
+}
+
+void follow() noexcept {
+  std::uint32_t state = kTold;
+  if (!following.compare_exchange_strong(state, kFollowing)) return;
+  const auto& [a, b, c] = followed_call.arguments;
+  // Not by libc: its function is wrapped, and would ask this thread again.
+  raw_syscall(followed_call.number, a, b, c);
+  following.store(kNothing);
+  futex_wake_all(following);
+}
+
 void reset_after_fork() noexcept {
   waiting_tid.store(0);
+  following.store(kNothing);
   flush.store(kNoFlush);
   owner_pid.store(0);
   control_thread.store(0);

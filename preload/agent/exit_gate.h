@@ -1,5 +1,6 @@
 // How the program's threads ask the control thread for something: to finish its recordings (exit),
-// to send what there is (exec), to go away for a moment (unshare and setns).
+// to send what there is (exec), to go away for a moment (unshare and setns), to change its rights
+// as the program does.
 //
 // The control thread's descriptor table is its own, so no other thread can write to anything that
 // it polls. It polls a signalfd for one of libc's own signals, which the asking thread sends to it.
@@ -87,6 +88,16 @@ bool ask_to_park(WhenLate when_late) noexcept;
 // The control thread once it can be woken; 0: there is none, or not in this process.
 // Context: any thread.  Blocks: while it begins, at most 2 s.
 pid_t control_tid() noexcept;
+
+// Makes the control thread make this system call as well, once, whatever comes of it there.
+// Context: any thread.  Blocks: until it is made, at most 2 s; after that it is not made any more.
+struct SystemCall {
+  long number;
+  long arguments[3];
+};
+void ask_to_follow(const SystemCall& call) noexcept;
+// Control thread: what is asked of it in this way.
+void follow() noexcept;
 
 // In the child of a fork, or when the control thread is parked.
 void reset_after_fork() noexcept;

@@ -231,6 +231,7 @@ void Server::step(Moment now) noexcept {
   const bool asked = polls_[kListenerCount].revents != 0 && exit_gate::on_readable();
   if (exit_gate::take_wish_for_places() || asked) restore_places();
   if (exit_gate::is_flush_asked()) flush(now);
+  exit_gate::follow();
   file_recording_.write_out();
   bool recording = file_recording_.is_running();
   for (std::size_t i = 0; i < kMaxConnections; ++i) {

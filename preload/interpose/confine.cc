@@ -1,6 +1,7 @@
 // seccomp: a program that confines itself to the calls it knows of would be ended by one of ours.
 // All of swipr leaves before: the control thread, which such a filter may be meant for as well, the
 // signals, and what is done at exit. libc has no wrapper for seccomp(2): it comes through syscall.
+#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -12,6 +13,8 @@
 #include "preload/agent/control_thread.h"
 #include "preload/interpose/next.h"
 #include "preload/interpose/syscall_x86_64.h"
+
+extern "C" int capset(cap_user_header_t header, cap_user_data_t data) noexcept;
 
 namespace {
 
@@ -47,6 +50,13 @@ long confine(Call call) noexcept {
 }
 
 template <typename Call>
+long change_rights(Call call, const swipr::agent::exit_gate::SystemCall& made) noexcept {
+  const long result = call();
+  if (result == 0) swipr::agent::follow_change_of_rights(made);
+  return result;
+}
+
+template <typename Call>
 long replace_image(Call call) noexcept {
   swipr::agent::flush_before_exec();
   const long result = call();
@@ -74,6 +84,16 @@ long swipr_watched_syscall(long number, long a, long b, long c, long d, long e, 
     case SYS_execve:
     case SYS_execveat:
       return replace_image(call);
+    case SYS_setuid:
+    case SYS_setgid:
+    case SYS_setreuid:
+    case SYS_setregid:
+    case SYS_setresuid:
+    case SYS_setresgid:
+    case SYS_setgroups:
+      return change_rights(call, {number, {a, b, c}});
+    case SYS_capset:
+      return ::capset(reinterpret_cast<cap_user_header_t>(a), reinterpret_cast<cap_user_data_t>(b));
     case SYS_unshare:
       return ::unshare(static_cast<int>(a));
     case SYS_setns:

@@ -5,6 +5,8 @@
 // its recordings, and the one that comes after it has the caller's capabilities. Source: glibc,
 // nptl/nptl_setxid.c; capabilities(7), "Effect of user ID changes on capabilities".
 #include <grp.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@ constinit Next<int(gid_t, gid_t)> next_setregid("setregid");
 constinit Next<int(gid_t, gid_t, gid_t)> next_setresgid("setresgid");
 constinit Next<int(std::size_t, const gid_t*)> next_setgroups("setgroups");
 constinit Next<int(const char*, gid_t)> next_initgroups("initgroups");
+constinit Next<int(cap_user_header_t, cap_user_data_t)> next_capset("capset");
 
 [[gnu::constructor]] void find_all() noexcept {
   next_setuid.find();
@@ -38,6 +41,7 @@ constinit Next<int(const char*, gid_t)> next_initgroups("initgroups");
   next_setresgid.find();
   next_setgroups.find();
   next_initgroups.find();
+  next_capset.find();
 }
 
 template <typename Next, typename... Arguments>
@@ -81,4 +85,15 @@ SWIPR_EXPORTED int setgroups(std::size_t count, const gid_t* groups) noexcept {
 // libc's own goes to setgroups without passing this library.
 SWIPR_EXPORTED int initgroups(const char* user, gid_t group) {
   return change_identity(next_initgroups, user, group);
+}
+
+// Of this thread alone, also in libc: the control thread is not told, and would keep what a program
+// of one thread gives up.
+SWIPR_EXPORTED int capset(cap_user_header_t header, cap_user_data_t data) noexcept {
+  const int result = next_capset(header, data);
+  if (result != 0) return result;
+  __user_cap_header_struct own{.version = header->version, .pid = 0};
+  const auto address = [](const void* object) { return reinterpret_cast<long>(object); };
+  swipr::agent::follow_change_of_rights({SYS_capset, {address(&own), address(data), 0}});
+  return result;
 }

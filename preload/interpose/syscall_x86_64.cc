@@ -30,7 +30,7 @@ syscall:
   cmp $59, %rdi
   je 1f
   cmp $157, %rdi
-  jb 2f
+  jb 3f
   je 1f
   cmp $272, %rdi
   je 1f
@@ -42,6 +42,11 @@ syscall:
   je 1f
 2:
   jmp *swipr_next_syscall(%rip)
+3:
+  cmp $105, %rdi
+  jb 2b
+  cmp $126, %rdi
+  ja 2b
 1:
   jmp swipr_watched_syscall
   .cfi_endproc
@@ -62,9 +67,9 @@ swipr_bare_syscall:
   mov 8(%rsp), %r9
   syscall
   cmp $-4095, %rax
-  jae 3f
+  jae 4f
   ret
-3:
+4:
   neg %rax
   mov %rax, %rdi
   jmp swipr_set_errno
@@ -72,5 +77,7 @@ swipr_bare_syscall:
   .size swipr_bare_syscall, . - swipr_bare_syscall
 )");
 
-static_assert(SYS_execve == 59 && SYS_prctl == 157 && SYS_unshare == 272 && SYS_setns == 308 &&
-              SYS_seccomp == 317 && SYS_execveat == 322);
+static_assert(SYS_execve == 59 && SYS_setuid == 105 && SYS_setgid == 106 && SYS_setreuid == 113 &&
+              SYS_setregid == 114 && SYS_setgroups == 116 && SYS_setresuid == 117 &&
+              SYS_setresgid == 119 && SYS_capset == 126 && SYS_prctl == 157 && SYS_unshare == 272 &&
+              SYS_setns == 308 && SYS_seccomp == 317 && SYS_execveat == 322);

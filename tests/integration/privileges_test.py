@@ -1,6 +1,8 @@
 """A program that gave up its privileges hides where its threads wait from its own process. It is
 recorded all the same, and no call of it is broken for that."""
 
+import os
+import pathlib
 import re
 import unittest
 
@@ -8,12 +10,22 @@ from support import deadline
 from support.case import SwiprCase
 
 
+def rights_of(task):
+    """Ids and capabilities of a thread."""
+    lines = (line.partition(":") for line in (task / "status").read_text().splitlines())
+    return {name: value.strip() for name, _, value in lines if name in ("Uid", "Gid", "Groups") or name.startswith("Cap")}
+
+
 class PrivilegesCase(SwiprCase):
-    def check_waits(self, how="drop"):
+    def start_dropped(self, how="drop"):
         target = self.start_target("privileges_nofp")
         self.wait_for_socket(target.pid)
         target.send(f"{how}\n")
         self.assertEqual(target.read_line(), "dropped")
+        return target
+
+    def check_waits(self, how="drop"):
+        target = self.start_dropped(how)
         path = self.folder / "privileges.swipr"
         recording = self.start_swipr("record", "--pid", target.pid, "--interval", "2ms", "-o", path)
         deadline.wait_until(lambda: path.exists() and path.stat().st_size > 0, "the recording's beginning")
@@ -33,6 +45,21 @@ class PrivilegesTest(PrivilegesCase):
 
     def test_after_capset(self):
         self.check_waits("capset")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root has rights to give up")
+    def test_the_control_thread_has_no_more_rights_than_the_program(self):
+        for how in ("drop", "number", "capset"):
+            with self.subTest(how):
+                target = self.start_dropped(how)
+                rights = [rights_of(task) for task in pathlib.Path(f"/proc/{target.pid}/task").iterdir()]
+                self.assertEqual(len(rights), 2)
+                self.assertEqual(rights[0], rights[1])
+                self.assertEqual(rights[0]["CapEff"], "0" * 16)
+                self.assertEqual(target.end().code, 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root becomes another user")
+    def test_after_setuid_by_number(self):
+        self.check_waits("number")
 
 
 class ConfinedPrivilegesTest(PrivilegesCase):

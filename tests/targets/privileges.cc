@@ -1,9 +1,9 @@
 // Gives up its privileges and then waits in the main thread and in another one. Commands, a line
 // each:
 //   drop   setuid to nobody, or without the right to do so PR_SET_DUMPABLE 0. Answers "dropped".
-//   capset give up all capabilities, and nothing else. Answers "dropped".
-//   wait   both threads wait 300 ms in poll. Answers one line per thread: "poll RESULT early|full
-//   time",
+//   number setuid to nobody by the call's number, which libc's other threads do not hear of.
+//   "dropped". capset give up all capabilities, and nothing else. Answers "dropped". wait   both
+//   threads wait 300 ms in poll. Answers one line per thread: "poll RESULT early|full time",
 //          then "done".
 #include <linux/capability.h>
 #include <poll.h>
@@ -43,6 +43,10 @@ int main() {
     if (std::strcmp(line, "drop") == 0) {
       if (setuid(65534) != 0) prctl(PR_SET_DUMPABLE, 0);
       target::say("dropped");
+      continue;
+    }
+    if (std::strcmp(line, "number") == 0) {
+      target::say(syscall(SYS_setresuid, 65534, 65534, 65534) == 0 ? "dropped" : "refused");
       continue;
     }
     if (std::strcmp(line, "capset") == 0) {

@@ -75,6 +75,51 @@ class FaultsTest(SwiprCase):
         self.assertEqual(target.end().code, 0)
 
 
+# A process that answers whatever it is asked with the bytes of a file: `socket file`.
+ANSWERING = """
+import socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+print("ready", flush=True)
+body = open(sys.argv[2], "rb").read()
+client = listener.accept()[0]
+client.recv(65536)
+client.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body) + body)
+client.recv(65536)
+"""
+
+
+class OtherVersionTest(SwiprCase):
+    """A `swipr` and a library that did not come together."""
+
+    def test_library_that_is_newer(self):
+        target = self.start_target("shares_nofp")
+        recording = bytearray(self.record(target.pid, "--count", 20).read_bytes())
+        self.assertEqual(target.end().code, 0)
+        recording[8] += 1
+        newer, out = self.folder / "newer.swipr", self.folder / "out.swipr"
+        newer.write_bytes(recording)
+        process = self.start("sh", "-c", 'exec python3 -c "$0" "$1/$$.sock" "$2"', ANSWERING, self.sockets, newer)
+        process.wait_ready()
+        finished = self.swipr("record", "--pid", process.pid, "-o", out, expect=None)
+        self.assert_one_line_error(finished, f"version {recording[8]} .*this swipr knows {recording[8] - 1}", codes=(1,))
+        self.assertEqual(process.end().code, 0)
+        self.assert_one_line_error(self.swipr("convert", newer, "--format", "collapsed", expect=None), "update swipr", codes=(1,))
+
+    def test_swipr_that_is_newer(self):
+        """What it asks for beyond what this library knows does no harm."""
+        target = self.start_target("shares_nofp")
+        place = self.socket_of(target.pid)
+        body = '{"numberOfSamples":5,"timeInterval":"1 ms","ofALaterVersion":{"a":[1,"x"]},"another":true}'
+        answer = self.request(place, "POST", "/v1/record", body=body)
+        self.assertEqual(answer.status, 200, answer.text)
+        (source,) = raw.read(answer.body).values()
+        self.assertEqual(source.totals["ticks"] + source.totals["ticks_missed"], 5)
+        self.assertEqual(self.request(place, "GET", "/v9/record").status, 404)
+        self.assertEqual(target.end().code, 0)
+
+
 class NoPlaceTest(GuestCase):
     def test_no_folder_for_the_socket(self):
         """As with a full or a read-only /tmp: recordable by `record -- CMD` only, and otherwise as always."""

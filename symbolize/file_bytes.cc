@@ -7,12 +7,18 @@
 #include <cerrno>
 #include <utility>
 
+#include "symbolize/parallel.h"
+
 namespace swipr::symbolize {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{128} << 10;
 // Each part that is asked for may take 2 MiB more than it has.
 constexpr std::size_t kLargeFileBytes = std::size_t{32} << 20;
+// What one thread reads at a time: a huge page, so that no two ask the kernel for the same one.
+constexpr std::size_t kPartBytes = std::size_t{2} << 20;
+static_assert(kPartBytes % kChunkBytes == 0, "no two threads read the same chunk");
+constexpr std::size_t kMinParallelParts = 4;  // fewer take less time than starting a thread
 
 }  // namespace
 
@@ -59,10 +65,20 @@ bool FileBytes::grow(std::size_t count) {
 
 void FileBytes::load(std::uint64_t offset, std::uint64_t size) {
   if (offset >= file_size_ || size == 0 || loaded_.empty()) return;
-  const std::size_t end = static_cast<std::size_t>(offset + std::min(size, file_size_ - offset));
-  for (std::size_t chunk = offset / kChunkBytes; chunk * kChunkBytes < end; ++chunk) {
-    if (loaded_[chunk]) continue;
-    loaded_[chunk] = true;
+  const std::uint64_t end = offset + std::min(size, file_size_ - offset);
+  const std::size_t first = offset / kPartBytes;
+  const std::size_t count = (end - 1) / kPartBytes - first + 1;
+  const std::size_t threads = count < kMinParallelParts ? 1 : worth_of_threads();
+  for_each_index(count, threads, [&](std::size_t index) {
+    const std::uint64_t part = std::uint64_t{first + index} * kPartBytes;
+    load_chunks(std::max(part, offset), std::min(part + kPartBytes, end));
+  });
+}
+
+void FileBytes::load_chunks(std::uint64_t begin, std::uint64_t end) {
+  for (std::size_t chunk = begin / kChunkBytes; chunk * kChunkBytes < end; ++chunk) {
+    if (loaded_[chunk] != 0) continue;
+    loaded_[chunk] = 1;
     std::size_t at = chunk * kChunkBytes;
     const std::size_t chunk_end = std::min(at + kChunkBytes, file_size_);
     while (at < chunk_end) {

@@ -24,7 +24,8 @@ class FileBytes {
   FileBytes& operator=(const FileBytes&) = delete;
 
   // Each byte of the file is read once, however often it is asked for; what lies behind the end is
-  // ignored. Not while another thread uses the same object.
+  // ignored. Large parts are read by several threads. Not while another thread uses the same
+  // object.
   void load(std::uint64_t offset, std::uint64_t size);
 
   // Adds zeros behind the end of the file. What bytes() gave is invalid. False: no memory.
@@ -34,13 +35,14 @@ class FileBytes {
 
  private:
   FileBytes() = default;
+  void load_chunks(std::uint64_t begin, std::uint64_t end);
 
   host::UniqueFd fd_;
   std::vector<char> memory_;
   char* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t file_size_ = 0;  // what can be loaded
-  std::vector<bool> loaded_;   // by chunk
+  std::vector<std::uint8_t> loaded_;  // by chunk; threads write to different ones
 };
 
 }  // namespace swipr::symbolize

@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <tuple>
+
+#include "symbolize/parallel.h"
 
 namespace swipr::symbolize {
 namespace {
 
-constexpr std::size_t kMaxThreads = 16;
 // Fewer lookups do not pay for starting threads.
 constexpr std::size_t kMinParallelLookups = 64;
 // What a thread keeps indexed, as bytes of DWARF; indexes and libdw's tables take about as much.
@@ -21,19 +20,6 @@ constexpr std::uint64_t kMaxIndexedBytes = std::uint64_t{8} << 20;
 // Of a unit that is larger than all others only itself: damaged ones can be.
 constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{128} << 20;
 constexpr std::size_t kSymbolBatch = 4096;  // lookups in modules without DWARF that go together
-
-// Calls `work` on each index below `count`, in as many threads as are worth it.
-void for_each_index(std::size_t count, std::size_t threads,
-                    const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next = 0;
-  const auto run = [&] {
-    for (std::size_t index = next++; index < count; index = next++) work(index);
-  };
-  std::vector<std::thread> others;
-  for (std::size_t index = 1; index < std::min(threads, count); ++index) others.emplace_back(run);
-  run();
-  for (std::thread& other : others) other.join();
-}
 
 // A lookup, by what should be done together.
 struct Placed {
@@ -106,8 +92,7 @@ class ParallelLookup {
         texts_(texts),
         known_(lookups.size()),
         results_(lookups.size()) {
-    const std::size_t cpus = std::max(1u, std::thread::hardware_concurrency());
-    threads_ = lookups.size() < kMinParallelLookups ? 1 : std::min(cpus, kMaxThreads);
+    threads_ = lookups.size() < kMinParallelLookups ? 1 : worth_of_threads();
   }
 
   std::vector<std::vector<SourceFunction>> run() {

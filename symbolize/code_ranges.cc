@@ -17,13 +17,18 @@ std::optional<std::uint64_t> number_attribute(const Dwarf_Die& die, unsigned int
 }  // namespace
 
 CodeRanges::CodeRanges(const Dwarf_Die& unit, const UnitFormat& format,
-                       const DwarfSections& sections)
-    : format_(format), sections_(&sections) {
+                       const DwarfSections& sections, const DwarfSections& tree_sections)
+    : format_(format), sections_(&sections), tree_sections_(&tree_sections) {
   Dwarf_Die copy = unit;
   Dwarf_Addr low = 0;
   if (dwarf_lowpc(&copy, &low) == 0) base_ = low;
   addresses_at_ = number_attribute(unit, DW_AT_addr_base);
   lists_at_ = number_attribute(unit, DW_AT_rnglists_base);
+  if (&sections == &tree_sections) return;
+  // A split unit's table of lists begins behind the header of its section (DWARF 5, 7.28).
+  lists_at_ = format.offset_bytes == 8 ? 20 : 12;
+  if (!addresses_at_) addresses_at_ = number_attribute(unit, DW_AT_GNU_addr_base);
+  old_lists_at_ = number_attribute(unit, DW_AT_GNU_ranges_base).value_or(0);
 }
 
 std::optional<std::uint64_t> CodeRanges::address_of(const RawValue& value) const {
@@ -35,6 +40,7 @@ std::optional<std::uint64_t> CodeRanges::address_of(const RawValue& value) const
     case DW_FORM_addrx2:
     case DW_FORM_addrx3:
     case DW_FORM_addrx4:
+    case DW_FORM_GNU_addr_index:
       break;
     default:
       return std::nullopt;
@@ -76,11 +82,27 @@ bool CodeRanges::read(const FunctionDie& function, std::vector<Piece>* pieces,
   return high.has_value();
 }
 
+std::optional<std::uint64_t> CodeRanges::entry_of(const FunctionDie& function) const {
+  if (!function.entry_pc) return address_of(function.low_pc);
+  switch (function.entry_pc.form) {
+    case DW_FORM_data1:
+    case DW_FORM_data2:
+    case DW_FORM_data4:
+    case DW_FORM_data8:
+    case DW_FORM_udata: {
+      const auto low = address_of(function.low_pc);
+      return low ? std::optional(*low + function.entry_pc.number) : std::nullopt;
+    }
+    default:
+      return address_of(function.entry_pc);
+  }
+}
+
 bool CodeRanges::read_list(const RawValue& ranges, std::vector<Piece>* pieces,
                            WorkLimit& limit) const {
   const bool is_old = format_.version < 5;
-  const auto section = is_old ? sections_->ranges : sections_->rnglists;
-  std::uint64_t offset = ranges.number;
+  const auto section = is_old ? sections_->ranges : tree_sections_->rnglists;
+  std::uint64_t offset = ranges.number + (is_old ? old_lists_at_ : 0);
   if (ranges.form == DW_FORM_rnglistx) {
     if (!lists_at_ || *lists_at_ > section.size() || offset > section.size()) return false;
     ByteCursor cursor(section.subspan(*lists_at_));

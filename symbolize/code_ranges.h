@@ -19,11 +19,16 @@ class CodeRanges {
     std::uint64_t begin, end;
   };
 
-  // Lifetime: that of `sections`.
-  CodeRanges(const Dwarf_Die& unit, const UnitFormat& format, const DwarfSections& sections);
+  // Of a skeleton, `tree_sections` are those of its split unit; else they are `sections`.
+  // Lifetime: that of both.
+  CodeRanges(const Dwarf_Die& unit, const UnitFormat& format, const DwarfSections& sections,
+             const DwarfSections& tree_sections);
 
   // False: only libdw can tell. `pieces` is what was found before, and then as it was.
   bool read(const FunctionDie& function, std::vector<Piece>* pieces, WorkLimit& limit) const;
+
+  // Where a function that has several pieces is entered; none: it does not say.
+  std::optional<std::uint64_t> entry_of(const FunctionDie& function) const;
 
  private:
   std::optional<std::uint64_t> address_of(const RawValue& value) const;
@@ -33,7 +38,9 @@ class CodeRanges {
 
   UnitFormat format_;
   const DwarfSections* sections_;
+  const DwarfSections* tree_sections_;
   std::uint64_t base_ = 0;
+  std::uint64_t old_lists_at_ = 0;
   std::optional<std::uint64_t> addresses_at_, lists_at_;
 };
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "symbolize/debug_files.h"
-#include "symbolize/split_unit.h"
 
 namespace swipr::symbolize {
 namespace {
@@ -38,12 +37,22 @@ host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load(ElfFile& file, const 
                                                            const Options& options,
                                                            TextPool& texts) {
   if (auto loaded = file.load_debug_info(); !loaded) return loaded.error();
-  return load_shared(file, std::nullopt, image, options, texts, true);
+  auto index = load_shared(file, std::nullopt, image, options, texts, true);
+  if (index && *index != nullptr && (*index)->has_skeletons_) {
+    if (auto package = find_package(file, image)) (*index)->use_package(*package);
+  }
+  return index;
 }
 
 std::unique_ptr<DwarfIndex> DwarfIndex::another() const {
   auto index = load_shared(file_, supplementary_file_, *image_, *options_, *texts_, false);
-  return index ? std::move(*index) : nullptr;
+  if (!index) return nullptr;
+  if (*index != nullptr && split_units_.package()) (*index)->use_package(*split_units_.package());
+  return std::move(*index);
+}
+
+void DwarfIndex::use_package(const ElfFile& package) {
+  if (auto own = package.share()) split_units_.use_package(std::move(*own), &strings_);
 }
 
 host::Result<std::unique_ptr<DwarfIndex>> DwarfIndex::load_shared(
@@ -110,6 +119,7 @@ void DwarfIndex::load_units() {
     if (status != 0) break;
     current = next;
     if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
+    has_skeletons_ = has_skeletons_ || type == DW_UT_skeleton;
     if (has_usable_paths(&unit)) {
       add_unit(unit, &intervals);
     } else {
@@ -165,25 +175,17 @@ void DwarfIndex::add_address_ranges(std::vector<Interval>* intervals) {
   }
 }
 
-const DwarfSections& DwarfIndex::sections_of_split(const Dwarf_Die& unit) {
-  Dwarf* file = dwarf_cu_getdwarf(unit.cu);
-  const auto [entry, is_new] = split_sections_.try_emplace(file);
-  if (is_new) entry->second = DwarfSections::of(dwarf_getelf(file));
-  return entry->second;
-}
-
 UnitIndex* DwarfIndex::unit_at(ImageAddr address) {
   const auto found = unit_map_.find(address);
   if (!found) return nullptr;
   Unit& unit = units_[*found];
   if (unit.index == nullptr) {
-    const auto split = find_split_unit(&unit.die, &strings_, &missing_split_);
-    const Dwarf_Die& tree = split ? *split : unit.die;
-    unit.index = std::make_unique<UnitIndex>(unit.die, tree, sections_,
-                                             split ? sections_of_split(tree) : sections_, strings_,
-                                             *image_, *texts_, limit_);
+    const auto split = split_units_.find(&unit.die, &strings_);
+    SplitUnit tree = split.value_or(SplitUnit{unit.die, &sections_});
+    unit.index = std::make_unique<UnitIndex>(unit.die, tree.tree, sections_, *tree.sections,
+                                             strings_, *image_, *texts_, limit_);
     memory_bytes_ += unit.index->memory_bytes();
-    indexed_bytes_ += bytes_of_unit(&unit.die);
+    indexed_bytes_ += bytes_of_unit(&tree.tree);
     damaged_ = damaged_ || unit.index->damaged();
   }
   return unit.index.get();

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "symbolize/address_map.h"
@@ -15,6 +14,7 @@
 #include "symbolize/dwarf_sections.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/function_names.h"
+#include "symbolize/split_units.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/unit_index.h"
 
@@ -48,7 +48,7 @@ class DwarfIndex {
   // A unit that was damaged has been met.
   bool damaged() const { return damaged_; }
   // A .dwo file that was needed and cannot be used; empty: none.
-  const std::string& missing_split_file() const { return missing_split_; }
+  const std::string& missing_split_file() const { return split_units_.missing(); }
 
  private:
   struct Unit {
@@ -70,6 +70,7 @@ class DwarfIndex {
   static host::Result<std::unique_ptr<DwarfIndex>> load_shared(
       const ElfFile& file, const std::optional<ElfFile>& supplementary, const ElfFile& image,
       const Options& options, TextPool& texts, bool looks_for_supplementary);
+  void use_package(const ElfFile& package);
   host::Result<void> attach_supplementary(const std::optional<ElfFile>& known,
                                           bool looks_for_supplementary);
   void load_units();
@@ -77,7 +78,6 @@ class DwarfIndex {
   void add_address_ranges(std::vector<Interval>* intervals);
   bool has_usable_paths(Dwarf_Die* unit) const;
   UnitIndex* unit_at(ImageAddr address);
-  const DwarfSections& sections_of_split(const Dwarf_Die& unit);
 
   ElfFile file_;
   const ElfFile* image_;
@@ -89,14 +89,14 @@ class DwarfIndex {
   std::optional<ElfFile> supplementary_file_;
   std::unique_ptr<Dwarf, EndDwarf> supplementary_;
   std::unique_ptr<Dwarf, EndDwarf> dwarf_;
+  SplitUnits split_units_;
+  bool has_skeletons_ = false;
   std::vector<Unit> units_;
   AddressMap unit_map_;
   DwarfSections sections_;
-  std::unordered_map<Dwarf*, DwarfSections> split_sections_;  // of .dwo files
   DebugStrings strings_;
   FunctionNames names_;
   bool damaged_ = false;
-  std::string missing_split_;
 };
 
 }  // namespace swipr::symbolize

@@ -11,6 +11,7 @@ namespace swipr::symbolize {
 // Empty: absent. Of a .dwo file those with that ending.
 struct DwarfSections {
   std::span<const std::byte> info, abbrev, addr, line, line_str, str, ranges, rnglists;
+  std::span<const std::byte> str_offsets, cu_index;  // of packages (.dwp)
 
   // Call it when libdw has opened the file, which expands what is compressed.
   // Lifetime: of what it gives, that of `elf`.

@@ -42,7 +42,8 @@ UnitIndex::UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const DwarfSe
     damaged_ = true;
     return;
   }
-  if (tree.cu == unit.cu) code_ranges_.emplace(unit, tree_->format(), sections);
+  is_split_ = tree.cu != unit.cu;
+  code_ranges_.emplace(unit, tree_->format(), sections, tree_sections);
   const auto visit_function = [this](const FunctionDie& function, int depth, std::uint32_t parent) {
     return visit(function, depth, parent);
   };
@@ -72,7 +73,7 @@ std::uint32_t UnitIndex::visit(const FunctionDie& function, int depth, std::uint
 
 const std::vector<CodeRanges::Piece>& UnitIndex::pieces_of(const FunctionDie& function) {
   pieces_.clear();
-  if (code_ranges_ && code_ranges_->read(function, &pieces_, *limit_)) return pieces_;
+  if (code_ranges_->read(function, &pieces_, *limit_) || is_split_) return pieces_;
   Dwarf_Die die = tree_->die_at(function.offset);
   Dwarf_Addr base = 0, begin = 0, end = 0;
   ptrdiff_t next = 0;
@@ -117,10 +118,9 @@ std::uint64_t UnitIndex::offset_in(const Node& node, ImageAddr address) {
   for (const auto& [begin, end] : pieces_of(function)) {
     if (address.value < begin || address.value >= end) continue;
     if (!function.ranges) return address.value - begin;
-    Dwarf_Die die = tree_->die_at(node.offset);
-    Dwarf_Addr at = 0;
-    const bool holds_entry = dwarf_entrypc(&die, &at) == 0 && at >= begin && at <= address.value;
-    return address.value - (holds_entry ? at : begin);
+    const std::uint64_t entry = code_ranges_->entry_of(function).value_or(begin);
+    const bool holds_entry = entry >= begin && entry <= address.value;
+    return address.value - (holds_entry ? entry : begin);
   }
   return 0;
 }

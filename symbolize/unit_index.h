@@ -80,7 +80,8 @@ class UnitIndex {
   const DebugStrings* strings_;
   Dwarf_Die unit_;
   std::optional<UnitTree> tree_;
-  std::optional<CodeRanges> code_ranges_;  // none: only libdw knows where a .dwo file's lists are
+  std::optional<CodeRanges> code_ranges_;
+  bool is_split_ = false;  // libdw cannot tell a split unit's ranges
   std::vector<CodeRanges::Piece> pieces_;  // of one function
   std::vector<Node> nodes_;
   std::vector<Interval> ranges_;  // only while walking

@@ -101,6 +101,27 @@ TEST_F(SourcesTest, NamesTheSplitFileThatIsMissing) {
   EXPECT_THAT(note_, HasSubstr("chain_gone00-chain.dwo"));
 }
 
+TEST_F(SourcesTest, LooksIntoAPackageBeforeTheSplitFiles) {
+  const std::string original = fixture("package5/chain");
+  if (!std::filesystem::exists(original)) GTEST_SKIP() << "clang++ or llvm-dwp is missing";
+  const std::string path = folder_.copy(original, "moved");
+  const auto chain = [&] {
+    Symbolizer symbolizer(options_);
+    const auto module = symbolizer.open_module({path, "", 0});
+    auto found = names(symbolizer.find_functions(module, offset_of(path, "label_in_chain")));
+    note_ = symbolizer.note(module);
+    return found;
+  };
+  EXPECT_THAT(chain(), ElementsAre("shop::buy(int)"));
+  EXPECT_THAT(note_, HasSubstr("chain.dwo"));
+  // One of another program has other units.
+  folder_.copy(fixture("package4/chain") + ".dwp", "moved.dwp");
+  EXPECT_THAT(chain(), ElementsAre("shop::buy(int)"));
+  folder_.copy(original + ".dwp", "moved.dwp");
+  EXPECT_THAT(chain(), kChain);
+  EXPECT_EQ(note_, "");
+}
+
 TEST_F(SourcesTest, LooksBelowTheSymfs) {
   const std::string id = build_id_of(fixture("chain_dwarf5"));
   folder_.copy(fixture("chain_dwarf5"), "opt/app/program");

@@ -1,0 +1,34 @@
+// An ELF image whose sections are bytes that lie elsewhere, for libraries that read ELF only.
+#pragma once
+
+#include <libelf.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace swipr::symbolize {
+
+class SectionImage {
+ public:
+  struct Section {
+    std::string_view name;
+    std::span<const std::byte> bytes;  // empty: left out
+  };
+  // Lifetime: that of what the sections consist of, which is not copied.
+  explicit SectionImage(std::span<const Section> sections);
+
+  Elf* elf() const { return elf_.get(); }  // null: no memory
+
+ private:
+  struct EndElf {
+    void operator()(Elf* elf) const { elf_end(elf); }
+  };
+
+  std::vector<char> bytes_;
+  std::unique_ptr<Elf, EndElf> elf_;
+};
+
+}  // namespace swipr::symbolize

@@ -131,7 +131,7 @@ class PerfWriter {
       return;
     }
     if (const std::string& lines = stack_lines(sample.stack); !lines.empty()) {
-      sink_.write(lines);
+      sink_.write_kept(lines);
     } else {
       put_stack(sample.stack, sink_);
     }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "preload/agent/fixed_text.h"
 #include "preload/agent/log.h"
 #include "preload/agent/routes.h"
 
@@ -27,12 +28,13 @@ constexpr const char* kParkedText = "the program asks the kernel for a world wit
 constexpr Moment kAcceptRetry = 1s;  // where no descriptor is left for a client
 
 // The answer to a client too many. Best effort: the client may not even read it.
-void turn_away(int fd) noexcept {
-  log_line(LogLevel::kWarning, "client refused: there are 32 already");
-  constexpr std::string_view kAnswer =
-      "HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\ncontent-length: 29\r\n"
-      "connection: close\r\n\r\nthere are 32 clients already\n";
-  ::send(fd, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+void turn_away(int fd, std::string_view reason) noexcept {
+  log_line(LogLevel::kWarning, "client refused", reason);
+  FixedText<256> answer;
+  answer.append("HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\ncontent-length: ");
+  answer.append_number(reason.size() + 1).append("\r\nconnection: close\r\n\r\n");
+  answer.append(reason).append('\n');
+  ::send(fd, answer.c_str(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ::close(fd);
 }
 
@@ -159,7 +161,7 @@ void Server::meet(const Settings& settings) noexcept {
     ::close(fd);
   } else {
     ::fcntl(fd, F_SETFL, 0);  // a helper writes to it and expects to block
-    if (add(fd, nullptr, meeting_)) return;
+    if (add(fd, nullptr, meeting_) == nullptr) return;
     ::close(fd);
   }
   start_gate::open();
@@ -181,12 +183,12 @@ Connection** Server::find_slot() noexcept {
   return oldest;
 }
 
-bool Server::add(int fd, const Listener* listener, Connection*& out) noexcept {
+const char* Server::add(int fd, const Listener* listener, Connection*& out) noexcept {
   Connection** const slot = find_slot();
-  if (slot == nullptr) return false;
+  if (slot == nullptr) return "there are 32 clients already";
   *slot = Connection::create(fd, listener, route_request, monotonic_now());
   out = *slot;
-  return out != nullptr;
+  return out != nullptr ? nullptr : "there is no memory for a client";
 }
 
 void Server::wait() noexcept {
@@ -282,7 +284,7 @@ void Server::accept_from(const Listener& listener) noexcept {
     return;
   }
   Connection* added = nullptr;
-  if (!add(fd, &listener, added)) turn_away(fd);
+  if (const char* const refusal = add(fd, &listener, added)) turn_away(fd, refusal);
 }
 
 void Server::end_recordings(wire::EndReason reason, const char* text) noexcept {

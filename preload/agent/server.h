@@ -41,7 +41,8 @@ class Server {
   Moment next_wake() const noexcept;
   void step(Moment now) noexcept;
   void accept_from(const Listener& listener) noexcept;
-  bool add(int fd, const Listener* listener, Connection*& out) noexcept;
+  // nullptr, or why there is none; `fd` is then still the caller's.
+  const char* add(int fd, const Listener* listener, Connection*& out) noexcept;
   Connection** find_slot() noexcept;
   void flush(Moment now) noexcept;
   void report_meeting() noexcept;

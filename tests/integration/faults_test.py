@@ -4,6 +4,7 @@ import http.client
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -72,6 +73,22 @@ class FaultsTest(SwiprCase):
             (source,) = sources.values()
             self.assertEqual(source.totals["ticks"] + source.totals["ticks_missed"], 20)
         self.assertEqual(self.request(place, "GET", "/v1/info").status, 200)
+        self.assertEqual(target.end().code, 0)
+
+
+class NoMemoryTest(SwiprCase):
+    def test_a_recording_that_gets_no_memory_is_refused(self):
+        """As with overcommit off and all memory promised: mappings fail, here from several points on."""
+        target = self.start_target("shares_nofp")
+        status = pathlib.Path(f"/proc/{target.pid}/status").read_text()
+        used = 1024 * int(re.search(r"VmData:\s*(\d+) kB", status)[1])
+        _, hard = resource.prlimit(target.pid, resource.RLIMIT_DATA)
+        for more in (1 << 10, 1 << 20, 8 << 20, 16 << 20):
+            resource.prlimit(target.pid, resource.RLIMIT_DATA, (used + more, hard))
+            refused = self.swipr("record", "--pid", target.pid, "--count", 5, "-o", self.folder / "x.swipr", expect=None)
+            self.assert_one_line_error(refused, "no memory", codes=(1,))
+        resource.prlimit(target.pid, resource.RLIMIT_DATA, (hard, hard))
+        self.assertTrue(profiles.has_function(self.convert(self.record(target.pid, "--count", 50)), "percent"))
         self.assertEqual(target.end().code, 0)
 
 

@@ -159,7 +159,10 @@ void CpuTimers::start(std::uint32_t place, Thread& thread, std::chrono::nanoseco
   stop(thread);
   const int timer = create_timer(
       thread.tid, handler::pack_timer_value(place, static_cast<std::uint16_t>(thread.generation)));
-  if (timer < 0) return;
+  if (timer < 0) {
+    ++thread.timer_stops;  // refused: a few more attempts, not one at each look
+    return;
+  }
   const bool entered = handler::enter_timed_thread(thread.tid.value, timer);
   if (!entered || !arm(timer, interval)) {
     if (entered) handler::leave_timed_thread(thread.tid.value);

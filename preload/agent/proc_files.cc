@@ -193,6 +193,16 @@ std::uint64_t parse_pending_signals(std::string_view text) noexcept {
   return parse_stat_number(text, 31);
 }
 
+std::optional<std::uint64_t> parse_voluntary_switches(std::string_view text) noexcept {
+  constexpr std::string_view kField = "\nvoluntary_ctxt_switches:\t";
+  const std::size_t field = text.find(kField);
+  if (field == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(field + kField.size());
+  Scanner in(text);
+  const std::uint64_t count = in.take_decimal();
+  return in.ok() ? std::optional(count) : std::nullopt;
+}
+
 SchedulerTimes parse_scheduler_times(std::string_view text) noexcept {
   Scanner in(text);
   in.take_decimal();

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -55,6 +56,10 @@ bool is_asleep_by_stat(std::string_view text) noexcept;
 std::uint64_t parse_blocked_signals(std::string_view text) noexcept;
 // … and those that wait in this thread (not in the process); without the real-time ones.
 std::uint64_t parse_pending_signals(std::string_view text) noexcept;
+
+// /proc/PID/task/TID/status: how often the thread has gone to sleep; nullopt: no such text.
+// Source: kernel, fs/proc/array.c, task_context_switch_counts.
+std::optional<std::uint64_t> parse_voluntary_switches(std::string_view text) noexcept;
 
 // /proc/PID/task/TID/schedstat: "cpu-ns run-queue-ns timeslices".
 struct SchedulerTimes {

@@ -58,7 +58,10 @@ struct alignas(64) RecordedThread {
   // While the thread has a CPU timer (cpu_timers.h) its CPU time goes to the stacks that the timer
   // takes, the rest of its time to those that are seen in its waits.
   bool is_timed = false;
-  bool cpu_answered = false;  // the timer took `cpu_stack`, and nothing was credited to it yet
+  bool wait_is_young = false;     // it ran since its last look, which was moments ago
+  std::uint32_t hidden_wait = 0;  // which HiddenWait `stack` is of
+  std::uint32_t asked_wait = 0;   // in which it was signalled
+  bool cpu_answered = false;      // the timer took `cpu_stack`, and nothing was credited to it yet
   std::uint32_t cpu_stack = 0;
   std::uint32_t cpu_stack_generation = 0;
   std::int64_t ticks_cpu_ns = 0;  // the clock up to which ticks stand for CPU time

@@ -25,6 +25,14 @@ constexpr std::chrono::seconds kMuted{1};
 constexpr std::chrono::milliseconds kTimerTick{4};
 constexpr std::uint8_t kBusyLooks = 8;
 
+// A wait that began since the last look may be made to begin again where that was this long ago:
+// time-outs that the kernel does not count down become longer by as much. Twice the usual interval.
+constexpr std::chrono::milliseconds kYoungWait{20};
+
+bool is_young(const Recording& recording, const RecordedThread& known) noexcept {
+  return std::chrono::nanoseconds(recording.tick_ns() - known.run_ns) <= kYoungWait;
+}
+
 bool keeps_busy(const Recording& recording, const Thread& thread) noexcept {
   return recording.interval() < kTimerTick && thread.busy_looks == kBusyLooks;
 }
@@ -103,6 +111,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     recording.end_open_run(place, known);
   }
   note_busy_look(recording, thread, known, clock_ns);
+  known.wait_is_young = ran && is_young(recording, known);
   recording.extend_run(known, clock_ns);
   if (recording.credit_cpu(place, known) && keeps_busy(recording, thread)) {
     subjects_.timers.stop(thread);

@@ -77,6 +77,11 @@ class Sampler {
   void settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
   WaitPlace read_wait_place(Tid tid) noexcept;
   bool is_hidden(const WaitPlace& wait, Tid tid) const noexcept;
+  Look look_at_hidden(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  bool may_ask_hidden(const Recording& recording, const Thread& thread,
+                      const RecordedThread& known) noexcept;
+  void settle_hidden(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  void note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept;
   bool may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept;
   unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,

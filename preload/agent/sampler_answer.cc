@@ -13,6 +13,7 @@ namespace swipr::agent {
 namespace {
 
 using Run = RecordedThread::Run;
+using Asked = HiddenWait::Asked;
 using wire::RecordMode;
 using wire::ThreadState;
 
@@ -20,9 +21,10 @@ using wire::ThreadState;
 constexpr std::uint64_t kSyscallBytes = 2;
 
 // Where the signal found a thread.
+constexpr unsigned kRcx = 2;  // where `syscall` leaves the address behind it
+
 enum class Found : std::uint8_t { kInItsCode, kBehindACall, kInAWait };
 Found found_at(const handler::Slot& slot) noexcept {
-  constexpr unsigned kRcx = 2;  // where `syscall` leaves the address behind it
   const std::uint64_t behind = slot.registers.values[kRcx];
   const std::uint64_t pc = slot.registers.values[unwind::kPc];
   // The kernel makes it again, or the handler. What has transferred a part was at work.
@@ -73,10 +75,27 @@ std::int32_t Sampler::call_before(const unwind::Registers& registers) noexcept {
   return handler::decode_call_number(code);
 }
 
+// Where its call is to be made again the thread goes back to the same wait. The frame is that of
+// the call, as in other waits.
+void Sampler::note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept {
+  HiddenWait& wait = thread.hidden;
+  if (wait.asked != Asked::kYes) return;
+  wait.asked = Asked::kNo;
+  if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted) wait.barred = true;
+  if (found_at(slot) != Found::kInAWait || wait.barred) return;
+  wait.asked = Asked::kFoundWaiting;
+  ++wait.switches;
+  unwind::Registers behind = slot.registers;
+  behind.values[unwind::kPc] = slot.registers.values[kRcx];
+  if (slot.frames.frame_count != 0) slot.frames.pcs[0] = behind.values[unwind::kPc];
+  thread.signalled_place = {.system_call = call_before(behind)};
+}
+
 void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
   Thread& thread = subjects_.threads[place];
   thread.slot = kNoSlot;
   thread.late_count = 0;
+  note_hidden_answer(thread, slot);
   const WaitPlace& wait = thread.signalled_place;
   if (wait.kind != WaitKind::kBlocked) return;
   const std::uint64_t pc = slot.registers.values[unwind::kPc];
@@ -101,9 +120,15 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted)
     ++recording.counters().calls_interrupted;
   const WaitPlace& wait = thread.signalled_place;
-  const bool blocked = wait.kind == WaitKind::kBlocked;
+  const bool hidden = thread.hidden.asked == HiddenWait::Asked::kFoundWaiting;
+  const bool blocked = hidden || wait.kind == WaitKind::kBlocked;
   const std::uint32_t stack =
       intern(recording, slot.frames, blocked ? WaitKey{.syscall = wire_syscall(wait)} : WaitKey{});
+  if (hidden) {
+    known->stack = stack;
+    known->stack_generation = recording.stack_generation();
+    known->hidden_wait = thread.hidden.number;
+  }
   // Now it has run: a wait for a CPU that it was in at the tick is complete.
   read_runqueue(thread, *known);
   const bool ran = known->run_cpu_ns > known->written.cpu_ns;

@@ -39,6 +39,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   Thread& thread = subjects_.threads[place];
   if (exit_gate::is_waiting(thread.tid)) return Look::kRunning;
   thread.signalled_place = WaitPlace{};
+  thread.hidden.asked = HiddenWait::Asked::kNo;
   WaitPlace last;
   bool asleep = false;
   const int attempts = known.is_timed ? kLookAttemptsOfTimed : kLookAttempts;
@@ -50,6 +51,9 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     }
     if (last.kind == WaitKind::kBlocked && can_walk) {
       const Look found = walk_blocked(recording, place, known, last, now);
+      if (found != Look::kMoved) return found;
+    } else if (last.kind == WaitKind::kUnknown && asleep) {
+      const Look found = look_at_hidden(recording, place, known);
       if (found != Look::kMoved) return found;
     } else if (asleep) {
       thread.asleep_cpu_ns = known.run_cpu_ns;
@@ -66,16 +70,13 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     settle_waking(recording, place, known);
     return Look::kSettled;
   }
-  // It blocks and wakes faster than it can be looked at, or where it waits is not shown to a
-  // process that gave up its privileges: a signal may meet it blocked.
+  // It blocks and wakes faster than it can be looked at: a signal may meet it blocked.
   if (may_interrupt(recording, last)) {
     ++recording.counters().signals_to_blocked;
     return Look::kRunning;
   }
   frames_.frame_count = 0;
   settle(recording, place, known, last);
-  // A hidden place stays hidden for as long as the thread sleeps there.
-  if (last.kind == WaitKind::kUnknown) known.run = Run::kSettled;
   return Look::kSettled;
 }
 

@@ -25,6 +25,16 @@ struct KeptRegisters {
   std::uint64_t values[6] = {};
 };
 
+// One wait of a thread whose place the kernel does not show (no `syscall` file). A signal that
+// swipr's handler answers adds one voluntary switch, and the wait goes on.
+struct HiddenWait {
+  enum class Asked : std::uint8_t { kNo, kYes, kFoundWaiting };
+  std::uint64_t switches = 0;  // of the thread, while it is in this wait
+  std::uint32_t number = 0;    // counts the waits that were seen; 0: none yet
+  Asked asked = Asked::kNo;    // in this wait, and what the answer told
+  bool barred = false;         // a signal ended a call of this thread: no more of them
+};
+
 struct alignas(64) Thread {
   Tid tid{};                     // 0: place is free
   std::uint32_t generation = 0;  // counts the threads at this place
@@ -52,6 +62,7 @@ struct alignas(64) Thread {
   std::int64_t asleep_cpu_ns = -1;     // its CPU clock when it was last seen asleep; -1: never
   WaitPlace signalled_place;           // where it was blocked when it got its outstanding signal
   KeptRegisters kept;
+  HiddenWait hidden;
   WaitPlace channel_place;  // where `wait_channel` was read
   std::uint64_t channel_argument = 0;
   std::uint32_t wait_channel = 0;  // of WaitChannels

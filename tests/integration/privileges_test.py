@@ -6,7 +6,7 @@ import pathlib
 import re
 import unittest
 
-from support import deadline
+from support import deadline, raw
 from support.case import SwiprCase
 
 
@@ -60,6 +60,45 @@ class PrivilegesTest(PrivilegesCase):
     @unittest.skipUnless(os.geteuid() == 0, "only root becomes another user")
     def test_after_setuid_by_number(self):
         self.check_waits("number")
+
+    def test_a_hidden_wait_is_met_by_one_signal_and_has_its_stack(self):
+        """Each thread works, is seen, and waits. What the signals of two looks add to the switches of the
+        wait itself: one each."""
+        target = self.start_dropped("drop")
+        seen = set()
+
+        def record_waits():
+            path = self.folder / "hidden.swipr"
+            recording = self.start_swipr("record", "--pid", target.pid, "--rate", 100, "--duration", "2s", "-o", path)
+            deadline.wait_until(lambda: path.exists() and path.stat().st_size > 0, "the recording's beginning")
+            target.send("sleep\n")
+            for name in ("poll", "nanosleep", "pipe", "condition"):
+                self.check_line(target.read_line(), name)
+            self.assertEqual(target.read_line(), "done")
+            self.assertEqual(recording.wait().code, 0)
+            (source,) = raw.read(path.read_bytes()).values()
+            self.assertEqual(source.totals["calls_interrupted"], 0)
+            self.assertEqual(source.totals["stacks_rooted"], source.totals["stacks_walked"])
+            for stack in self.convert(path, "collapsed", "--weight", "blocked", "--no-inlines"):
+                self.check_stack(stack, seen)
+            path.unlink()
+            return seen == {"poll", "nanosleep", "pipe", "condition"}
+
+        # A busy machine may look too late to ask where a time-out would become longer.
+        deadline.wait_until(record_waits, "a stack of each wait")
+        self.assertEqual(target.end().code, 0)
+
+    def check_line(self, line, name):
+        match = re.fullmatch(rf"{name} full time, (\d+)", line)
+        self.assertTrue(match, line)
+        self.assertLessEqual(int(match[1]), 3, line)
+
+    def check_stack(self, stack, seen):
+        inside = [name for name in stack.frames if name.startswith("hidden_")]
+        if inside:
+            self.assertEqual(inside, [f"hidden_{stack.thread}"])
+            if stack.weight > 300_000_000:
+                seen.add(stack.thread)
 
 
 class ConfinedPrivilegesTest(PrivilegesCase):

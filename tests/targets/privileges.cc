@@ -5,14 +5,21 @@
 //   "dropped". capset give up all capabilities, and nothing else. Answers "dropped". wait   both
 //   threads wait 300 ms in poll. Answers one line per thread: "poll RESULT early|full time",
 //          then "done".
+//   sleep  four threads work for 60 ms and then wait for 600 ms in poll, nanosleep, a pipe and a
+//          condition variable. Answers one line each: NAME early|full time, SWITCHES, then "done".
 #include <linux/capability.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -35,6 +42,79 @@ bool give_up_capabilities() {
   return syscall(SYS_capset, &header, none) == 0;
 }
 
+constexpr std::chrono::milliseconds kWork{60};
+constexpr std::chrono::milliseconds kSleep{600};
+std::array<int, 2> pipe_ends{};
+std::mutex mutex;
+std::condition_variable condition;
+bool is_over = false;
+
+}  // namespace
+
+TARGET_FRAME int hidden_poll() { return poll(nullptr, 0, static_cast<int>(kSleep.count())); }
+TARGET_FRAME int hidden_nanosleep() {
+  const timespec time{0, std::chrono::nanoseconds(kSleep).count()};
+  return nanosleep(&time, nullptr);
+}
+TARGET_FRAME int hidden_pipe() {
+  char byte = 0;
+  return static_cast<int>(read(pipe_ends[0], &byte, 1));
+}
+TARGET_FRAME int hidden_condition() {
+  std::unique_lock lock(mutex);
+  condition.wait(lock, [] { return is_over; });
+  return 0;
+}
+
+namespace {
+
+struct Sleeper {
+  const char* name;
+  int (*wait)();
+  std::string result{};
+  std::thread thread{};
+};
+
+void work_and_wait(Sleeper& sleeper) {
+  pthread_setname_np(pthread_self(), sleeper.name);
+  const auto start = std::chrono::steady_clock::now();
+  std::uint64_t seed = 1;
+  while (std::chrono::steady_clock::now() - start < kWork) seed = target::churn(seed, 1000);
+  rusage before{};
+  rusage after{};
+  getrusage(RUSAGE_THREAD, &before);
+  const auto begin = std::chrono::steady_clock::now();
+  const bool failed = sleeper.wait() < 0 || seed == 0;
+  const bool early = failed || std::chrono::steady_clock::now() - begin < kSleep;
+  getrusage(RUSAGE_THREAD, &after);
+  sleeper.result = std::string(sleeper.name) + (early ? " early, " : " full time, ") +
+                   std::to_string(after.ru_nvcsw - before.ru_nvcsw);
+}
+
+void sleep_in_all_ways() {
+  std::array<Sleeper, 4> sleepers{{{"poll", hidden_poll},
+                                   {"nanosleep", hidden_nanosleep},
+                                   {"pipe", hidden_pipe},
+                                   {"condition", hidden_condition}}};
+  if (pipe(pipe_ends.data()) != 0) return;
+  is_over = false;
+  for (Sleeper& sleeper : sleepers) sleeper.thread = std::thread(work_and_wait, std::ref(sleeper));
+  sleepers[0].thread.join();
+  sleepers[1].thread.join();
+  std::this_thread::sleep_for(kSleep);  // whenever the other two began
+  if (write(pipe_ends[1], "", 1) != 1) return;
+  {
+    const std::lock_guard lock(mutex);
+    is_over = true;
+  }
+  condition.notify_all();
+  sleepers[2].thread.join();
+  sleepers[3].thread.join();
+  for (const Sleeper& sleeper : sleepers) target::say(sleeper.result.c_str());
+  for (const int end : pipe_ends) close(end);
+  target::say("done");
+}
+
 }  // namespace
 
 int main() {
@@ -51,6 +131,10 @@ int main() {
     }
     if (std::strcmp(line, "capset") == 0) {
       target::say(give_up_capabilities() ? "dropped" : "refused");
+      continue;
+    }
+    if (std::strcmp(line, "sleep") == 0) {
+      sleep_in_all_ways();
       continue;
     }
     std::string other;

@@ -107,5 +107,19 @@ TEST(SchedulerTimes, SecondFieldIsTheRunQueue) {
   EXPECT_FALSE(parse_scheduler_times("").known);
 }
 
+TEST(VoluntarySwitches, AreFoundInStatus) {
+  const auto count = parse_voluntary_switches(
+      "Name:\tx\nCpus_allowed_list:\t0-1\nvoluntary_ctxt_switches:\t150\n"
+      "nonvoluntary_ctxt_switches:\t545\n");
+  EXPECT_EQ(count, 150u);
+  char text[4096];
+  EXPECT_TRUE(parse_voluntary_switches(read_file_at(-1, "/proc/self/status", text)).has_value());
+  for (const char* const bad :
+       {"", "voluntary_ctxt_switches:\t1\n", "\nnonvoluntary_ctxt_switches:\t1\n",
+        "\nvoluntary_ctxt_switches:\tx\n"}) {
+    EXPECT_EQ(parse_voluntary_switches(bad), std::nullopt) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace swipr::agent

@@ -284,6 +284,7 @@ bool end_parking() noexcept {
 }
 
 void ask_to_follow(const SystemCall& call) noexcept {
+  if (is_exit_asked()) return;  // it listens to nobody any more
   std::uint32_t state = kNothing;
   if (control_tid() == 0 || !following.compare_exchange_strong(state, kTelling)) return;
   followed_call = call;

@@ -15,11 +15,13 @@ namespace {
 constexpr std::uint64_t kMaxExpansion = 64;
 constexpr std::uint64_t kMinExpandedLimit = std::uint64_t{16} << 20;
 constexpr std::uint64_t kAlignment = 16;
+constexpr std::uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD, which older <elf.h> lack
 constexpr std::size_t kOldHeaderBytes = 12;  // "ZLIB" and the size, big-endian
 
 struct Compressed {
   std::size_t index;
   bool old_style;      // .zdebug_… of binutils before 2.26
+  bool zstd;
   std::uint64_t size;  // expanded
 };
 
@@ -28,7 +30,8 @@ std::optional<Compressed> compression_of(Elf_Scn* section, const GElf_Shdr& head
   if ((header.sh_flags & SHF_COMPRESSED) != 0) {
     GElf_Chdr compression;
     if (gelf_getchdr(section, &compression) == nullptr) return std::nullopt;
-    return Compressed{elf_ndxscn(section), false, compression.ch_size};
+    return Compressed{elf_ndxscn(section), false, compression.ch_type == kZstd,
+                      compression.ch_size};
   }
   const Elf_Data* data = name.starts_with(".z") ? elf_rawdata(section, nullptr) : nullptr;
   if (data == nullptr || data->d_buf == nullptr || data->d_size < kOldHeaderBytes) return {};
@@ -36,7 +39,7 @@ std::optional<Compressed> compression_of(Elf_Scn* section, const GElf_Shdr& head
   if (std::memcmp(bytes, "ZLIB", 4) != 0) return std::nullopt;
   std::uint64_t size = 0;
   for (std::size_t at = 4; at < kOldHeaderBytes; ++at) size = size << 8 | bytes[at];
-  return Compressed{elf_ndxscn(section), true, size};
+  return Compressed{elf_ndxscn(section), true, false, size};
 }
 
 // Writes the expanded section to `target`.
@@ -120,16 +123,21 @@ host::Result<void> ElfFile::expand_debug_sections() {
   for (const Compressed& section : *sections) more += aligned(section.size);
   elf_.reset();
   const bool has_grown = bytes_->grow(more);
+  bool needs_newer_libelf = false;
   if (has_grown) {
     const std::span<char> image = bytes_->bytes();
     for (const Compressed& section : *sections) {
       const bool is_whole = expand(image, section, image.data() + end);
+      needs_newer_libelf = needs_newer_libelf || (section.zstd && !is_whole);
       point_to_expanded(image, file, section, end, is_whole ? section.size : 0);
       end += aligned(section.size);
     }
   }
   elf_.reset(elf_memory(bytes_->bytes().data(), bytes_->bytes().size()));
   if (!has_grown) return host::Error("no memory for compressed sections");
+  if (needs_newer_libelf) {
+    return host::Error("compressed with zstd, which libelf expands from elfutils 0.189 on");
+  }
   return {};
 }
 

@@ -101,6 +101,19 @@ TEST_F(SourcesTest, NamesTheSplitFileThatIsMissing) {
   EXPECT_THAT(note_, HasSubstr("chain_gone00-chain.dwo"));
 }
 
+// Right names with a libelf that can expand it, else those of the symbol table and a reason.
+TEST_F(SourcesTest, ReadsZstdOrSaysThatItCannot) {
+  const std::string path = fixture("chain_zstd");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "objcopy cannot make it";
+  const auto found = chain_in({path, "", 0});
+  if (note_.empty()) {
+    EXPECT_THAT(found, kChain);
+  } else {
+    EXPECT_THAT(found, ElementsAre("shop::buy(int)"));
+    EXPECT_THAT(note_, HasSubstr("compressed with zstd"));
+  }
+}
+
 TEST_F(SourcesTest, LooksIntoAPackageBeforeTheSplitFiles) {
   const std::string original = fixture("package5/chain");
   if (!std::filesystem::exists(original)) GTEST_SKIP() << "clang++ or llvm-dwp is missing";

@@ -18,6 +18,8 @@ namespace {
 
 using swipr::symbolize::Symbolizer;
 
+constexpr std::size_t kOutputBytes = 65536;
+
 std::string read_input() {
   std::string text;
   char buffer[65536];
@@ -40,15 +42,17 @@ std::vector<std::uint64_t> parse_addresses(std::string_view text) {
   return addresses;
 }
 
-void print(const std::vector<swipr::symbolize::SourceFunction>& functions) {
-  std::string text;
+void append(const std::vector<swipr::symbolize::SourceFunction>& functions, std::string* text) {
   for (const auto& function : functions) {
-    text.append(function.name).append("\n").append(function.file);
-    text.append(":").append(std::to_string(function.line)).append("\n");
+    text->append(function.name).append("\n").append(function.file);
+    text->append(":").append(std::to_string(function.line)).append("\n");
   }
-  if (functions.empty()) text = "??\n??:0\n";
-  text += '\n';
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  text->append(functions.empty() ? "??\n??:0\n\n" : "\n");
+}
+
+void write_out(std::string* text) {
+  std::fwrite(text->data(), 1, text->size(), stdout);
+  text->clear();
 }
 
 }  // namespace
@@ -66,7 +70,12 @@ int main(int count, char** words) {
   for (const std::uint64_t address : parse_addresses(read_input())) {
     lookups.push_back({module, symbolizer.file_offset(module, {address})});
   }
-  for (const auto& functions : symbolizer.find_all(lookups)) print(functions);
+  std::string text;
+  for (const auto& functions : symbolizer.find_all(lookups)) {
+    append(functions, &text);
+    if (text.size() > kOutputBytes) write_out(&text);
+  }
+  write_out(&text);
   const std::string note(symbolizer.note(module));
   if (!note.empty()) std::fprintf(stderr, "symbolize_names: %s\n", note.c_str());
   return 0;

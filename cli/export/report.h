@@ -14,7 +14,8 @@ namespace swipr::exporters {
 
 struct ReportOptions {
   profile::Weight weight = profile::Weight::kCpu;
-  std::size_t row_count = 20;  // at most so many functions, threads, waits; paths: twice as many
+  // At most so many functions, threads, waits; paths: twice as many; processes: a quarter.
+  std::size_t row_count = 20;
   std::size_t columns = 0;     // cut lines to this width; 0: do not
   bool coloured = false;       // for a terminal that shows colours
 };

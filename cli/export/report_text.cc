@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,28 +77,34 @@ std::uint64_t total_of(const profile::Process& process, const char* counter) {
   return found == process.totals.end() ? 0 : found->second;
 }
 
-// A process that was killed in its first second left samples but no totals.
-void put_process_without_totals(TerminalPage& page, const profile::Recording& recording,
-                                std::uint32_t index) {
-  const profile::Process& process = recording.processes[index];
+struct ProcessSums {
   std::uint64_t samples = 0;
   std::chrono::nanoseconds cpu{0};
+};
+
+std::vector<ProcessSums> sums_by_process(const profile::Recording& recording) {
+  std::vector<ProcessSums> sums(recording.processes.size());
   for (const profile::Sample& sample : recording.samples) {
-    if (recording.threads[sample.thread].process != index) continue;
-    samples += sample.ticks;
-    cpu += sample.cpu;
+    ProcessSums& sum = sums[recording.threads[sample.thread].process];
+    sum.samples += sample.ticks;
+    sum.cpu += sample.cpu;
   }
+  return sums;
+}
+
+// A process that was killed in its first second left samples but no totals.
+void put_process_without_totals(TerminalPage& page, const profile::Process& process,
+                                const ProcessSums& sums) {
   put_title(page, process)
       .put(fmt::format("{:.2f} s, one tick every {:g} ms{}, cut off before its first totals",
                        seconds(process.duration), milliseconds(process.interval),
                        describe(process.mode)))
       .end_line();
-  page.line(fmt::format("  samples {}; CPU time {:.3f} s", samples, seconds(cpu)));
+  page.line(fmt::format("  samples {}; CPU time {:.3f} s", sums.samples, seconds(sums.cpu)));
 }
 
-void put_process(TerminalPage& page, const profile::Recording& recording, std::uint32_t index) {
-  const profile::Process& process = recording.processes[index];
-  if (process.totals.empty()) return put_process_without_totals(page, recording, index);
+void put_process(TerminalPage& page, const profile::Process& process, const ProcessSums& sums) {
+  if (process.totals.empty()) return put_process_without_totals(page, process, sums);
   const std::uint64_t ticks = total_of(process, "ticks");
   const std::uint64_t walked = total_of(process, "stacks_walked");
   put_title(page, process)
@@ -116,6 +123,39 @@ void put_process(TerminalPage& page, const profile::Recording& recording, std::u
   page.line(fmt::format("  CPU time {:.3f} s, of it swipr's own {:.3f} s",
                         static_cast<double>(total_of(process, "process_cpu_ns")) / 1e9,
                         static_cast<double>(total_of(process, "agent_cpu_ns")) / 1e9));
+}
+
+// A build has hundreds of processes of three lines each: those with most samples are shown, in the
+// order of the recording, and the sums of the rest.
+void put_processes(TerminalPage& page, const profile::Recording& recording,
+                   const ReportOptions& options) {
+  const std::vector<ProcessSums> sums = sums_by_process(recording);
+  std::vector<std::uint32_t> order(sums.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
+    return sums[left].samples > sums[right].samples;
+  });
+  const std::size_t count = std::min(order.size(), std::max<std::size_t>(options.row_count / 4, 1));
+  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
+  ProcessSums rest;
+  std::uint64_t dropped = 0;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const profile::Process& process = recording.processes[order[place]];
+    const ProcessSums& own = sums[order[place]];
+    if (place < count) {
+      put_process(page, process, own);
+      continue;
+    }
+    rest.samples += own.samples;
+    rest.cpu += own.cpu;
+    dropped += total_of(process, "samples_dropped");
+  }
+  if (count == order.size()) return;
+  page.put(fmt::format("{} more process{}: samples {}, ", order.size() - count,
+                       order.size() - count == 1 ? "" : "es", rest.samples))
+      .put(fmt::format("dropped {}", dropped), dropped == 0 ? Style::kPlain : Style::kHot)
+      .put(fmt::format(", CPU time {:.3f} s", seconds(rest.cpu)))
+      .end_line();
 }
 
 void put_functions(TerminalPage& page, const profile::TopFunctions& top,
@@ -252,9 +292,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
                                      const profile::Names& names, const ReportOptions& options,
                                      Sink& sink) {
   TerminalPage page(options.columns, options.coloured);
-  for (std::uint32_t index = 0; index < recording.processes.size(); ++index) {
-    put_process(page, recording, index);
-  }
+  put_processes(page, recording, options);
   page.line("");
   const auto top = profile::top_functions(recording, names, options.weight);
   put_functions(page, top, options);

@@ -49,6 +49,22 @@ TEST(ReportText, CountsTheSamplesOfAProcessThatLeftNoTotals) {
   EXPECT_THAT(text, Not(HasSubstr("0 of 0 ticks")));
 }
 
+TEST(ReportText, SumsUpProcessesWithFewSamples) {
+  golden::Golden input = golden::make_golden();
+  const std::size_t first = input.recording.processes.size();
+  for (int number = 0; number < 30; ++number) {
+    profile::Process& process = input.recording.processes.emplace_back();
+    process.command_name = "short" + std::to_string(number);
+    process.totals["samples_dropped"] = 2;
+  }
+  const std::string text = written(write_report_text, input, {.row_count = 4 * (first + 1)});
+  EXPECT_THAT(text, HasSubstr(input.recording.processes[0].command_name + " (pid 100)"));
+  EXPECT_THAT(text, HasSubstr("short0"));
+  EXPECT_THAT(text, Not(HasSubstr("short1")));
+  EXPECT_THAT(text, HasSubstr("29 more processes: samples 0, dropped 58, CPU time 0.000 s\n"));
+  EXPECT_THAT(written(write_report_text, input, {.row_count = 1000}), HasSubstr("short29"));
+}
+
 TEST(ReportText, FitsTheTerminal) {
   const golden::Golden input = golden::make_golden();
   std::istringstream lines(written(write_report_text, input, {.columns = 40}));

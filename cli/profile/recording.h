@@ -131,8 +131,9 @@ void credit_cpu(Recording& recording);
 // 0.
 std::uint64_t weight_of(const Sample& sample, Weight weight);
 
-// What a report of the recording counts unless told otherwise: CPU time; blocked time where only
-// that was recorded; samples where there are no times at all (text recordings of others).
+// What a report of the recording counts unless told otherwise: CPU time; where no sample ran, or
+// none is left, blocked time or else the time that was waited for a CPU; samples where there are no
+// times at all (text recordings of others).
 Weight natural_weight(const Recording& recording);
 
 }  // namespace swipr::profile

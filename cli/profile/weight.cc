@@ -16,11 +16,13 @@ Weight natural_weight(const Recording& recording) {
     return process.mode == Mode::kOffCpu;
   });
   if (off_cpu) return Weight::kBlocked;
-  const auto& samples = recording.samples;
-  const bool untimed = std::all_of(samples.begin(), samples.end(), [](const Sample& sample) {
-    return sample.state == State::kUnknown;
-  });
-  return untimed && !samples.empty() ? Weight::kSamples : Weight::kCpu;
+  const auto has = [&recording](State state) {
+    return std::any_of(recording.samples.begin(), recording.samples.end(),
+                       [state](const Sample& sample) { return sample.state == state; });
+  };
+  if (recording.samples.empty() || has(State::kRunning)) return Weight::kCpu;
+  if (has(State::kBlocked)) return Weight::kBlocked;
+  return has(State::kRunnable) ? Weight::kRunqueue : Weight::kSamples;
 }
 
 void keep_states(Recording& recording, StateSet states) {

@@ -37,6 +37,16 @@ TEST(NaturalWeight, IsBlockedTimeWhereNoCpuTimeWasRecorded) {
   EXPECT_EQ(natural_weight(recording), Weight::kCpu);
 }
 
+TEST(NaturalWeight, IsTheTimeOfTheStatesThatAreThere) {
+  Recording recording;
+  recording.samples.emplace_back().state = State::kRunnable;
+  EXPECT_EQ(natural_weight(recording), Weight::kRunqueue);
+  recording.samples.emplace_back().state = State::kBlocked;
+  EXPECT_EQ(natural_weight(recording), Weight::kBlocked);
+  recording.samples.emplace_back().state = State::kRunning;
+  EXPECT_EQ(natural_weight(recording), Weight::kCpu);
+}
+
 TEST(NaturalWeight, IsSamplesWhereNothingIsTimed) {
   Recording recording;
   recording.samples.emplace_back().state = State::kUnknown;

@@ -138,7 +138,8 @@ def postgres(transactions):
             "parallel": ask(parallel), "time-out": ask("SET statement_timeout = 100; SELECT pg_sleep(20)"),
             "sleep": ask("SELECT pg_sleep(1) IS NULL"),
         }
-        os.kill(world.pid_of(server), signal.SIGINT)
+        # It lets clients end: the process of one that has just gone may not have had a CPU yet, and would log its end.
+        os.kill(world.pid_of(server), signal.SIGTERM)
         ended = world.finish(server, 60)
         log = re.findall(r"(?:PANIC|FATAL|terminated by signal|crash).*", ended.err.decode(errors="replace"))
         return {**results, "end": ended.code, "log": log}

@@ -11,11 +11,16 @@ namespace swipr::symbolize {
 DwarfSections DwarfSections::of(Elf* elf) {
   DwarfSections sections;
   const std::pair<std::string_view, std::span<const std::byte>*> wanted[] = {
-      {".debug_info", &sections.info},         {".debug_abbrev", &sections.abbrev},
-      {".debug_addr", &sections.addr},         {".debug_line", &sections.line},
-      {".debug_line_str", &sections.line_str}, {".debug_str", &sections.str},
-      {".debug_ranges", &sections.ranges},     {".debug_rnglists", &sections.rnglists},
-      {".debug_str_offsets", &sections.str_offsets}, {".debug_cu_index", &sections.cu_index}};
+      {".debug_info", &sections.info},
+      {".debug_abbrev", &sections.abbrev},
+      {".debug_addr", &sections.addr},
+      {".debug_line", &sections.line},
+      {".debug_line_str", &sections.line_str},
+      {".debug_str", &sections.str},
+      {".debug_ranges", &sections.ranges},
+      {".debug_rnglists", &sections.rnglists},
+      {".debug_str_offsets", &sections.str_offsets},
+      {".debug_cu_index", &sections.cu_index}};
   std::size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return sections;
   Elf_Scn* section = nullptr;

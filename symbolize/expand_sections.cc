@@ -15,12 +15,12 @@ namespace {
 constexpr std::uint64_t kMaxExpansion = 64;
 constexpr std::uint64_t kMinExpandedLimit = std::uint64_t{16} << 20;
 constexpr std::uint64_t kAlignment = 16;
-constexpr std::uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD, which older <elf.h> lack
+constexpr std::uint32_t kZstd = 2;           // ELFCOMPRESS_ZSTD, which older <elf.h> lack
 constexpr std::size_t kOldHeaderBytes = 12;  // "ZLIB" and the size, big-endian
 
 struct Compressed {
   std::size_t index;
-  bool old_style;      // .zdebug_… of binutils before 2.26
+  bool old_style;  // .zdebug_… of binutils before 2.26
   bool zstd;
   std::uint64_t size;  // expanded
 };

@@ -41,7 +41,7 @@ class FileBytes {
   std::vector<char> memory_;
   char* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t file_size_ = 0;  // what can be loaded
+  std::size_t file_size_ = 0;         // what can be loaded
   std::vector<std::uint8_t> loaded_;  // by chunk; threads write to different ones
 };
 

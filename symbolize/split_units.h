@@ -53,8 +53,8 @@ class SplitUnits {
 
   std::optional<ElfFile> package_;
   DwarfSections package_sections_;
-  std::map<std::uint64_t, std::unique_ptr<Opened>> packaged_;   // null: damaged or absent
-  std::map<std::string, std::unique_ptr<Opened>> files_;  // null: cannot be used
+  std::map<std::uint64_t, std::unique_ptr<Opened>> packaged_;  // null: damaged or absent
+  std::map<std::string, std::unique_ptr<Opened>> files_;       // null: cannot be used
   std::string missing_;
 };
 

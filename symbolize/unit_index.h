@@ -81,7 +81,7 @@ class UnitIndex {
   Dwarf_Die unit_;
   std::optional<UnitTree> tree_;
   std::optional<CodeRanges> code_ranges_;
-  bool is_split_ = false;  // libdw cannot tell a split unit's ranges
+  bool is_split_ = false;                  // libdw cannot tell a split unit's ranges
   std::vector<CodeRanges::Piece> pieces_;  // of one function
   std::vector<Node> nodes_;
   std::vector<Interval> ranges_;  // only while walking

@@ -16,8 +16,8 @@ struct ReportOptions {
   profile::Weight weight = profile::Weight::kCpu;
   // At most so many functions, threads, waits; paths: twice as many; processes: a quarter.
   std::size_t row_count = 20;
-  std::size_t columns = 0;     // cut lines to this width; 0: do not
-  bool coloured = false;       // for a terminal that shows colours
+  std::size_t columns = 0;  // cut lines to this width; 0: do not
+  bool coloured = false;    // for a terminal that shows colours
 };
 
 host::Result<void> write_report_text(const profile::Recording& recording,

@@ -12,7 +12,7 @@ extern "C" void __deregister_frame(const void* table);
 namespace {
 
 int volatile yes = 1;
-constexpr int kChunks = 1000;  // some tens of milliseconds
+constexpr int kChunks = 4000;  // a tenth of a second
 const void* decoy_address = nullptr;
 
 // Two functions in the same place that differ in the size of their frames.

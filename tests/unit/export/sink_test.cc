@@ -35,8 +35,8 @@ TEST(Sink, WritesEverythingInOrder) {
 TEST(Sink, KeepsTheOrderOfCopiedAndKeptTexts) {
   golden::OutputFile file;
   std::string expected;
-  const std::array<std::string, 4> kept = {std::string(3'000, 'a'), "short", std::string(2'500'000, 'b'),
-                              std::string(300, 'c')};
+  const std::array<std::string, 4> kept = {std::string(3'000, 'a'), "short",
+                                           std::string(2'500'000, 'b'), std::string(300, 'c')};
   Sink sink(file.fd(), "output");
   for (int number = 0; number < 20'000; ++number) {
     const std::string line = std::to_string(number) + "\n";

@@ -29,8 +29,8 @@ std::vector<std::string> dwarf_fixtures() {
   std::vector<std::string> fixtures = {"chain_dwarf5",     "chain_dwarf4", "chain_dwarf3",
                                        "chain_dwarf2",     "chain_split5", "chain_split4",
                                        "chain_compressed", "chain_zdebug"};
-  // What needs tools that need not be there: parts kept in a file that two programs share, and units
-  // of split DWARF in packages.
+  // What needs tools that need not be there: parts kept in a file that two programs share, and
+  // units of split DWARF in packages.
   for (const char* name : {"dwz/chain", "chain_clang", "package4/chain", "package5/chain"}) {
     if (std::filesystem::exists(fixture(name))) fixtures.emplace_back(name);
   }

@@ -4,12 +4,15 @@ modules, made by make_recording, names warm in the page cache.
 
 usage: bench/convert_bench.py [--build FOLDER] [--samples N] [--rounds N]
 
-Prints one line per format: the best of the rounds (wall time, CPU time) and the largest memory; perf text is compared
-with a loop that writes the same bytes to the same place, in turns. TMPDIR says where. Exit code 1 if something failed, not if something is slow.
+Prints one line per format: the best of the rounds (wall time, CPU time) and the largest memory. perf text is compared, in
+turns, with two loops that write to the same place: one the text's own blocks, of one sample each, in its order (each
+stack's is rendered and in memory before), and one as much text in pieces of a MiB. TMPDIR says where. Exit code 1 if
+something failed, not if something is slow.
 """
 import argparse
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,6 +23,7 @@ MODULES = 30
 FUNCTIONS = 700
 STACKS = 20_000
 DEPTH = 30
+IOV_MAX = 1024  # Linux, uio.h
 
 
 def make_libraries(folder):
@@ -58,22 +62,36 @@ def measure(command, output):
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def plain_write(path):
-    """Seconds of a loop that writes as much as is in `path`, block by block, to the same place."""
-    blocks = []
+def sample_blocks(path):
+    """The text of each sample, in order. A stack's is there once, with the head line of its first sample."""
+    blocks, order, rest = {}, [], b""
     with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            blocks.append(block)
-            if len(blocks) == 64:  # written over and over: memory for 2 GB would be the measurement
-                break
-    size = path.stat().st_size
+        while piece := file.read(1 << 26):
+            *whole, rest = (rest + piece).split(b"\n\n")
+            for text in whole:
+                order.append(blocks.setdefault(text[text.index(b"\n"):], text + b"\n\n"))
+    return order
+
+
+def mebibytes(path):
+    """As much as is in `path` in pieces of a MiB, of which 64 are used over and over."""
+    pieces = []
+    with open(path, "rb") as file:
+        while len(pieces) < 64 and (piece := file.read(1 << 20)):
+            pieces.append(piece)
+    return [pieces[at % len(pieces)] for at in range(path.stat().st_size >> 20)]
+
+
+def write_loop(path, blocks):
+    """Bytes per second of a loop that writes these."""
     settle(path)
     start = time.monotonic()
     with open(path, "wb", buffering=0) as sink:
-        written = 0
-        while written < size:
-            written += sink.write(blocks[(written >> 20) % len(blocks)])
-    return time.monotonic() - start
+        for first in range(0, len(blocks), IOV_MAX):
+            batch = blocks[first:first + IOV_MAX]
+            if os.writev(sink.fileno(), batch) != sum(map(len, batch)):
+                sys.exit(f"short write to {path}")
+    return path.stat().st_size / (time.monotonic() - start)
 
 
 def main():
@@ -96,17 +114,22 @@ def main():
         for kind in options.formats.split(","):
             command = [swipr, "report", recording] if kind == "report" else \
                 [swipr, "convert", "--format", kind, recording]
-            runs, plain = [], []
-            for _ in range(options.rounds):
+            runs, loops = [], {}
+            for turn in range(options.rounds):
                 runs.append(measure(command, output))
                 size = output.stat().st_size
-                if kind == "perf":
-                    plain.append(plain_write(output))
+                if kind == "perf" and turn == 0:
+                    loops = {"its blocks": (sample_blocks(output), []), "pieces of a MiB": (mebibytes(output), [])}
+                for blocks, rates in loops.values():
+                    rates.append(write_loop(output, blocks))
             wall, cpu, memory = (min(values) for values in zip(*runs))
             line = f"{kind:10} {wall:6.2f} s  CPU {cpu:6.2f} s  {memory:6.0f} MiB  {size / 1e6:8.1f} MB"
-            if kind == "perf":
-                line += f"  {100 * min(plain) / wall:.0f} % of the plain write rate ({min(plain):.2f} s)"
             print(line, flush=True)
+            median = statistics.median(size / run[0] for run in runs)
+            for name, (_, rates) in loops.items():
+                print(f"  {100 * size / wall / max(rates):.0f} % of the rate of a loop that writes {name} (medians: "
+                      f"{100 * median / statistics.median(rates):.0f} %; the loop at its fastest {max(rates) / 1e9:.2f} GB/s)",
+                      flush=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "preload/agent/cpu_timers.h"
 #include "preload/agent/frame_recovery.h"
@@ -71,6 +72,8 @@ class Sampler {
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
   Look walk_blocked(Recording& recording, std::uint32_t place, RecordedThread& known,
                     const WaitPlace& wait, Moment now) noexcept;
+  std::optional<Look> look_behind_sleep(Recording& recording, Thread& thread,
+                                        RecordedThread& known) noexcept;
   Look pass_over(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
   bool has_left_its_call(Recording& recording, const Thread& thread,
                          RecordedThread& known) noexcept;

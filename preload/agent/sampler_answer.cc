@@ -20,9 +20,9 @@ using wire::ThreadState;
 // `syscall` is two bytes long; a call that restarts is found before it, a waiting one behind it.
 constexpr std::uint64_t kSyscallBytes = 2;
 
-// Where the signal found a thread.
 constexpr unsigned kRcx = 2;  // where `syscall` leaves the address behind it
 
+// Where the signal found a thread.
 enum class Found : std::uint8_t { kInItsCode, kBehindACall, kInAWait };
 Found found_at(const handler::Slot& slot) noexcept {
   const std::uint64_t behind = slot.registers.values[kRcx];

@@ -2,7 +2,6 @@
 // process that gave up its privileges. Each wait is met by one signal, whose answer is the stack
 // for as long as it lasts; the handler makes the call again.
 #include "preload/agent/sampler.h"
-#include "preload/agent/thread_clock.h"
 #include "preload/handler/signal_handler.h"
 
 namespace swipr::agent {
@@ -31,13 +30,7 @@ Sampler::Look Sampler::look_at_hidden(Recording& recording, std::uint32_t place,
   char text[2048];
   const auto switches = parse_voluntary_switches(
       read_task_file(subjects_.threads.directory(), thread.tid, "status", text));
-  const auto clock = read_thread_clock(thread.tid);
-  if (!clock) return Look::kRunning;
-  thread.asleep_cpu_ns = clock->count();
-  if (clock->count() != known.run_cpu_ns) {
-    recording.note_cpu(known, clock->count());
-    return Look::kMoved;
-  }
+  if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
   HiddenWait& wait = thread.hidden;
   if (!switches || *switches != wait.switches || wait.number == 0) {
     ++wait.number;

@@ -80,6 +80,18 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   return Look::kSettled;
 }
 
+// What a look at a sleeping thread read may be torn where its clock has moved meanwhile. None: it
+// slept throughout.
+std::optional<Sampler::Look> Sampler::look_behind_sleep(Recording& recording, Thread& thread,
+                                                        RecordedThread& known) noexcept {
+  const auto clock = read_thread_clock(thread.tid);
+  if (!clock) return Look::kRunning;
+  thread.asleep_cpu_ns = clock->count();
+  if (clock->count() == known.run_cpu_ns) return std::nullopt;
+  recording.note_cpu(known, clock->count());
+  return Look::kMoved;
+}
+
 // Takes the stack of a blocked thread from outside. Its clock before and after tells whether the
 // thread ran meanwhile; then what was read may be torn.
 Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
@@ -87,13 +99,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
                                     Moment now) noexcept {
   Thread& thread = subjects_.threads[place];
   const unwind::WalkEnd end = walk_from_outside(wait, thread.kept);
-  const auto clock = read_thread_clock(thread.tid);
-  if (!clock) return Look::kRunning;
-  thread.asleep_cpu_ns = clock->count();
-  if (clock->count() != known.run_cpu_ns) {
-    recording.note_cpu(known, clock->count());
-    return Look::kMoved;
-  }
+  if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
   // Not to the root: perhaps through a library that was loaded just now.
   if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
       subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) {

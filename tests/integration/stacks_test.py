@@ -205,27 +205,25 @@ class CodeTest(StacksCase):
                 inside = [stack for stack in stacks if profiles.has_function([stack], r"^\[?(__vdso_|vdso|clock_gettime)")]
                 self.assertGreater(profiles.total(inside), 0)
 
-    def test_generated_code_with_a_frame_pointer(self):
+    def assert_through_generated(self, stack, shape):
+        frames = self.above_root(self.without_callees(stack.frames, f"{shape}_leaf"))
+        self.assertRegex(frames.pop(2), r"^\[anon")
+        self.assertEqual(frames, [f"{shape}_root", f"{shape}_outer", f"{shape}_leaf"])
+
+    def check_generated(self, program, shape):
         for build in BUILDS:
             for mode in MODES:
                 with self.subTest(build=build, mode=mode):
-                    stacks, totals = self.record_shape("stack_code", "generated", build, mode)
+                    stacks, totals = self.record_shape(program, shape, build, mode)
                     self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
                     for stack in stacks:
-                        frames = self.above_root(self.without_callees(stack.frames, "generated_leaf"))
-                        self.assertRegex(frames.pop(2), r"^\[anon")
-                        self.assertEqual(frames, ["generated_root", "generated_outer", "generated_leaf"])
+                        self.assert_through_generated(stack, shape)
+
+    def test_generated_code_with_a_frame_pointer(self):
+        self.check_generated("stack_code", "generated")
 
     def test_generated_code_that_registers_its_cfi(self):
-        for build in BUILDS:
-            for mode in MODES:
-                with self.subTest(build=build, mode=mode):
-                    stacks, totals = self.record_shape("stack_registered", "registered", build, mode)
-                    self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
-                    for stack in stacks:
-                        frames = self.above_root(self.without_callees(stack.frames, "registered_leaf"))
-                        self.assertRegex(frames.pop(2), r"^\[anon")
-                        self.assertEqual(frames, ["registered_root", "registered_outer", "registered_leaf"])
+        self.check_generated("stack_registered", "registered")
 
     def test_generated_code_that_is_replaced_in_its_place(self):
         for build in BUILDS:
@@ -234,9 +232,7 @@ class CodeTest(StacksCase):
                 inside = [stack for stack in stacks if "replaced_leaf" in stack.frames]
                 rooted = [stack for stack in inside if ROOT in stack.frames]
                 for stack in rooted:
-                    frames = self.above_root(self.without_callees(stack.frames, "replaced_leaf"))
-                    self.assertRegex(frames.pop(2), r"^\[anon")
-                    self.assertEqual(frames, ["replaced_root", "replaced_outer", "replaced_leaf"])
+                    self.assert_through_generated(stack, "replaced")
                 # Between a withdrawal and the next look nothing is known, and nothing is made up.
                 for stack in inside:
                     self.assertFalse(any(name.startswith("decoy") for name in stack.frames), stack.frames)

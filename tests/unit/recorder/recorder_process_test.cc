@@ -136,6 +136,25 @@ void count_foreign_with_info(int, siginfo_t* info, void*) {
   if (info->si_value.sival_int == 77) ++foreign_signals;
 }
 
+// Sends one and waits for its arrival. ThreadSanitizer keeps one place per thread for a signal that
+// it delivers later: what meets a signal of swipr's there is gone, and is sent again.
+bool foreign_signal_arrives(int number) {
+  const int wanted = foreign_signals + 1;
+  const auto send = [number] {
+    sigval value{};
+    value.sival_int = 77;
+    return ::sigqueue(::getpid(), number, value) == 0;
+  };
+#ifdef __SANITIZE_THREAD__
+  return eventually([&] {
+    send();
+    return foreign_signals >= wanted;
+  });
+#else
+  return send() && eventually([wanted] { return foreign_signals >= wanted; });
+#endif
+}
+
 struct sigaction action_of(int number) {
   struct sigaction action {};
   ::sigaction(number, nullptr, &action);
@@ -162,23 +181,22 @@ TEST(RecorderProcess, TheProgramsHandlerGetsItsSignalsAndIsItsOwn) {
   Ticks ticks;
   std::atomic<bool> stop{false};
   ProgramThread spinner([&] { recorder_test_spin(&stop); });
-  record_one(kUntilStopped,
-             {.after_start = {},
-              .before_ticks = [&] { ticks.note(); },
-              .meanwhile =
-                  [&] {
-                    EXPECT_NE(action_of(SIGURG).sa_sigaction, own.sa_sigaction);
-                    EXPECT_EQ(seen_by_program(SIGURG).sa_sigaction, own.sa_sigaction);
-                    ASSERT_TRUE(ticks.pass(3));
-                    for (int sent = 1; sent <= 20; ++sent) {
-                      sigval value{};
-                      value.sival_int = 77;
-                      ASSERT_EQ(::sigqueue(::getpid(), SIGURG, value), 0);
-                      ASSERT_TRUE(eventually([sent] { return foreign_signals >= sent; }));
-                    }
-                  }});
+  record_one(kUntilStopped, {.after_start = {},
+                             .before_ticks = [&] { ticks.note(); },
+                             .meanwhile =
+                                 [&] {
+                                   EXPECT_NE(action_of(SIGURG).sa_sigaction, own.sa_sigaction);
+                                   EXPECT_EQ(seen_by_program(SIGURG).sa_sigaction,
+                                             own.sa_sigaction);
+                                   ASSERT_TRUE(ticks.pass(3));
+                                   for (int sent = 0; sent < 20; ++sent) {
+                                     ASSERT_TRUE(foreign_signal_arrives(SIGURG));
+                                   }
+                                 }});
   stop = true;
+#ifndef __SANITIZE_THREAD__
   EXPECT_EQ(foreign_signals, 20);
+#endif
   EXPECT_EQ(seen_by_program(SIGURG).sa_sigaction, own.sa_sigaction);
   ::sigaction(SIGURG, &before, nullptr);
 }
@@ -199,10 +217,7 @@ TEST(RecorderProcess, AHandlerInstalledDuringTheRecordingIsChained) {
                                    ASSERT_TRUE(eventually([&] {
                                      return action_of(SIGURG).sa_sigaction != own.sa_sigaction;
                                    }));
-                                   sigval value{};
-                                   value.sival_int = 77;
-                                   ASSERT_EQ(::sigqueue(::getpid(), SIGURG, value), 0);
-                                   ASSERT_TRUE(eventually([] { return foreign_signals == 1; }));
+                                   EXPECT_TRUE(foreign_signal_arrives(SIGURG));
                                  }});
   EXPECT_EQ(seen_by_program(SIGURG).sa_sigaction, own.sa_sigaction);
   EXPECT_EQ(seen_by_program(SIGURG).sa_flags & SA_RESTART, 0);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kCollectDelay{1};
 // Shorter intervals collect at the next tick: a wake-up of its own would cost more than it brings.
-constexpr std::chrono::milliseconds kCollectAtNextTick{4};
+constexpr std::chrono::milliseconds kCollectAtNextTick{20};
 constexpr std::chrono::milliseconds kSendInterval{50};
 // A thread that does not get a CPU for longer goes without a stack for the last tick.
 constexpr std::chrono::milliseconds kLastAnswers{100};

@@ -130,9 +130,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     return true;
   }
   if (recording.mode() != RecordMode::kOffCpu) {
-    // The kernel brings the clock of a thread that is on a CPU up to date.
-    const auto clock_now = read_thread_clock(thread.tid);
-    thread.was_on_cpu = clock_now && clock_now->count() != known.run_cpu_ns;
+    if (!thread.was_on_cpu) is_on_cpu(thread, known);
     ask(recording, number, place, known, now);
   } else if (ran) {
     recording.leave_out_run(known);
@@ -230,14 +228,16 @@ void Sampler::note_busy_look(const Recording& recording, Thread& thread,
 }
 
 void Sampler::begin_tick(std::chrono::nanoseconds looking_time) noexcept {
-  looking_until_ = read_own_clock() + looking_time;
+  looking_time_ = looking_time;
   looks_ = 0;
 }
 
 bool Sampler::has_time_to_look() noexcept {
   // The first few always: however late a tick is, every one of them gets on.
   constexpr std::uint32_t kFreeLooks = 64;
-  return looks_++ < kFreeLooks || read_own_clock() < looking_until_;
+  if (looks_++ < kFreeLooks) return true;
+  if (looks_ == kFreeLooks + 1) looking_until_ = read_own_clock() + looking_time_;
+  return read_own_clock() < looking_until_;
 }
 
 void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,

@@ -42,7 +42,7 @@ class Sampler {
   // A thread that exists when the recording starts: its times count from now.
   void meet(Recording& recording, std::uint32_t place) noexcept;
   // Looks from outside cost about 10 µs each: when thousands are new, those that do not fit into
-  // the tick are left to the next ones.
+  // `looking_time` of CPU behind the first few are left to the next ticks.
   void begin_tick(std::chrono::nanoseconds looking_time) noexcept;
   // `number` is the recording's bit among those that ask. False: the thread has ended.
   bool sample(Recording& recording, unsigned number, std::uint32_t place, Moment now) noexcept;
@@ -72,6 +72,7 @@ class Sampler {
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
   Look walk_blocked(Recording& recording, std::uint32_t place, RecordedThread& known,
                     const WaitPlace& wait, Moment now) noexcept;
+  bool is_on_cpu(Thread& thread, const RecordedThread& known) noexcept;
   std::optional<Look> look_behind_sleep(Recording& recording, Thread& thread,
                                         RecordedThread& known) noexcept;
   Look pass_over(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
@@ -111,6 +112,7 @@ class Sampler {
 
   bool unknown_code_ = false;
   bool blocked_signal_ = false;
+  std::chrono::nanoseconds looking_time_{0};
   std::chrono::nanoseconds looking_until_{0};  // on the control thread's CPU clock
   std::uint32_t looks_ = 0;
   unwind::FrameBuffer frames_{};

@@ -40,6 +40,8 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   if (exit_gate::is_waiting(thread.tid)) return Look::kRunning;
   thread.signalled_place = WaitPlace{};
   thread.hidden.asked = HiddenWait::Asked::kNo;
+  thread.was_on_cpu = false;
+  if (!thread.may_be_waking(known.run_cpu_ns) && is_on_cpu(thread, known)) return Look::kRunning;
   WaitPlace last;
   bool asleep = false;
   const int attempts = known.is_timed ? kLookAttemptsOfTimed : kLookAttempts;
@@ -78,6 +80,13 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   frames_.frame_count = 0;
   settle(recording, place, known, last);
   return Look::kSettled;
+}
+
+// The kernel brings the clock of a thread that is on a CPU up to date at every reading.
+bool Sampler::is_on_cpu(Thread& thread, const RecordedThread& known) noexcept {
+  const auto clock = read_thread_clock(thread.tid);
+  thread.was_on_cpu = clock && clock->count() != known.run_cpu_ns;
+  return thread.was_on_cpu;
 }
 
 // What a look at a sleeping thread read may be torn where its clock has moved meanwhile. None: it

@@ -27,7 +27,7 @@ def suites(modules):
 
         def run(world):
             report = world.work / "results.xml"
-            ended = world.run(PYTHON, "-m", "test", "--timeout", 300, "-i", "*VSOCK*", "-m", f"*{only}*", "--junit-xml", report, module,
+            ended = world.run(PYTHON, "-m", "test", "--timeout", 800, "-i", "*VSOCK*", "-m", f"*{only}*", "--junit-xml", report, module,
                               seconds=900)
             if not report.exists():
                 return {"all": f"no results; {ended}"}

@@ -96,6 +96,7 @@ bool Engine::open(const char** error) noexcept {
   const Moment now = monotonic_now();
   name_due_ = names_begun_ = now;
   modules_due_ = now + kModulesInterval;
+  other_signal_due_ = now;
   return true;
 }
 

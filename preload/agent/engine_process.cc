@@ -49,7 +49,12 @@ void Engine::consider_other_signal(Moment now) noexcept {
   if (!sampler_.met_blocked_signal() || now < other_signal_due_) return;
   sampler_.forget_blocked_signal();
   other_signal_due_ = now + kPause;
+  const int before = handler::installed_signal();
   take_signal_that_fewer_block();
+  if (handler::installed_signal() != before) return;
+  for (Recording* recording : recordings_) {
+    if (recording != nullptr) recording->note_blocked_signal();
+  }
 }
 
 // A thread that blocks the sampling signal is not asked: it would see the signal wait. Some

@@ -214,6 +214,14 @@ void Recording::note_stretched() noexcept {
                                 "swipr's CPU time below --max-overhead; their times stay exact");
 }
 
+void Recording::note_blocked_signal() noexcept {
+  if (blocked_signal_told_) return;
+  blocked_signal_told_ = write_message(
+      wire::MessageLevel::kWarning,
+      "some threads block the sampling signal (SIGURG, SIGWINCH, or SWIPR_SIGNAL): while they run "
+      "they have no stacks; their times are exact");
+}
+
 void Recording::skip_to_now(RecordedThread& thread, std::int64_t clock_ns) noexcept {
   thread.run_ns = tick_ns_;
   thread.run_cpu_ns = clock_ns;

@@ -117,6 +117,8 @@ class Recording {
   // Plans the next look at the place from how active its thread was until this one.
   void plan_look(std::uint32_t place, Activity activity) noexcept;
   void note_stretched() noexcept;
+  // A running thread blocks the sampling signal for good.
+  void note_blocked_signal() noexcept;
   bool is_complete() const noexcept { return complete_; }
   void set_complete() noexcept;
 
@@ -300,6 +302,7 @@ class Recording {
   MappedArray<std::uint32_t> next_looks_;  // by place: tick number; apart, because most are skipped
   OverheadBudget budget_;
   bool stretch_told_ = false;
+  bool blocked_signal_told_ = false;
   bool splits_runqueue_ = true;
   MappedArray<StagedEntry> staged_;
   std::uint32_t next_thread_index_ = 0;

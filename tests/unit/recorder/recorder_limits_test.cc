@@ -1,5 +1,6 @@
 // What the recorder says when it cannot have everything: slow readers, threads that do not answer,
 // many threads, impossible requests.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
@@ -101,6 +102,7 @@ TEST(RecorderLimits, AThreadThatBlocksTheUsualSignalIsAskedByAnother) {
   stop = true;
   thread.join();
   EXPECT_TRUE(has_stack(all.at(0), thread.tid()));
+  EXPECT_THAT(all.at(0).messages, testing::Not(testing::HasSubstr("block the sampling signal")));
   EXPECT_FALSE(signals_wait);
   agent::recorder().set_owner(::getpid());
   EXPECT_EQ(handler::sampling_signal(), SIGWINCH);
@@ -129,6 +131,7 @@ TEST(RecorderLimits, AThreadThatBlocksTheSignalIsCountedAndItsTimesStayRight) {
   EXPECT_EQ(seen->sum_ticks(), recording.totals.at("ticks"));
   EXPECT_GE(recording.totals.at("stacks_missing"), seen->sum_ticks());
   for (const DecodedEntry& entry : seen->entries) EXPECT_EQ(entry.sample.stack_id, 0u);
+  EXPECT_THAT(recording.messages, testing::HasSubstr("block the sampling signal"));
 }
 
 std::atomic<int> signals_of_the_program{0};

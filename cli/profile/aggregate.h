@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/profile/recording.h"
+#include "cli/profile/sample_kinds.h"
 
 namespace swipr::profile {
 
@@ -15,11 +16,8 @@ using Weights = std::array<std::uint64_t, kWeightCount>;  // indexed by Weight
 
 constexpr std::size_t index_of(Weight weight) { return static_cast<std::size_t>(weight); }
 
-// What is left out of the key is merged and reads kNone or kUnknown in the result.
-struct AggregateOptions {
-  bool by_thread = true;
-  bool by_state = true;
-};
+// What is left out is merged and reads kNone or kUnknown in the result.
+using AggregateOptions = KindOptions;
 
 struct MergedStack {
   std::uint32_t thread = kNone;
@@ -28,7 +26,8 @@ struct MergedStack {
   Weights weights{};
 };
 
-// In order of first appearance.
+// Grouped by stack: stacks in the recording's order, samples without one last; in each in order of
+// first appearance.
 std::vector<MergedStack> aggregate(const Recording& recording, AggregateOptions options = {});
 
 }  // namespace swipr::profile

@@ -1,9 +1,8 @@
 #include "cli/profile/time_slices.h"
 
 #include <algorithm>
-#include <unordered_map>
 
-#include "cli/profile/sample_kind.h"
+#include "cli/profile/sample_kinds.h"
 
 namespace swipr::profile {
 
@@ -14,14 +13,11 @@ class Slicer {
   Slicer(const Recording& recording, Extent extent)
       : recording_(recording), begin_(extent.begin), duration_(extent.end - extent.begin) {
     // The same for any number of slices, so it is found out once.
-    std::unordered_map<SampleKind, std::uint32_t, SampleKindHash> kinds;
-    kind_of_.reserve(recording.samples.size());
-    for (const Sample& sample : recording.samples) {
-      const auto next = static_cast<std::uint32_t>(kinds.size());
-      kind_of_.push_back(
-          kinds.try_emplace({sample.thread, sample.stack, sample.state}, next).first->second);
-    }
-    kind_count_ = kinds.size();
+    kind_of_.resize(recording.samples.size());
+    for_each_by_kind(recording, {}, [this](std::uint32_t sample, std::uint32_t kind, bool is_new) {
+      kind_of_[sample] = kind;
+      if (is_new) ++kind_count_;
+    });
   }
 
   // False: there would be more rows.

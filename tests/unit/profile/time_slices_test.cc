@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 Recording make_recording(int samples) {
   Recording recording;
   recording.threads.resize(1);
+  recording.stacks.resize(2);
   for (int index = 1; index <= samples; ++index) {
     recording.samples.push_back({100s + index * 10ms, 0, 0, State::kRunning, 1, 10ms, 0ns, 10ms});
   }

@@ -105,10 +105,14 @@ profile::Recording RecordingBuilder::take() {
   if (warnings_left_out_ != 0) {
     recording_.warnings.push_back(fmt::format("{} more warnings", warnings_left_out_));
   }
-  std::stable_sort(recording_.samples.begin(), recording_.samples.end(),
-                   [](const profile::Sample& left, const profile::Sample& right) {
-                     return left.time < right.time;
-                   });
+  const auto by_time = [](const profile::Sample& left, const profile::Sample& right) {
+    return left.time < right.time;
+  };
+  auto& samples = recording_.samples;
+  // Those of a single source mostly are.
+  if (!std::is_sorted(samples.begin(), samples.end(), by_time)) {
+    std::stable_sort(samples.begin(), samples.end(), by_time);
+  }
   return std::move(recording_);
 }
 

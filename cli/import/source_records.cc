@@ -196,12 +196,12 @@ bool SourceRecords::on_stack(const wire::RawRecord& record) {
   entry.wait_channel = stack->wait_channel;
   entry.root_reached = (stack->flags & wire::kStackRootReached) != 0;
   const std::uint32_t index = builder_.intern_stack(std::move(entry));
-  if (stacks_.contains(stack->stack_id)) {
+  if (stacks_.find(stack->stack_id) != profile::kNone) {
     // The first redefinition that is seen need not be the first that was written.
     if (records_lost_ && !stack_ids_reused_) stacks_.clear();
     stack_ids_reused_ = true;
   }
-  stacks_[stack->stack_id] = index;
+  stacks_.define(stack->stack_id, index);
   return true;
 }
 
@@ -247,16 +247,10 @@ std::uint32_t SourceRecords::stack_of(Thread& thread, const wire::SampleEntry& e
     if (!thread.last_stack_known) ++stacks_lost_;
     return thread.last_stack_known ? thread.last_stack : profile::kNone;
   }
-  thread.last_stack = profile::kNone;
-  thread.last_stack_known = true;
-  if (entry.stack_id == 0) return profile::kNone;
-  const auto place = stacks_.find(entry.stack_id);
-  if (place == stacks_.end()) {
-    thread.last_stack_known = false;
-    ++stacks_lost_;
-    return profile::kNone;
-  }
-  return thread.last_stack = place->second;
+  thread.last_stack = stacks_.find(entry.stack_id);
+  thread.last_stack_known = entry.stack_id == 0 || thread.last_stack != profile::kNone;
+  if (!thread.last_stack_known) ++stacks_lost_;
+  return thread.last_stack;
 }
 
 bool SourceRecords::on_totals(const wire::RawRecord& record) {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "cli/import/recording_builder.h"
+#include "cli/import/stack_ids.h"
 #include "common/wire/decoder.h"
 
 namespace swipr::importers {
@@ -70,7 +71,7 @@ class SourceRecords {
   std::uint64_t now_ns_ = 0;                 // of the last tick, since the start
   std::map<std::uint64_t, Module> modules_;  // mapped now, by start address
   std::unordered_map<std::uint64_t, Thread> threads_;
-  std::unordered_map<std::uint64_t, std::uint32_t> stacks_;  // stack id → index in the Recording
+  StackIds stacks_;
   bool stack_ids_reused_ = false;
   bool records_lost_ = false;
   bool ended_ = false;

@@ -1,0 +1,45 @@
+// Which stack of the Recording an id of the stream means. Writers count ids from 1, so nearly all
+// stand in an array; a hash table would wait for memory at most samples. Any other id works, too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/profile/recording.h"
+
+namespace swipr::importers {
+
+class StackIds {
+ public:
+  // kNone: not defined.
+  std::uint32_t find(std::uint64_t id) const {
+    if (id < dense_.size() && dense_[id] != profile::kNone) return dense_[id];
+    const auto place = sparse_.find(id);
+    return place == sparse_.end() ? profile::kNone : place->second;
+  }
+
+  // The id means this stack from now on.
+  void define(std::uint64_t id, std::uint32_t stack) {
+    ++definitions_;
+    if (id >= kAlwaysDense + 2 * definitions_) {
+      sparse_[id] = stack;
+      return;
+    }
+    if (id >= dense_.size()) dense_.resize(id + 1, profile::kNone);
+    dense_[id] = stack;
+  }
+
+  void clear() { *this = {}; }
+
+ private:
+  // The array stays in proportion to what defines it, whatever ids a hostile stream has.
+  static constexpr std::uint64_t kAlwaysDense = 1024;
+
+  std::vector<std::uint32_t> dense_;
+  std::unordered_map<std::uint64_t, std::uint32_t> sparse_;
+  std::uint64_t definitions_ = 0;
+};
+
+}  // namespace swipr::importers

@@ -78,6 +78,12 @@ bool remove(const void* table) noexcept {
   return passed_on;
 }
 
+bool contains(std::uint64_t table) noexcept {
+  Entry* const all = places.load(std::memory_order_acquire);
+  return all != nullptr &&
+         probe(all, table, [=](const Entry& entry) { return table_at(entry) == table; });
+}
+
 std::uint32_t change_count() noexcept { return changes.load(std::memory_order_acquire); }
 std::uint32_t left_out_count() noexcept { return left_out.load(std::memory_order_relaxed); }
 

@@ -25,6 +25,8 @@ std::uint32_t change_count() noexcept;
 extern constinit std::atomic<std::uint32_t> removal_count;
 std::uint32_t left_out_count() noexcept;
 
+// Control thread. Whether the table is registered now.
+bool contains(std::uint64_t table) noexcept;
 // Control thread. A word for each place: 0, or an entry that table_at makes an address of.
 std::span<const std::atomic<std::uint64_t>> entries() noexcept;
 std::uint64_t table_at(const std::atomic<std::uint64_t>& entry) noexcept;

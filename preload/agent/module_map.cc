@@ -47,7 +47,7 @@ bool ModuleMap::refresh_for_unknown_code(ProcMemory& memory,
                                          std::chrono::nanoseconds now) noexcept {
   if (now < unknown_code_due_) return false;
   const std::size_t known = events_.size();
-  const bool outdated = is_outdated();
+  const bool outdated = is_outdated(memory);
   refresh(memory);
   const bool changed = outdated || events_.size() != known;
   unknown_code_pause_ =
@@ -205,7 +205,9 @@ bool ModuleMap::drop_vanished(bool& changed) noexcept {
 
 // Code can come into a mapping that is known, and a mapping below code that is.
 bool ModuleMap::update_registered(ProcMemory& memory, bool& changed) noexcept {
-  if (!changed && !is_outdated()) return true;
+  if (!changed && !is_outdated(memory)) return true;
+  if (changed) find_jit_descriptors();
+  if (registered_.is_unused()) return true;
   changed = true;
   bare_code_.clear();
   for (const std::uint32_t index : live_) {
@@ -214,6 +216,15 @@ bool ModuleMap::update_registered(ProcMemory& memory, bool& changed) noexcept {
     if (!bare_code_.push_back({module.start, module.end})) return false;
   }
   return registered_.rebuild(bare_code_.span(), memory);
+}
+
+void ModuleMap::find_jit_descriptors() noexcept {
+  registered_.jit_interface().forget_descriptors();
+  for (const Image& image : images_) {
+    if (image.live && image.built.jit_descriptor != 0) {
+      registered_.jit_interface().add_descriptor(image.built.jit_descriptor);
+    }
+  }
 }
 
 const unwind::UnwindTable* ModuleMap::own_table_of(const Module& module) const noexcept {
@@ -249,8 +260,9 @@ bool ModuleMap::publish() noexcept {
   // The cache is fresh memory, all zero.
   auto* snapshot = static_cast<Snapshot*>(memory);
   snapshot->bytes = bytes;
-  new (&snapshot->map) unwind::CodeMap(std::span<const unwind::CodeRange>(ranges, live_.size()),
-                                       &snapshot->cache, registered_.withdrawals());
+  new (&snapshot->map)
+      unwind::CodeMap(std::span<const unwind::CodeRange>(ranges, live_.size()), &snapshot->cache,
+                      registered_.withdrawals(), registered_.witnesses());
   handler::shared.code_map.store(&snapshot->map, std::memory_order_seq_cst);
   if (current_ != nullptr) retired_[retired_count_++] = current_;
   current_ = snapshot;

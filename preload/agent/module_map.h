@@ -53,7 +53,9 @@ class ModuleMap {
   // stays.
   bool refresh(ProcMemory& memory) noexcept;
   // The program has registered or withdrawn CFI since the last refresh.
-  bool is_outdated() const noexcept { return registered_.is_outdated(); }
+  bool is_outdated(const ProcMemory& memory) const noexcept {
+    return registered_.is_outdated(memory);
+  }
   // A walk met code that no module covers: refreshes, unless that was tried moments ago and found
   // nothing. True: the code map has changed.
   bool refresh_for_unknown_code(ProcMemory& memory, std::chrono::nanoseconds now) noexcept;
@@ -87,6 +89,7 @@ class ModuleMap {
                                     ProcMemory& memory) noexcept;
   bool drop_vanished(bool& changed) noexcept;
   bool update_registered(ProcMemory& memory, bool& changed) noexcept;
+  void find_jit_descriptors() noexcept;
   const unwind::UnwindTable* own_table_of(const Module& module) const noexcept;
   unwind::CodeRange range_of(const Module& module) const noexcept;
   bool publish() noexcept;

@@ -1,5 +1,7 @@
 #include "preload/agent/registered_code.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 
 #include "preload/agent/frame_registrations.h"
@@ -10,12 +12,21 @@ namespace {
 constexpr std::uint64_t kMaxSpan = UINT32_MAX;  // of one table
 }  // namespace
 
-bool RegisteredCode::is_outdated() const noexcept {
-  return frame_registrations::change_count() != changes_seen_;
+bool RegisteredCode::is_outdated(const ProcMemory& memory) const noexcept {
+  return frame_registrations::change_count() != changes_seen_ || jit_.is_outdated(memory);
+}
+
+bool RegisteredCode::is_unused() const noexcept {
+  return frame_registrations::change_count() == 0 && !jit_.has_descriptors() && tables_.empty();
 }
 
 unwind::Withdrawals RegisteredCode::withdrawals() const noexcept {
   return {&frame_registrations::removal_count, removals_seen_};
+}
+
+unwind::CodeWitnesses RegisteredCode::witnesses() noexcept {
+  const auto* const all = static_cast<const unwind::CodeWitness*>(witnesses_.memory.memory);
+  return {.sorted = {all, witnesses_.count}, .contradicted = &jit_.contradicted()};
 }
 
 bool RegisteredCode::rebuild(std::span<const Range<std::uint64_t>> code,
@@ -24,19 +35,33 @@ bool RegisteredCode::rebuild(std::span<const Range<std::uint64_t>> code,
   // Before the first look at an entry: what goes meanwhile makes the result outdated.
   changes_seen_ = frame_registrations::change_count();
   removals_seen_ = frame_registrations::removal_count.load();
-  if (changes_seen_ == 0 || !memory.is_open()) return true;
+  if (!memory.is_open()) return true;
   unwind::RegisteredCfi cfi;
   for (const auto& entry : frame_registrations::entries()) {
     const std::uint64_t address = frame_registrations::table_at(entry);
     // One that cannot be read is about to go, or never was one.
     if (address != 0) static_cast<void>(cfi.add(address, memory.image_reader()));
   }
+  jit_.read(memory, cfi);
+  if (!build_witnesses(cfi, memory)) return false;
   for (std::size_t first = 0; first < code.size();) {
     std::size_t last = first;
     while (last + 1 < code.size() && code[last + 1].end - code[first].begin <= kMaxSpan) ++last;
     if (!build(cfi, {code[first].begin, code[last].end})) return false;
     first = last + 1;
   }
+  return true;
+}
+
+bool RegisteredCode::build_witnesses(const unwind::RegisteredCfi& cfi,
+                                     ProcMemory& memory) noexcept {
+  if (witnesses_.count != 0 && !dead_witnesses_.push_back(witnesses_.memory)) return false;
+  witnesses_ = {};
+  unwind::GrowableArray<unwind::CodeWitness> built;
+  if (!cfi.build_witnesses(memory.image_reader(), built)) return false;
+  if (built.empty()) return true;
+  witnesses_.count = built.size();
+  witnesses_.memory = built.release();
   return true;
 }
 
@@ -69,12 +94,20 @@ void RegisteredCode::destroy_dead() noexcept {
     unwind::destroy_table(table.table);
     table.table = nullptr;
   }
+  for (const unwind::Mapping mapping : dead_witnesses_) {
+    ::munmap(mapping.memory, mapping.bytes);
+  }
+  dead_witnesses_.clear();
 }
 
 void RegisteredCode::release() noexcept {
   for (Table& table : tables_) table.live = false;
+  if (witnesses_.count != 0) ::munmap(witnesses_.memory.memory, witnesses_.memory.bytes);
+  witnesses_ = {};
   destroy_dead();
   tables_.release();
+  dead_witnesses_.release();
+  jit_.forget_descriptors();
   changes_seen_ = 0;
 }
 

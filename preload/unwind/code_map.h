@@ -7,6 +7,7 @@
 #include <span>
 
 #include "common/core/signal_safe.h"
+#include "preload/unwind/code_witness.h"
 
 namespace swipr::unwind {
 
@@ -30,15 +31,17 @@ struct Withdrawals {
 
 class CodeMap {
  public:
-  // `ranges` sorted by start, not overlapping; they and their tables outlive the map. `cache`,
-  // empty and of this map alone, makes walks several times faster; nullptr: none. `withdrawals` is
-  // needed when a range is registered.
+  // `ranges` sorted by start, not overlapping; they, their tables and the witnesses outlive the
+  // map. `cache`, empty and of this map alone, makes walks several times faster; nullptr: none.
+  // `withdrawals` is needed when a range is registered, `witnesses` where some of its code is not
+  // withdrawn by anybody.
   constexpr explicit CodeMap(std::span<const CodeRange> ranges, RuleCache* cache = nullptr,
-                             Withdrawals withdrawals = {}) noexcept
-      : ranges_(ranges), cache_(cache), withdrawals_(withdrawals) {}
+                             Withdrawals withdrawals = {}, CodeWitnesses witnesses = {}) noexcept
+      : ranges_(ranges), cache_(cache), withdrawals_(withdrawals), witnesses_(witnesses) {}
 
   SWIPR_SIGNAL_SAFE const CodeRange* find(std::uint64_t pc) const noexcept;
-  // nullptr: no CFI, or it may have been withdrawn since, and other code be in its place.
+  // nullptr: no CFI, or it may have been withdrawn since, and other code be in its place. Where the
+  // range is registered the witnesses have to be heard as well.
   SWIPR_SIGNAL_SAFE const UnwindTable* table_of(const CodeRange& range) const noexcept {
     const bool is_stale =
         range.is_registered &&
@@ -47,11 +50,13 @@ class CodeMap {
   }
   std::span<const CodeRange> ranges() const noexcept { return ranges_; }
   RuleCache* cache() const noexcept { return cache_; }
+  const CodeWitnesses& witnesses() const noexcept { return witnesses_; }
 
  private:
   std::span<const CodeRange> ranges_;
   RuleCache* cache_;
   Withdrawals withdrawals_;
+  CodeWitnesses witnesses_;
 };
 
 }  // namespace swipr::unwind

@@ -28,6 +28,7 @@ class ImageParser {
     headers_ = start_ + header.e_phoff;
     if (!find_load_bias()) return BuildStatus::kDamaged;
     read_build_id();
+    find_dynamic();
     return find_eh_frame();
   }
 
@@ -102,6 +103,14 @@ class ImageParser {
       }
       offset += description + aligned(header.n_descsz);
     }
+  }
+
+  void find_dynamic() noexcept {
+    Elf64_Phdr segment;
+    unsigned index = 0;
+    if (!next(index, PT_DYNAMIC, segment)) return;
+    const std::uint64_t end = segment.p_vaddr + segment.p_memsz;
+    if (end > segment.p_vaddr) image_.dynamic = {segment.p_vaddr, end};
   }
 
   BuildStatus find_eh_frame() noexcept {

@@ -16,6 +16,7 @@ struct ElfImage {
   Range<std::uint64_t> text;  // image addresses, from the first to the last executable segment
   Range<std::uint64_t>
       eh_frame;  // image addresses; the end is a bound, a zero length may come first
+  Range<std::uint64_t> dynamic;  // image addresses of PT_DYNAMIC; empty: none
   std::uint32_t build_id_bytes = 0;
   std::byte build_id[64] = {};
 };

@@ -1,9 +1,12 @@
 #include "preload/unwind/registered_cfi.h"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
 #include <span>
 
 #include "preload/unwind/cfi_compiler.h"
-#include "preload/unwind/cfi_section.h"
 
 namespace swipr::unwind {
 namespace {
@@ -42,22 +45,98 @@ bool RegisteredCfi::add(std::uint64_t address, ImageReader reader) noexcept {
   }
   bytes_.truncate(begin + next);
   if (next == 0) return true;
-  if (parts_.push_back({address, begin})) return true;
+  if (parts_.push_back({{.at = address, .bytes = next, .address = address}, begin})) return true;
   bytes_.truncate(begin);
   return false;
+}
+
+bool RegisteredCfi::add_unreported(const CfiSource& source, ImageReader reader) noexcept {
+  if (source.bytes == 0) return true;
+  const std::size_t begin = bytes_.size();
+  const bool ok = source.bytes <= kMaxTableBytes && begin + source.bytes <= kMaxAllBytes &&
+                  bytes_.resize(begin + source.bytes) &&
+                  reader.read(reader.state, source.at, bytes_.span().subspan(begin)) &&
+                  parts_.push_back({.source = source, .begin = begin, .is_reported = false});
+  if (!ok) bytes_.truncate(begin);
+  return ok;
+}
+
+CfiSection RegisteredCfi::section(std::size_t part) const noexcept {
+  const CfiSource& source = parts_[part].source;
+  return {bytes_.span().subspan(parts_[part].begin, source.bytes), source.address, 0,
+          source.format};
 }
 
 BuildStatus RegisteredCfi::build(Range<std::uint64_t> text,
                                  const UnwindTable*& table) const noexcept {
   GrowableArray<PlacedSection> sections;
   if (!sections.reserve(parts_.size())) return BuildStatus::kNoMemory;
-  for (std::size_t at = 0; at < parts_.size(); ++at) {
-    const Part& part = parts_[at];
-    const std::size_t end = at + 1 < parts_.size() ? parts_[at + 1].begin : bytes_.size();
-    const auto bytes = bytes_.span().subspan(part.begin, end - part.begin);
-    sections.push_back_reserved({CfiSection(bytes, part.address, 0), part.begin});
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    sections.push_back_reserved({section(part), parts_[part].begin});
   }
   return compile_cfi(sections.span(), text, table);
+}
+
+bool RegisteredCfi::build_witnesses(ImageReader reader,
+                                    GrowableArray<CodeWitness>& out) const noexcept {
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    if (!parts_[part].is_reported && !witness_part(part, reader, out)) return false;
+  }
+  std::sort(out.span().begin(), out.span().end(),
+            [](const CodeWitness& a, const CodeWitness& b) { return a.begin < b.begin; });
+  return true;
+}
+
+namespace {
+
+std::uint32_t read_hash(const CodeWitness& witness, ImageReader reader) noexcept {
+  std::array<std::byte, kMaxWitnessBytes + 2 * sizeof(std::uint64_t)> code;
+  const Range<std::uint64_t> words = witness.words();
+  const auto bytes = std::span(code).first(words.end - words.begin);
+  // Unreadable code will not be confirmed by reading it.
+  if (!reader.read(reader.state, words.begin, bytes)) return 0;
+  return CodeWitness::fold(hash_bytes(bytes, 0));
+}
+
+}  // namespace
+
+bool RegisteredCfi::witness_part(std::size_t part, ImageReader reader,
+                                 GrowableArray<CodeWitness>& out) const noexcept {
+  const std::size_t first = out.size();
+  const CfiSection from = section(part);
+  for (auto entry = from.parse_entry(0); entry; entry = from.parse_entry(entry->end)) {
+    if (entry->is_cie) continue;
+    const std::optional<CfiEntry> cie_entry = from.parse_entry(entry->cie);
+    const std::optional<Cie> cie =
+        cie_entry && cie_entry->is_cie ? from.parse_cie(*cie_entry) : std::nullopt;
+    const std::optional<Fde> fde = cie ? from.parse_fde(*entry, *cie) : std::nullopt;
+    if (!fde || fde->code.empty()) continue;
+    CodeWitness witness{.begin = fde->code.begin,
+                        .bytes = static_cast<std::uint32_t>(
+                            std::min<std::uint64_t>(fde->code.end - fde->code.begin, UINT32_MAX))};
+    witness.hash = read_hash(witness, reader);
+    if (!out.push_back(witness)) return false;
+  }
+  // The code was there behind its CFI: what it is now, the CFI may no longer describe.
+  if (is_unchanged(part, reader)) return true;
+  for (std::size_t at = first; at < out.size(); ++at) out[at].hash = ~out[at].hash;
+  return true;
+}
+
+bool RegisteredCfi::is_unchanged(std::size_t part, ImageReader reader) const noexcept {
+  std::array<std::byte, 4096> now;
+  auto then = section(part).bytes();
+  std::uint64_t at = parts_[part].source.at;
+  while (!then.empty()) {
+    const auto bytes = std::span(now).first(std::min(then.size(), now.size()));
+    if (!reader.read(reader.state, at, bytes) ||
+        std::memcmp(bytes.data(), then.data(), bytes.size()) != 0) {
+      return false;
+    }
+    at += bytes.size();
+    then = then.subspan(bytes.size());
+  }
+  return true;
 }
 
 }  // namespace swipr::unwind

@@ -1,6 +1,6 @@
-// CFI that the program registers for code it makes at run time (__register_frame): tables that lie
-// anywhere in memory, copied one after the other and compiled together, because each may describe a
-// handful of instructions and a generator registers thousands.
+// CFI that the program registers for code it makes at run time (__register_frame, GDB's JIT
+// interface): tables that lie anywhere in memory, copied one after the other and compiled together,
+// because each may describe a handful of instructions and a generator registers thousands.
 // Context: control thread.  Allocates: mmap.
 #pragma once
 
@@ -8,10 +8,20 @@
 #include <cstdint>
 
 #include "common/core/range.h"
+#include "preload/unwind/cfi_section.h"
+#include "preload/unwind/code_witness.h"
 #include "preload/unwind/growable_array.h"
 #include "preload/unwind/table_builder.h"
 
 namespace swipr::unwind {
+
+// Where the bytes of a section are, and for which address they are written.
+struct CfiSource {
+  std::uint64_t at = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t address = 0;
+  CfiFormat format = CfiFormat::kEhFrame;
+};
 
 class RegisteredCfi {
  public:
@@ -19,14 +29,24 @@ class RegisteredCfi {
   // False: there is no such table (unmapped, longer than 16 MiB, all tables longer than 256 MiB),
   // or no memory; what was added before stays.
   bool add(std::uint64_t address, ImageReader reader) noexcept;
+  // Copies a section whose code has to be witnessed: nobody will tell when it goes. False as above.
+  bool add_unreported(const CfiSource& source, ImageReader reader) noexcept;
   // A table of the code within `text`, by run-time addresses.
   BuildStatus build(Range<std::uint64_t> text, const UnwindTable*& table) const noexcept;
+  // Witnesses of all code of add_unreported's sections, sorted. A section that changes meanwhile
+  // gets witnesses that nothing confirms. False: no memory.
+  bool build_witnesses(ImageReader reader, GrowableArray<CodeWitness>& out) const noexcept;
 
  private:
   struct Part {
-    std::uint64_t address = 0;
+    CfiSource source;
     std::size_t begin = 0;  // in bytes_
+    bool is_reported = true;
   };
+  CfiSection section(std::size_t part) const noexcept;
+  bool witness_part(std::size_t part, ImageReader reader,
+                    GrowableArray<CodeWitness>& out) const noexcept;
+  bool is_unchanged(std::size_t part, ImageReader reader) const noexcept;
   GrowableArray<std::byte> bytes_;
   GrowableArray<Part> parts_;
 };

@@ -8,6 +8,7 @@
 
 #include "preload/unwind/cfi_compiler.h"
 #include "preload/unwind/cfi_section.h"
+#include "preload/unwind/dynamic_symbol.h"
 #include "preload/unwind/elf_image.h"
 #include "preload/unwind/growable_array.h"
 #include "preload/unwind/unwind_table.h"
@@ -55,6 +56,9 @@ BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
   result.load_bias = image.load_bias;
   result.build_id_bytes = image.build_id_bytes;
   std::memcpy(result.build_id, image.build_id, image.build_id_bytes);
+  const Range<std::uint64_t> dynamic{image.load_bias + image.dynamic.begin,
+                                     image.load_bias + image.dynamic.end};
+  result.jit_descriptor = find_exported(dynamic, image.load_bias, "__jit_debug_descriptor", reader);
   const bool has_eh_frame = result.status == BuildStatus::kOk;
   if (!has_eh_frame && debug_frame.bytes == 0) return result;
   GrowableArray<std::byte> eh_bytes;

@@ -30,7 +30,8 @@ struct BuildResult {
   BuildStatus status = BuildStatus::kNoCfi;
   const UnwindTable* table = nullptr;  // owned by the caller: destroy_table
   std::uint64_t eh_frame_bytes = 0;
-  std::uint64_t load_bias = 0;  // valid when the ELF header was readable
+  std::uint64_t load_bias = 0;       // valid when the ELF header was readable
+  std::uint64_t jit_descriptor = 0;  // run-time address of __jit_debug_descriptor; 0: not exported
   std::uint32_t build_id_bytes = 0;
   std::byte build_id[64] = {};  // of NT_GNU_BUILD_ID in a PT_NOTE
 };

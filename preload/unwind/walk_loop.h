@@ -145,11 +145,22 @@ class WalkLoop {
     kind = static_cast<std::uint8_t>(kind | kExactBit);
   }
 
+  // The table of code at this place, as far as it is to be believed.
+  const UnwindTable* table_at(const CodeRange& range, const Hot& hot) noexcept {
+    const UnwindTable* const table = map_.table_of(range);
+    const bool may_be_other_code =
+        table != nullptr && range.is_registered && !map_.witnesses().sorted.empty();
+    return may_be_other_code && !hear_witness(lookup_pc(hot)) ? nullptr : table;
+  }
+  [[gnu::noinline]] bool hear_witness(std::uint64_t pc) noexcept {
+    return hearing_.is_confirmed(map_.witnesses(), pc, reader_);
+  }
+
   // Everything but cached rules. The rare ways are not inlined and get a copy of `hot`, so that
   // `hot` itself needs no memory.
   StepStatus step(const CodeRange* range, std::uint32_t index, Hot& hot,
                   wire::FrameSource& source) noexcept {
-    const UnwindTable* const table = range != nullptr ? map_.table_of(*range) : nullptr;
+    const UnwindTable* const table = range != nullptr ? table_at(*range, hot) : nullptr;
     const Rule* const rule =
         table != nullptr ? table->find(lookup_pc(hot) - range->load_bias) : nullptr;
     if (rule != nullptr && rule->flags == 0) {
@@ -242,7 +253,7 @@ class WalkLoop {
       mark_exact(index);
       return StepStatus::kRoot;
     }
-    if (hot.exact && map_.table_of(*range) != nullptr && is_called_from_top(*range, hot)) {
+    if (hot.exact && table_at(*range, hot) != nullptr && is_called_from_top(*range, hot)) {
       return step_by_guess(hot, source);
     }
     if (!is_known(hot, kFrameRegister)) return StepStatus::kUnknownRegister;
@@ -256,7 +267,8 @@ class WalkLoop {
   // stack so that the outermost function returns into that code (__start_context below a
   // makecontext function; its CFI claims a caller).
   bool is_entered_by_return(const CodeRange& range, const Hot& hot) const noexcept {
-    const UnwindTable* const table = map_.table_of(range);
+    // Generators put nothing on stacks, and what this table says may no longer hold.
+    const UnwindTable* const table = range.is_registered ? nullptr : map_.table_of(range);
     if (table == nullptr || hot.pc >= range.end ||
         table->find(hot.pc - range.load_bias) == nullptr) {
       return false;
@@ -360,6 +372,7 @@ class WalkLoop {
   Reader& reader_;
   FrameBuffer& frames_;
   Registers registers_;
+  WitnessHearing hearing_;
   unsigned stack_switches_left_ = 8;
 };
 

@@ -1,13 +1,19 @@
-// Mutated ELF images through the table builder, then walks with arbitrary registers over arbitrary
-// memory. Anything but a fault, a hang or a frame outside of code is right.
+// Mutated ELF images through the table builder, as mapped images and as what programs register for
+// code of their own, then walks with arbitrary registers over arbitrary memory. Anything but a
+// fault, a hang or a frame outside of code is right.
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 
+#include "preload/unwind/dynamic_symbol.h"
+#include "preload/unwind/jit_object.h"
+#include "preload/unwind/registered_cfi.h"
 #include "preload/unwind/table_builder.h"
 #include "preload/unwind/unwind_table.h"
 #include "preload/unwind/walk.h"
@@ -53,17 +59,19 @@ bool read_memory(void* state, std::uint64_t address, std::uint64_t& out) noexcep
   return true;
 }
 
-void walk_randomly(const BuildResult& built, std::span<const std::byte> input) {
+void walk_randomly(const UnwindTable* table, std::uint64_t load_bias,
+                   std::span<const std::byte> input, CodeWitnesses witnesses = {}) {
   std::uint64_t words[kWalkBytes / 8] = {};
   const std::span<const std::byte> head = input.first(std::min(input.size(), sizeof words));
   if (!head.empty()) std::memcpy(words, head.data(), head.size());
   // Where the image has CFI, or else somewhere.
-  const bool has_table = built.table != nullptr;
-  const std::uint64_t start = kLoadBias + (has_table ? built.table->base : 0);
+  const bool has_table = table != nullptr;
+  const std::uint64_t start = has_table ? load_bias + table->base : kLoadBias;
   const CodeRange range{.start = start,
-                        .end = start + (has_table ? built.table->covered_bytes : 4096),
-                        .load_bias = has_table ? kLoadBias : 0,
-                        .table = built.table};
+                        .end = start + (has_table ? table->covered_bytes : 4096),
+                        .load_bias = has_table ? load_bias : 0,
+                        .table = table,
+                        .is_registered = witnesses.contradicted != nullptr};
   Memory memory{.seed = words[0], .code_start = range.start, .code_bytes = range.end - range.start};
   Registers registers;
   for (unsigned reg = 0; reg < Registers::kCount; ++reg) {
@@ -73,10 +81,13 @@ void walk_randomly(const BuildResult& built, std::span<const std::byte> input) {
   registers.known = static_cast<std::uint32_t>(words[2]) | 1u << kPc | 1u << kRsp;
   static const auto frames = std::make_unique<FrameBuffer>();
   const std::span<const CodeRange> ranges(&range, 1);
-  walk(CodeMap(ranges), registers, {&read_memory, &memory}, *frames);
+  const std::atomic<std::uint32_t> withdrawals{0};
+  walk(CodeMap(ranges, nullptr, {&withdrawals, 0}, witnesses), registers, {&read_memory, &memory},
+       *frames);
   if (frames->frame_count == 0 || frames->frame_count > swipr::wire::kMaxFrames) std::abort();
-  // A step reads a handful of words; an expression at most one per operation.
-  if (memory.reads > std::uint64_t{kMaxSteps} * 18 * 64) std::abort();
+  // A step reads a handful of words; an expression at most one per operation. Witnesses: 16,384 in
+  // all.
+  if (memory.reads > std::uint64_t{kMaxSteps} * 18 * 64 + 16384) std::abort();
   for (std::uint32_t i = 1; i < frames->frame_count; ++i) {
     const bool exact = (frames->kinds[i] & 4) != 0;
     const std::uint64_t pc = frames->pcs[i] - (exact ? 0 : 1);
@@ -93,8 +104,37 @@ void build_with_debug_frame(std::span<const std::byte> image) {
   const BuildResult built = build_table(kLoadBias, {&read_image, &image},
                                         {.reader = {read, &section}, .bytes = section.size()});
   if ((built.status == BuildStatus::kOk) != (built.table != nullptr)) std::abort();
-  walk_randomly(built, section);
+  walk_randomly(built.table, kLoadBias, section);
   destroy_table(built.table);
+}
+
+// As if the input were registered as CFI, from its first byte and from its middle, and were an
+// object of the JIT interface.
+void build_registered(std::span<const std::byte> image) {
+  const ImageReader reader{&read_image, &image};
+  RegisteredCfi cfi;
+  static_cast<void>(cfi.add(kLoadBias, reader));
+  static_cast<void>(cfi.add(kLoadBias + image.size() / 2, reader));
+  JitObject object;
+  if (object.open({kLoadBias, kLoadBias + image.size()}, reader)) {
+    static_cast<void>(cfi.add_unreported(object.find_cfi(), reader));
+    object.for_each_function([](swipr::Range<std::uint64_t> code, std::string_view name) {
+      if (code.empty() || name.empty()) std::abort();
+      return true;
+    });
+  }
+  static_cast<void>(cfi.add_unreported(
+      {.at = kLoadBias, .bytes = image.size(), .format = CfiFormat::kDebugFrame}, reader));
+  GrowableArray<CodeWitness> witnesses;
+  if (!cfi.build_witnesses(reader, witnesses)) std::abort();
+  std::atomic<bool> contradicted{false};
+  for (const std::uint64_t text : {std::uint64_t{0}, kLoadBias}) {
+    const UnwindTable* table = nullptr;
+    const BuildStatus status = cfi.build({text, text + UINT32_MAX}, table);
+    if ((status == BuildStatus::kOk) != (table != nullptr)) std::abort();
+    walk_randomly(table, 0, image, {witnesses.span(), &contradicted});
+    destroy_table(table);
+  }
 }
 
 }  // namespace
@@ -104,8 +144,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const BuildResult built = build_table(kLoadBias, {&read_image, &image});
   if ((built.status == BuildStatus::kOk) != (built.table != nullptr)) std::abort();
   if (built.build_id_bytes > sizeof built.build_id) std::abort();
-  walk_randomly(built, image.last(size < kWalkBytes ? size : kWalkBytes));
+  walk_randomly(built.table, kLoadBias, image.last(std::min(size, kWalkBytes)));
   destroy_table(built.table);
   build_with_debug_frame(image);
+  build_registered(image);
+  find_exported({kLoadBias + size / 2, kLoadBias + size}, kLoadBias, "__jit_debug_descriptor",
+                {&read_image, &image});
   return 0;
 }

@@ -239,6 +239,41 @@ class CodeTest(StacksCase):
                 # After it the new code is known, however slow the machine.
                 self.assertGreater(profiles.total(rooted), profiles.total(inside) * 0.2)
 
+    def test_generated_code_that_only_the_jit_interface_tells_of(self):
+        self.check_generated("stack_jit", "told")
+
+    def test_jit_object_that_is_replaced_in_its_place(self):
+        for build in BUILDS:
+            with self.subTest(build=build):
+                stacks, _ = self.record_shape("stack_jit", "swapped", build, "busy", count=600)
+                inside = [stack for stack in stacks if {"small_leaf", "large_leaf"} & set(stack.frames)]
+                rooted = [stack for stack in inside if ROOT in stack.frames]
+                for stack in rooted:
+                    size = "small" if "small_leaf" in stack.frames else "large"
+                    frames = self.above_root(self.without_callees(stack.frames, f"{size}_leaf"))
+                    self.assertRegex(frames.pop(2), r"^\[anon")
+                    self.assertEqual(frames, ["swapped_root", "swapped_outer", f"{size}_leaf"])
+                for stack in inside:
+                    self.assertFalse(any(name.startswith("decoy") for name in stack.frames), stack.frames)
+                for leaf in ("small_leaf", "large_leaf"):
+                    known = [stack for stack in rooted if leaf in stack.frames]
+                    self.assertGreater(profiles.total(known), profiles.total(inside) * 0.1)
+
+    def test_jit_object_that_is_withdrawn(self):
+        for build in BUILDS:
+            with self.subTest(build=build):
+                stacks, _ = self.record_shape("stack_jit", "withdrawn", build, "busy", count=600)
+                for leaf, rooted_share in (("known_leaf", (0.5, 1)), ("unknown_leaf", (0, 0.5))):
+                    inside = [stack for stack in stacks if leaf in stack.frames]
+                    rooted = [stack for stack in inside if ROOT in stack.frames]
+                    for stack in rooted:
+                        frames = self.above_root(self.without_callees(stack.frames, leaf))
+                        self.assertRegex(frames.pop(2), r"^\[anon")
+                        self.assertEqual(frames, ["withdrawn_root", "withdrawn_outer", leaf])
+                    share = profiles.total(rooted) / profiles.total(inside)
+                    self.assertGreaterEqual(share, rooted_share[0])
+                    self.assertLessEqual(share, rooted_share[1])
+
     def test_assembly_leaf_without_cfi(self):
         chain = ["bare_outer", "bare_caller", "bare_leaf"]
         for build in BUILDS:

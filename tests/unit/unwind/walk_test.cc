@@ -359,5 +359,32 @@ TEST_F(Walk, DoesNotBelieveCfiOfCodeThatMayHaveBeenWithdrawn) {
   }
 }
 
+// Nobody says when this code goes: its bytes do.
+TEST_F(Walk, DoesNotBelieveCfiOfCodeWhoseBytesAreOthers) {
+  const std::atomic<std::uint32_t> withdrawals{0};
+  std::atomic<bool> contradicted{false};
+  ranges_[1].is_registered = true;
+  CodeWitness witness{.begin = kCode + kPushed, .bytes = 64};
+  std::uint64_t hash = 0;
+  for (std::uint64_t at = 0; at < 64; at += 8) {
+    code_words_[witness.begin + at] = at * 0x0101010101;
+    hash = hash_word(hash, at * 0x0101010101);
+  }
+  witness.hash = CodeWitness::fold(hash);
+  const CodeMap map(ranges_, nullptr, {&withdrawals, 0},
+                    {std::span<const CodeWitness>(&witness, 1), &contradicted});
+  stack_ = {kCode + kPushed + 8, 0, kCode + kRoot + 8};
+  registers_.values[kPc] = kCode + kPlain + 8;
+  registers_.values[kRbp] = 1;
+  const StackReader reader{&read_word, this};
+  EXPECT_EQ(walk(map, registers_, reader, *frames_), WalkEnd::kRoot);
+  EXPECT_EQ(frames_->frame_count, 3u);
+  EXPECT_FALSE(contradicted);
+  code_words_[witness.begin + 40] ^= 1;
+  EXPECT_NE(walk(map, registers_, reader, *frames_), WalkEnd::kRoot);
+  EXPECT_EQ(frames_->frame_count, 2u);  // up to the code that has changed
+  EXPECT_TRUE(contradicted);
+}
+
 }  // namespace
 }  // namespace swipr::unwind

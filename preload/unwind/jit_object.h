@@ -1,0 +1,70 @@
+// An ELF object file that a compiler keeps in memory for debuggers (GDB's JIT interface): what it
+// says about code that lies elsewhere. Every byte is hostile and may change or vanish meanwhile.
+// Context: control thread.  Allocates: mmap.
+// Source: GDB manual, "JIT Compilation Interface"; ELF-64 gABI.
+#pragma once
+
+#include <elf.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "common/core/range.h"
+#include "preload/unwind/growable_array.h"
+#include "preload/unwind/registered_cfi.h"
+
+namespace swipr::unwind {
+
+class JitObject {
+ public:
+  // Copies the headers and, where there are some, symbols and names. False: no object file of this
+  // machine, too large (65,280 sections, 16 MiB of symbols or of names), not all of it readable, or
+  // no memory. May be called again, for another object.
+  bool open(Range<std::uint64_t> object, ImageReader reader) noexcept;
+
+  // Where its .eh_frame is, or else its .debug_frame. `bytes` 0: it has neither. In relocatable
+  // objects, as LLVM keeps them, the section's address leads to the one that was loaded; the bytes
+  // in the file itself are not relocated.
+  CfiSource find_cfi() const noexcept;
+
+  // Of sections, symbols and names: another one is another object, although in the same place.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+
+  // Calls on_function(Range code, std::string_view name) for each function that the symbols name.
+  // False from it ends that, and is the result.
+  template <typename OnFunction>
+  bool for_each_function(OnFunction&& on_function) const noexcept {
+    for (const Elf64_Sym& symbol : symbols_.span()) {
+      const bool is_function = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+                               symbol.st_shndx != SHN_UNDEF && symbol.st_size != 0;
+      const std::string_view name = is_function ? text(names_, symbol.st_name) : std::string_view();
+      if (name.empty()) continue;
+      const std::uint64_t start = address_of(symbol);
+      if (start == 0 || symbol.st_size > UINT64_MAX - start) continue;
+      if (!on_function(Range<std::uint64_t>{start, start + symbol.st_size}, name)) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool read_sections(ImageReader reader) noexcept;
+  bool read_symbols(ImageReader reader) noexcept;
+  template <typename T>
+  bool copy(const Elf64_Shdr& section, ImageReader reader, GrowableArray<T>& out) const noexcept;
+  const Elf64_Shdr* find_section(std::string_view name) const noexcept;
+  std::uint64_t address_of(const Elf64_Sym& symbol) const noexcept;
+  // Empty: outside, or not ended.
+  static std::string_view text(const GrowableArray<char>& all, std::uint64_t at) noexcept;
+
+  Range<std::uint64_t> object_;
+  Elf64_Ehdr header_{};
+  std::uint64_t fingerprint_ = 0;
+  GrowableArray<Elf64_Shdr> sections_;
+  GrowableArray<char> section_names_;
+  GrowableArray<Elf64_Sym> symbols_;
+  GrowableArray<char> names_;
+};
+
+}  // namespace swipr::unwind

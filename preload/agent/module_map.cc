@@ -269,7 +269,9 @@ bool ModuleMap::publish() noexcept {
   return true;
 }
 
+// What is dead is known to a map that was retired, or to none.
 void ModuleMap::free_retired() noexcept {
+  if (retired_count_ == 0 && current_ != nullptr) return;
   if (!handler::retired_maps_are_free()) return;
   for (std::size_t at = 0; at < retired_count_; ++at)
     unmap_memory(retired_[at], retired_[at]->bytes);

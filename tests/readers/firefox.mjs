@@ -1,42 +1,13 @@
 // Opens the golden recording in the Firefox Profiler's own code (profiler-cli) and compares what it shows.
 // usage: firefox.mjs FOLDER       (with the files of write_golden)
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 import zlib from 'node:zlib';
-
-const DEADLINE_MS = 60_000;
+import { FirefoxProfiler } from './firefox_reader.mjs';
 
 const folder = path.resolve(process.argv[2] ?? assert.fail('usage: firefox.mjs FOLDER'));
 const file = path.join(folder, 'golden.firefox.json.gz');
-const package_json = createRequire(import.meta.url).resolve('@firefox-devtools/profiler-cli/package.json');
-const reader = path.join(path.dirname(package_json), 'dist/profiler-cli.js');
-// Its daemon's socket: a short path of its own.
-const sessions = fs.mkdtempSync('/tmp/swipr-firefox-');
-
-function run(...args) {
-  return spawnSync(process.execPath, [reader, ...args], {
-    encoding: 'utf8',
-    env: { ...process.env, PROFILER_CLI_SESSION_DIR: sessions },
-  });
-}
-
-function ask(...args) {
-  const answer = run(...args, '--json');
-  assert.equal(answer.status, 0, `${args.join(' ')}: ${answer.stderr}`);
-  return JSON.parse(answer.stdout);
-}
-
-// `load` gives up on its daemon after half a second; a busy machine needs longer.
-function load() {
-  run('load', file);
-  const end = Date.now() + DEADLINE_MS;
-  let answer = run('status');
-  while (answer.status !== 0 && Date.now() < end) answer = run('status');
-  assert.equal(answer.status, 0, `the profile was not loaded: ${answer.stderr}`);
-}
 
 // Every column of a table is as long as it says, and every index leads into its table.
 function check_tables({ libs, threads, shared, meta }) {
@@ -63,14 +34,14 @@ function check_tables({ libs, threads, shared, meta }) {
   }
 }
 
+check_tables(JSON.parse(zlib.gunzipSync(fs.readFileSync(file))));
+const profiler = new FirefoxProfiler(file);
 try {
-  check_tables(JSON.parse(zlib.gunzipSync(fs.readFileSync(file))));
-  load();
-  const { threads } = ask('thread', 'list');
+  const { threads } = profiler.ask('thread', 'list');
   assert.deepEqual(threads.map(({ name, tid }) => [name, tid]),
                    [['golden', 100], ['pool 3/4 #1', 101], ['thread 102', 102]]);
   assert.deepEqual(threads.map(({ cpuMs }) => cpuMs), [20, 2.5, 0]);
-  const { functions } = ask('thread', 'functions', '--include-idle');
+  const { functions } = profiler.ask('thread', 'functions', '--include-idle');
   const totals = Object.fromEntries(functions.map((entry) => [entry.nameWithLibrary, [entry.selfSamples, entry.totalSamples]]));
   assert.deepEqual(totals['[poll]'], [45, 45]);
   assert.deepEqual(totals['golden!mix(unsigned int)'], [2, 3]);
@@ -78,6 +49,5 @@ try {
   assert.deepEqual(totals['[runnable]'], [1, 1]);
   console.log('profiler-cli: threads, CPU times and totals are right');
 } finally {
-  run('stop', '--all');
-  fs.rmSync(sessions, { recursive: true, force: true });
+  profiler.close();
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "symbolize/parallel.h"
@@ -19,6 +20,23 @@ constexpr std::size_t kLargeFileBytes = std::size_t{32} << 20;
 constexpr std::size_t kPartBytes = std::size_t{2} << 20;
 static_assert(kPartBytes % kChunkBytes == 0, "no two threads read the same chunk");
 constexpr std::size_t kMinParallelParts = 4;  // fewer take less time than starting a thread
+
+// nullptr: no memory; the mapping is as before.
+void* grow_mapping(void* data, std::size_t size, std::size_t new_size) {
+#ifdef __SANITIZE_THREAD__
+  // Does not see mremap, and takes what another thread then gets at the old address for what was
+  // there before.
+  void* grown = ::mmap(nullptr, new_size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (grown == MAP_FAILED) return nullptr;
+  std::memcpy(grown, data, size);
+  ::munmap(data, size);
+  return grown;
+#else
+  void* grown = ::mremap(data, size, new_size, MREMAP_MAYMOVE);
+  return grown == MAP_FAILED ? nullptr : grown;
+#endif
+}
 
 }  // namespace
 
@@ -52,8 +70,8 @@ FileBytes::~FileBytes() {
 
 bool FileBytes::grow(std::size_t count) {
   if (memory_.empty()) {
-    void* data = ::mremap(data_, std::max<std::size_t>(size_, 1), size_ + count, MREMAP_MAYMOVE);
-    if (data == MAP_FAILED) return false;
+    void* data = grow_mapping(data_, std::max<std::size_t>(size_, 1), size_ + count);
+    if (data == nullptr) return false;
     data_ = static_cast<char*>(data);
   } else {
     memory_.resize(size_ + count);

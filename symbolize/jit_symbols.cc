@@ -242,6 +242,7 @@ std::optional<JitSymbols::Place> JitSymbols::find(RuntimeAddr address,
                                       });
   if (after == loads.begin()) return std::nullopt;
   const Load& load = loads_[*std::prev(after)];
+  if (time >= load.until) return std::nullopt;
   Place place{.symbol = load.symbol, .offset = address.value - load.begin, .file = {}, .line = 0};
   if (const Line* line = line_at(load, address)) {
     place.file = files_[line->file];
@@ -267,6 +268,8 @@ void JitSymbols::sort_lines(std::uint32_t first) {
 void JitSymbols::add_code(const Code& code) {
   const auto symbol = static_cast<std::uint32_t>(symbols_.size());
   if (!add_load(code.begin, code.size, code.from, symbol)) return;
+  loads_.back().until = code.until;
+  loads_.back().is_recorded = code.is_recorded;
   const auto first = static_cast<std::uint32_t>(lines_.size());
   for (const CodeLine& line : code.lines) {
     if (lines_.size() < kMaxLines) {
@@ -288,6 +291,8 @@ std::vector<JitSymbols::Code> JitSymbols::code_at(std::span<const RuntimeAddr> a
       code.begin = load.begin;
       code.size = load.end - load.begin;
       code.from = load.from;
+      code.until = load.until;
+      code.is_recorded = load.is_recorded;
       code.name = symbols_[load.symbol].name;
       const Line* line = line_at(load, address);
       if (line == nullptr || (!code.lines.empty() && code.lines.back().offset == line->offset)) {

@@ -43,9 +43,11 @@ class JitSymbols {
   };
   struct Code {
     std::uint64_t begin = 0, size = 0;
-    std::chrono::nanoseconds from = std::chrono::nanoseconds::min();  // always
+    std::chrono::nanoseconds from = std::chrono::nanoseconds::min();   // always
+    std::chrono::nanoseconds until = std::chrono::nanoseconds::max();  // for good
     std::string_view name;
     std::vector<CodeLine> lines;
+    bool is_recorded = false;  // the process said it itself, in its recording
   };
   void add_code(const Code& code);
   // All that was ever at these addresses, with the lines of just these, in an order in which it can
@@ -55,7 +57,7 @@ class JitSymbols {
   // Call it after everything was added.
   void finish();
 
-  // What was at the address at that time.
+  // What was at the address at that time. What came last counts: where it has gone, nothing is.
   std::optional<Place> find(RuntimeAddr address, std::chrono::nanoseconds time) const;
   // More than one function was there, so that the time matters.
   bool changes_at(RuntimeAddr address) const;
@@ -68,6 +70,8 @@ class JitSymbols {
     std::uint64_t begin, end;
     std::chrono::nanoseconds from;
     std::uint32_t symbol;
+    std::chrono::nanoseconds until = std::chrono::nanoseconds::max();
+    bool is_recorded = false;
   };
   struct Line {
     std::uint64_t offset;

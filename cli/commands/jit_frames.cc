@@ -82,11 +82,10 @@ bool is_generated(const profile::Recording& recording, const profile::Frame& fra
          is_jitdump(path);
 }
 
-JitSymbols read_symbols(const profile::Recording& recording, std::uint32_t process,
-                        const std::string& symfs) {
+void add_files(const profile::Recording& recording, std::uint32_t process, const std::string& symfs,
+               JitSymbols& symbols) {
   const Pid pid = recording.processes[process].pid;
   const std::vector<std::string> roots = find_roots(recording.processes[process], symfs);
-  JitSymbols symbols;
   symbols.add_perf_map(read_below(roots, fmt::format("/tmp/perf-{}.map", pid.value)));
   std::set<std::string> dumps = {fmt::format("/tmp/jit-{}.dump", pid.value)};
   // Compilers map their dump so that its place shows up.
@@ -97,24 +96,39 @@ JitSymbols read_symbols(const profile::Recording& recording, std::uint32_t proce
     const std::string bytes = read_below(roots, dump);
     symbols.add_jitdump(std::as_bytes(std::span(bytes)));
   }
-  symbols.finish();
-  return symbols;
 }
 
 constexpr auto kAlways = std::chrono::nanoseconds::min();
 
-void add_embedded(const std::vector<profile::EmbeddedCode>& all, std::vector<JitSymbols>& symbols) {
-  std::set<std::uint32_t> processes;
-  for (const profile::EmbeddedCode& code : all) {
-    JitSymbols::Code added{code.start, code.size_bytes, code.valid_from, code.name, {}};
+void add_embedded(const profile::EmbeddedNames& names, std::vector<JitSymbols>& symbols) {
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::chrono::nanoseconds> gone;
+  for (const profile::EmbeddedCodeGone& each : names.code_gone) {
+    if (each.object != 0) gone[{each.process, each.object}] = each.valid_until;
+  }
+  for (const profile::EmbeddedCode& code : names.code) {
+    JitSymbols::Code added{.begin = code.start,
+                           .size = code.size_bytes,
+                           .from = code.valid_from,
+                           .name = code.name,
+                           .lines = {},
+                           .is_recorded = code.object != 0};
     if (code.valid_from.count() == 0) added.from = kAlways;
+    const auto end = gone.find({code.process, code.object});
+    if (end != gone.end()) added.until = end->second;
     for (const profile::EmbeddedLine& line : code.lines) {
       added.lines.push_back({line.offset, line.line, line.file});
     }
     symbols[code.process].add_code(added);
-    processes.insert(code.process);
   }
-  for (const std::uint32_t process : processes) symbols[process].finish();
+}
+
+// Processes whose generated code was looked up when it was recorded.
+std::set<std::uint32_t> looked_up(const std::vector<profile::EmbeddedCode>& all) {
+  std::set<std::uint32_t> processes;
+  for (const profile::EmbeddedCode& code : all) {
+    if (code.object == 0) processes.insert(code.process);
+  }
+  return processes;
 }
 
 }  // namespace
@@ -198,10 +212,15 @@ JitFrames::JitFrames(profile::Recording& recording, const std::string& symfs)
     generated[frame] = is_generated(recording, recording.frames[frame]);
     if (generated[frame]) processes.insert(recording.frames[frame].process);
   }
-  bool any = false;
-  add_embedded(recording.embedded.code, symbols_);
+  // Of equal times the last one added holds: what the process said itself.
+  const std::set<std::uint32_t> known = looked_up(recording.embedded.code);
   for (const std::uint32_t process : processes) {
-    if (symbols_[process].empty()) symbols_[process] = read_symbols(recording, process, symfs);
+    if (!known.contains(process)) add_files(recording, process, symfs, symbols_[process]);
+  }
+  add_embedded(recording.embedded, symbols_);
+  bool any = false;
+  for (const std::uint32_t process : processes) {
+    symbols_[process].finish();
     any = any || !symbols_[process].empty();
   }
   if (any) Splitter{*this, recording, std::move(generated), {}, {}, {}}.run();
@@ -227,6 +246,7 @@ std::vector<profile::EmbeddedCode> JitFrames::code() const {
   for (std::uint32_t process = 0; process < symbols_.size(); ++process) {
     const std::vector<RuntimeAddr> wanted(addresses[process].begin(), addresses[process].end());
     for (const JitSymbols::Code& code : symbols_[process].code_at(wanted)) {
+      if (code.is_recorded) continue;
       profile::EmbeddedCode& entry = result.emplace_back();
       entry.process = process;
       entry.start = code.begin;

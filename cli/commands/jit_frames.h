@@ -12,11 +12,11 @@ namespace swipr::commands {
 
 class JitFrames {
  public:
-  // Takes the code that the recording carries; of processes without, that were seen in generated
-  // code, reads the perf maps and jitdump files: below /proc/PID/root while they live, else at
-  // their place, or below `symfs`. Code that was replaced during the recording makes one frame
-  // several, and stacks with them; hence `recording` changes. Lifetime: `recording` outlives this
-  // object.
+  // Takes the code that the recording carries; of processes that were seen in generated code, and
+  // whose code was not looked up when it was recorded, reads the perf maps and jitdump files: below
+  // /proc/PID/root while they live, else at their place, or below `symfs`. Code that was replaced
+  // during the recording makes one frame several, and stacks with them; hence `recording` changes.
+  // Lifetime: `recording` outlives this object.
   JitFrames(profile::Recording& recording, const std::string& symfs);
 
   struct Name {
@@ -26,7 +26,7 @@ class JitFrames {
   };
   // None: not generated code, or its compiler did not name it.
   std::optional<Name> find(std::uint32_t frame) const;
-  // All that was known at the addresses of the recording, for a recording that carries it.
+  // All that was known at the addresses of the recording and that it does not carry itself.
   std::vector<profile::EmbeddedCode> code() const;
 
  private:

@@ -240,8 +240,13 @@ class FrameNamer {
     const auto found = jit_.find(index);
     if (!found) return {};
     profile::NamedFrame frame;
-    frame.function = texts_->intern(found->function);
-    frame.system_name = frame.function;
+    frame.function = frame.system_name = texts_->intern(found->function);
+    // Some compilers give names that need nothing, others linkage names.
+    if (const auto readable = demangle_
+                                  ? symbolize::find_readable_name(std::string(found->function))
+                                  : std::nullopt) {
+      frame.function = texts_->intern(short_names_ ? symbolize::shorten(*readable) : *readable);
+    }
     frame.file = texts_->intern(found->file);
     frame.line = found->line;
     frame.offset = found->offset;

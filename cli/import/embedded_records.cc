@@ -17,6 +17,11 @@ std::uint32_t narrow(std::uint64_t value) {
       std::min<std::uint64_t>(value, std::numeric_limits<std::uint32_t>::max()));
 }
 
+std::chrono::nanoseconds time_of(std::uint64_t monotonic_ns) {
+  constexpr auto kMaxTime = static_cast<std::uint64_t>(std::chrono::nanoseconds::max().count());
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(monotonic_ns, kMaxTime)));
+}
+
 }  // namespace
 
 bool SourceRecords::on_names(const wire::RawRecord& record) {
@@ -50,20 +55,26 @@ bool SourceRecords::on_names(const wire::RawRecord& record) {
 
 bool SourceRecords::on_code(const wire::RawRecord& record) {
   wire::CodeDecoder code(record.payload);
-  constexpr auto kMaxTime = static_cast<std::uint64_t>(std::chrono::nanoseconds::max().count());
   profile::EmbeddedCode entry;
   entry.start = code.record().start;
   entry.size_bytes = code.record().size_bytes;
-  entry.valid_from = std::chrono::nanoseconds(
-      static_cast<std::int64_t>(std::min(code.record().valid_from_ns, kMaxTime)));
+  entry.valid_from = time_of(code.record().valid_from_ns);
   entry.name = code.record().name;
   wire::CodeLine line;
   while (code.take(line)) {
     entry.lines.push_back({line.offset, narrow(line.line), std::string(line.file)});
   }
+  entry.object = code.object();
   if (!code.ok()) return false;
   entry.process = process();
   builder_.embedded().code.push_back(std::move(entry));
+  return true;
+}
+
+bool SourceRecords::on_code_gone(const wire::RawRecord& record) {
+  const auto gone = wire::decode_code_gone(record.payload);
+  if (!gone) return false;
+  builder_.embedded().code_gone.push_back({process(), gone->object, time_of(gone->valid_until_ns)});
   return true;
 }
 

@@ -62,6 +62,8 @@ bool SourceRecords::apply(const wire::RawRecord& record) {
       return on_names(record);
     case wire::RecordType::kCode:
       return on_code(record);
+    case wire::RecordType::kCodeGone:
+      return on_code_gone(record);
   }
   return true;  // a type of a later version
 }

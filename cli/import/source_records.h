@@ -55,6 +55,7 @@ class SourceRecords {
   bool on_message(const wire::RawRecord& record);
   bool on_names(const wire::RawRecord& record);
   bool on_code(const wire::RawRecord& record);
+  bool on_code_gone(const wire::RawRecord& record);
 
   std::uint32_t process();
   Thread& thread_of(std::uint64_t thread_index);

@@ -33,6 +33,8 @@ void append(EmbeddedNames& names, EmbeddedNames other, std::uint32_t first_proce
   move_behind(names.addresses, other.addresses);
   for (EmbeddedCode& code : other.code) code.process += first_process;
   move_behind(names.code, other.code);
+  for (EmbeddedCodeGone& gone : other.code_gone) gone.process += first_process;
+  move_behind(names.code_gone, other.code_gone);
 }
 
 }  // namespace swipr::profile

@@ -1,4 +1,5 @@
-// Names that a recording carries itself (`record --embed-symbols`). Pure data.
+// Names that a recording carries itself: of code that the process told debuggers about, and all
+// (`record --embed-symbols`). Pure data.
 #pragma once
 
 #include <chrono>
@@ -47,6 +48,14 @@ struct EmbeddedCode {
   std::chrono::nanoseconds valid_from{0};  // CLOCK_MONOTONIC; 0: always
   std::string name;
   std::vector<EmbeddedLine> lines;  // ascending
+  std::uint64_t object = 0;         // that it belongs to; 0: none
+};
+
+// All code of the object.
+struct EmbeddedCodeGone {
+  std::uint32_t process = 0;
+  std::uint64_t object = 0;
+  std::chrono::nanoseconds valid_until{0};  // CLOCK_MONOTONIC
 };
 
 struct EmbeddedNames {
@@ -55,6 +64,7 @@ struct EmbeddedNames {
   std::vector<EmbeddedFunction> functions;
   std::vector<EmbeddedAddress> addresses;
   std::vector<EmbeddedCode> code;
+  std::vector<EmbeddedCodeGone> code_gone;
 };
 
 // Adds `other`, whose processes become those from `first_process` on.

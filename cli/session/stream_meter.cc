@@ -67,6 +67,7 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
     case wire::RecordType::kMessage:
     case wire::RecordType::kNames:
     case wire::RecordType::kCode:
+    case wire::RecordType::kCodeGone:
       break;
   }
   return true;  // what is not counted here is for the importer to judge

@@ -39,7 +39,8 @@ enum class RecordType : std::uint8_t {
   kEnd = 8,         // last record of a source that ended properly
   kMessage = 9,     // a line for the person who reads the profile
   kNames = 10,      // written by `swipr record`: functions at addresses of one file
-  kCode = 11,       // written by `swipr record`: a piece of generated code
+  kCode = 11,       // a piece of generated code
+  kCodeGone = 12,   // … and all others of its object are gone
 };
 
 enum class ThreadState : std::uint8_t { kRunning = 0, kRunnable = 1, kBlocked = 2, kUnknown = 3 };
@@ -195,6 +196,14 @@ struct CodeRecord {
   std::uint64_t size_bytes = 0;
   std::uint64_t valid_from_ns = 0;  // CLOCK_MONOTONIC; 0: always
   std::string_view name;
+  // What the compiler made in one piece and takes back in one piece; never used again in the
+  // source. 0: nothing of the kind, written by `swipr record`.
+  std::uint64_t object = 0;
+};
+
+struct CodeGoneRecord {
+  std::uint64_t object = 0;
+  std::uint64_t valid_until_ns = 0;  // CLOCK_MONOTONIC
 };
 
 // From `offset` bytes behind the code's start on.

@@ -74,7 +74,23 @@ void encode(Encoder& out, const CodeRecord& record, std::span<const CodeLine> li
     out.put_varint(line.line);
     out.put_string(line.file);
   }
+  out.put_varint(record.object);
   out.end_record(mark);
+}
+
+void encode(Encoder& out, const CodeGoneRecord& record) noexcept {
+  const std::size_t mark = out.begin_record(RecordType::kCodeGone);
+  out.put_varint(record.object);
+  out.put_varint(record.valid_until_ns);
+  out.end_record(mark);
+}
+
+std::optional<CodeGoneRecord> decode_code_gone(std::span<const std::byte> payload) noexcept {
+  Decoder in(payload);
+  CodeGoneRecord record;
+  record.object = in.take_varint();
+  record.valid_until_ns = in.take_varint();
+  return in.ok() ? std::optional(record) : std::nullopt;
 }
 
 CodeDecoder::CodeDecoder(std::span<const std::byte> payload) noexcept : in_(payload) {
@@ -92,6 +108,11 @@ bool CodeDecoder::take(CodeLine& line) noexcept {
   line.line = in_.take_varint();
   line.file = in_.take_string();
   return in_.ok();
+}
+
+// Early writers knew none.
+std::uint64_t CodeDecoder::object() noexcept {
+  return !in_.ok() || in_.at_end() ? 0 : in_.take_varint();
 }
 
 }  // namespace swipr::wire

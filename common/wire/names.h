@@ -1,9 +1,10 @@
-// The records in which a recording carries names of its own: NAMES and CODE.
+// The records in which a recording carries names of its own: NAMES, CODE and CODE_GONE.
 // Context: anywhere.  Allocates: never.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -53,13 +54,17 @@ class NamesDecoder {
 };
 
 void encode(Encoder& out, const CodeRecord& record, std::span<const CodeLine> lines) noexcept;
+void encode(Encoder& out, const CodeGoneRecord& record) noexcept;
+std::optional<CodeGoneRecord> decode_code_gone(std::span<const std::byte> payload) noexcept;
 
-// record(), then `while (code.take(line))`, then ok().
+// record(), then `while (code.take(line))`, then object(), then ok().
 class CodeDecoder {
  public:
   explicit CodeDecoder(std::span<const std::byte> payload) noexcept;
   const CodeRecord& record() const noexcept { return record_; }
   bool take(CodeLine& line) noexcept;
+  // Behind all lines.
+  std::uint64_t object() noexcept;
   bool ok() const noexcept { return in_.ok(); }
 
  private:

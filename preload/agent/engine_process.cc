@@ -106,7 +106,8 @@ void Engine::look_after_process(Moment now) noexcept {
     consider_other_signal(now);
   }
   refresh_names(now);
-  const bool outdated = now >= registered_due_ && subjects_.modules.is_outdated(subjects_.memory);
+  const bool outdated =
+      subjects_.modules.is_outdated(subjects_.memory, now) && now >= registered_due_;
   if (outdated || now >= modules_due_) {
     refresh_modules(now);
   } else {

@@ -13,14 +13,30 @@
 
 #include "preload/agent/mapped_memory.h"
 #include "preload/agent/proc_memory.h"
+#include "preload/agent/recorder.h"
+#include "preload/unwind/jit_object.h"
 #include "preload/unwind/registered_cfi.h"
 
 namespace swipr::agent {
 
+// An object that was in one of the lists.
+struct JitEntry {
+  std::uint64_t place = 0;  // of the entry
+  Range<std::uint64_t> object;
+  std::uint64_t fingerprint = 0;
+  std::uint64_t id = 0;  // from 1, never used again
+  Moment since{0};       // not before; 0: it was there when looking began
+  Moment gone{0};        // not after; 0: it is there
+  bool seen = false;     // in the reading under way
+};
+
 class JitInterface {
  public:
   static constexpr std::size_t kMaxDescriptors = 16;
-  static constexpr std::size_t kMaxEntries = 4096;  // of all lists
+  static constexpr std::size_t kMaxEntries = 4096;     // of all lists
+  static constexpr std::size_t kMaxBytes = 256 << 20;  // of their sections' headers and symbols
+  // As many of those that have gone are remembered until recordings have written that.
+  static constexpr std::size_t kMaxRemembered = 2 * kMaxEntries;
 
   // Begins with no descriptor; those of the present images are then added. What is beyond
   // kMaxDescriptors is left out.
@@ -29,12 +45,20 @@ class JitInterface {
   bool has_descriptors() const noexcept { return watch_count_ != 0; }
 
   // A list is not what it was at the last read, or a walk has found other code than was read.
-  bool is_outdated(const ProcMemory& memory) const noexcept;
+  bool is_outdated(const ProcMemory& memory, Moment now) noexcept;
   // Reads all lists and adds the CFI that their objects have and that is not registered with the
   // program's unwinder, too.
   void read(ProcMemory& memory, unwind::RegisteredCfi& cfi) noexcept;
 
+  // All that is there, and much of what has gone. Changes whenever the count does.
+  std::span<const JitEntry> entries() const noexcept { return {entries_.data(), entries_.size()}; }
+  std::uint64_t change_count() const noexcept { return change_count_; }
+  // Copies the object's symbols. False: it is no longer what was met, or there is no memory.
+  bool open(const JitEntry& entry, unwind::JitObject& object) const noexcept;
+
   std::atomic<bool>& contradicted() noexcept { return contradicted_; }
+  // Forgets everything: there are no recordings any more.
+  void release() noexcept;
 
  private:
   // Source: the manual's declarations.
@@ -45,17 +69,17 @@ class JitInterface {
     std::uint64_t first_entry = 0;
     friend bool operator==(const Descriptor&, const Descriptor&) = default;
   };
-  struct Entry {
+  struct Link {
     std::uint64_t next = 0;
     std::uint64_t previous = 0;
     std::uint64_t object = 0;
     std::uint64_t object_bytes = 0;
-    friend bool operator==(const Entry&, const Entry&) = default;
+    friend bool operator==(const Link&, const Link&) = default;
   };
   // What shows that something came or went: both happen at the head of the list or are named there.
   struct Head {
     Descriptor descriptor;
-    Entry first;
+    Link first;
     friend bool operator==(const Head&, const Head&) = default;
   };
   struct Watch {
@@ -63,11 +87,26 @@ class JitInterface {
     Head seen;
   };
 
+  // What a reading of all lists may still take.
+  struct Left {
+    std::size_t entries = kMaxEntries;
+    std::size_t bytes = kMaxBytes;
+  };
+  void read_list(const Watch& watch, Left& left, unwind::RegisteredCfi& cfi) noexcept;
+  void note(JitEntry met) noexcept;
+  JitEntry* find_free() noexcept;
+  void note_gone() noexcept;
   static Head read_head(std::uint64_t address, const ProcMemory& memory) noexcept;
 
   std::array<Watch, kMaxDescriptors> watches_{};
   std::size_t watch_count_ = 0;
   std::atomic<bool> contradicted_{false};
+  ProcMemory* memory_ = nullptr;  // of the last read
+  MappedArray<JitEntry> entries_;
+  std::uint64_t change_count_ = 0;
+  std::uint64_t last_id_ = 0;
+  std::size_t last_found_ = 0;  // where the search for the next one begins
+  Moment unchanged_{0};         // the last look that found nothing new; 0: none yet
 };
 
 }  // namespace swipr::agent

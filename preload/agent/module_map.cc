@@ -47,7 +47,7 @@ bool ModuleMap::refresh_for_unknown_code(ProcMemory& memory,
                                          std::chrono::nanoseconds now) noexcept {
   if (now < unknown_code_due_) return false;
   const std::size_t known = events_.size();
-  const bool outdated = is_outdated(memory);
+  const bool outdated = is_outdated(memory, now);
   refresh(memory);
   const bool changed = outdated || events_.size() != known;
   unknown_code_pause_ =
@@ -205,7 +205,7 @@ bool ModuleMap::drop_vanished(bool& changed) noexcept {
 
 // Code can come into a mapping that is known, and a mapping below code that is.
 bool ModuleMap::update_registered(ProcMemory& memory, bool& changed) noexcept {
-  if (!changed && !is_outdated(memory)) return true;
+  if (!changed && !is_outdated(memory, monotonic_now())) return true;
   if (changed) find_jit_descriptors();
   if (registered_.is_unused()) return true;
   changed = true;

@@ -53,8 +53,8 @@ class ModuleMap {
   // stays.
   bool refresh(ProcMemory& memory) noexcept;
   // The program has registered or withdrawn CFI since the last refresh.
-  bool is_outdated(const ProcMemory& memory) const noexcept {
-    return registered_.is_outdated(memory);
+  bool is_outdated(const ProcMemory& memory, Moment now) noexcept {
+    return registered_.is_outdated(memory, now);
   }
   // A walk met code that no module covers: refreshes, unless that was tried moments ago and found
   // nothing. True: the code map has changed.
@@ -67,6 +67,7 @@ class ModuleMap {
 
   // Everything that ever appeared or vanished, in order. Recordings keep a cursor into it.
   std::span<const ModuleEvent> events() const noexcept { return {events_.data(), events_.size()}; }
+  const JitInterface& jit_interface() const noexcept { return registered_.jit_interface(); }
   const Module& module(std::uint32_t index) const noexcept { return modules_[index]; }
   const Image* image_of(const Module& module) const noexcept;
   std::string_view path_of(const Module& module) const noexcept {

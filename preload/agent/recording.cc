@@ -51,6 +51,7 @@ void Recording::release() noexcept {
   threads_.release();
   next_looks_.release();
   staged_.release();
+  told_code_.release();
 }
 
 bool Recording::write_beginning(const ProcessIdentity& identity) noexcept {

@@ -198,7 +198,8 @@ class Recording {
   void set_wait_channels(const WaitChannels& channels) noexcept { wait_channels_ = &channels; }
   // The kernel keeps no run-queue times: nothing is said of them.
   void leave_runqueue_out() noexcept { splits_runqueue_ = false; }
-  // Writes the modules of the present; sync_modules goes on from there.
+  // Writes the modules of the present; sync_modules goes on from there. Code that was told to
+  // debuggers is written by the latter only.
   void begin_modules(const ModuleMap& modules) noexcept;
   // Writes modules that appeared; one that vanished starts a new generation of stacks.
   void sync_modules(const ModuleMap& modules, ThreadList& threads) noexcept;
@@ -264,6 +265,9 @@ class Recording {
   void look_again_at_broken_stacks() noexcept;
   void end_settled_runs(ThreadList& threads) noexcept;
   bool write_module(const ModuleMap& modules, std::uint32_t index) noexcept;
+  void sync_code(const JitInterface& jit) noexcept;
+  bool write_code(const JitInterface& jit, const JitEntry& entry,
+                  std::size_t& functions_left) noexcept;
   bool write_totals() noexcept;
   void write_ended_threads() noexcept;
   std::uint32_t tick_number() const noexcept { return static_cast<std::uint32_t>(counters_.ticks); }
@@ -308,6 +312,13 @@ class Recording {
   std::uint32_t next_thread_index_ = 0;
   std::uint32_t first_place_ = 0;
   std::size_t module_cursor_ = 0;
+  // Of the places of JitInterface::entries: the id that the stream knows of each; 0: none.
+  MappedArray<std::uint64_t> told_code_;
+  std::uint64_t code_change_count_ = 0;  // what was written is as it was then
+  struct {
+    std::uint64_t id = 0;  // 0: none
+    std::size_t functions = 0;
+  } partly_told_;                // the entry of which the stream has some functions
   bool modules_behind_ = false;  // the stream lacks some: stacks would not resolve
   RecordingCounters counters_;
 };

@@ -220,6 +220,7 @@ void Recording::encode_stack(wire::Encoder& out, const StoredStack& stack) noexc
 }
 
 void Recording::sync_modules(const ModuleMap& modules, ThreadList& threads) noexcept {
+  sync_code(modules.jit_interface());
   const std::span<const ModuleEvent> events = modules.events();
   if (module_cursor_ == events.size()) return;
   // What appeared comes first: stacks that wait to be written may name it.

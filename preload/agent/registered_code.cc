@@ -12,8 +12,9 @@ namespace {
 constexpr std::uint64_t kMaxSpan = UINT32_MAX;  // of one table
 }  // namespace
 
-bool RegisteredCode::is_outdated(const ProcMemory& memory) const noexcept {
-  return frame_registrations::change_count() != changes_seen_ || jit_.is_outdated(memory);
+bool RegisteredCode::is_outdated(const ProcMemory& memory, Moment now) noexcept {
+  const bool jit_is_outdated = jit_.is_outdated(memory, now);
+  return jit_is_outdated || frame_registrations::change_count() != changes_seen_;
 }
 
 bool RegisteredCode::is_unused() const noexcept {
@@ -107,7 +108,7 @@ void RegisteredCode::release() noexcept {
   destroy_dead();
   tables_.release();
   dead_witnesses_.release();
-  jit_.forget_descriptors();
+  jit_.release();
   changes_seen_ = 0;
 }
 

@@ -19,7 +19,7 @@ namespace swipr::agent {
 class RegisteredCode {
  public:
   // Something was registered or withdrawn since the last rebuild.
-  bool is_outdated(const ProcMemory& memory) const noexcept;
+  bool is_outdated(const ProcMemory& memory, Moment now) noexcept;
   // Nothing was ever registered, and nothing can be: there is nothing to build.
   bool is_unused() const noexcept;
   // `code`: executable ranges without tables of their own, sorted. False: no memory, and what was
@@ -30,6 +30,7 @@ class RegisteredCode {
   unwind::Withdrawals withdrawals() const noexcept;
   unwind::CodeWitnesses witnesses() noexcept;
   JitInterface& jit_interface() noexcept { return jit_; }
+  const JitInterface& jit_interface() const noexcept { return jit_; }
 
   // Frees what a rebuild replaced. Call when no code map in use knows it.
   void destroy_dead() noexcept;

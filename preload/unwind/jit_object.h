@@ -32,6 +32,12 @@ class JitObject {
   // Of sections, symbols and names: another one is another object, although in the same place.
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 
+  // What the last open() copied, also when it failed.
+  std::size_t copied_bytes() const noexcept {
+    return sections_.span().size_bytes() + section_names_.size() + symbols_.span().size_bytes() +
+           names_.size();
+  }
+
   // Calls on_function(Range code, std::string_view name) for each function that the symbols name.
   // False from it ends that, and is the result.
   template <typename OnFunction>

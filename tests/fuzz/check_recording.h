@@ -43,6 +43,7 @@ inline void check_recording(const profile::Recording& recording) {
     require(function.linkage_name < names.texts.size());
   }
   for (const auto& code : names.code) require(code.process < recording.processes.size());
+  for (const auto& gone : names.code_gone) require(gone.process < recording.processes.size());
   std::chrono::nanoseconds last{0};
   for (const profile::Sample& sample : recording.samples) {
     require(sample.thread < recording.threads.size());

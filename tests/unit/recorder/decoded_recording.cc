@@ -3,9 +3,11 @@
 #include <dlfcn.h>
 
 #include <numeric>
+#include <utility>
 
 #include "common/wire/crc32.h"
 #include "common/wire/decoder.h"
+#include "common/wire/names.h"
 
 namespace swipr::test {
 
@@ -79,11 +81,26 @@ class Reader {
           out_.messages += std::string(message->text) + "\n";
         }
         break;
-      case wire::RecordType::kNames:
       case wire::RecordType::kCode:
+        take_code(record.payload);
+        break;
+      case wire::RecordType::kCodeGone:
+        if (const auto gone = wire::decode_code_gone(record.payload)) {
+          out_.code_gone.push_back(*gone);
+        }
+        break;
+      case wire::RecordType::kNames:
         out_.damaged = true;  // the preload writes none
         break;
     }
+  }
+
+  void take_code(std::span<const std::byte> payload) {
+    wire::CodeDecoder code(payload);
+    wire::CodeRecord record = code.record();
+    record.object = code.object();
+    const std::string name(std::exchange(record.name, {}));
+    out_.damaged = out_.damaged || !code.ok() || !out_.code.emplace(name, record).second;
   }
 
   void take_module(std::span<const std::byte> payload) {

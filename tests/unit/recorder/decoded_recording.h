@@ -56,6 +56,8 @@ struct DecodedRecording {
   std::map<std::string, std::uint64_t> totals;
   std::optional<std::uint64_t> duration_ns;  // of the end record
   std::string messages;
+  std::map<std::string, wire::CodeRecord> code;  // by name
+  std::vector<wire::CodeGoneRecord> code_gone;
 
   const DecodedThread* thread_of(int tid) const;
   const DecodedModule* module_at(std::uint64_t pc) const;

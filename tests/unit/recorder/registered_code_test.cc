@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <memory>
+#include <string>
 #include <vector>
 
 #include "preload/agent/frame_registrations.h"
 #include "preload/agent/module_map.h"
 #include "preload/unwind/unwind_table.h"
 #include "tests/targets/jit_debug_object.h"
+#include "tests/unit/recorder/control_loop.h"
 
 extern "C" {
 [[gnu::visibility("default")]] extern generated_code::JitDescriptor __jit_debug_descriptor;
@@ -84,7 +85,7 @@ constexpr int kLargeCfa = 16 + 96;
 TEST_F(RegisteredCodeTest, ProgramsThatRegisterNothingHaveNothingToBuild) {
   ASSERT_TRUE(map_.refresh(memory_));
   EXPECT_EQ(believed_cfa(), 0);
-  EXPECT_FALSE(map_.is_outdated(memory_));
+  EXPECT_FALSE(map_.is_outdated(memory_, monotonic_now()));
   const unwind::CodeMap* const published = map_.code_map();
   ASSERT_TRUE(map_.refresh(memory_));
   EXPECT_EQ(map_.code_map(), published);
@@ -100,7 +101,7 @@ TEST_F(RegisteredCodeTest, ATableIsNotBelievedFromItsWithdrawalOn) {
   generate(code::Frame::kLarge);
   frame_registrations::add(&page_->frames, false);
   EXPECT_EQ(believed_cfa(), 0);
-  EXPECT_TRUE(map_.is_outdated(memory_));
+  EXPECT_TRUE(map_.is_outdated(memory_, monotonic_now()));
   ASSERT_TRUE(map_.refresh(memory_));
   EXPECT_EQ(believed_cfa(), kLargeCfa);
   frame_registrations::remove(&page_->frames);
@@ -108,16 +109,16 @@ TEST_F(RegisteredCodeTest, ATableIsNotBelievedFromItsWithdrawalOn) {
 
 TEST_F(RegisteredCodeTest, TheJitInterfaceIsFoundByItsName) {
   ASSERT_TRUE(map_.refresh(memory_));
-  EXPECT_FALSE(map_.is_outdated(memory_));
+  EXPECT_FALSE(map_.is_outdated(memory_, monotonic_now()));
   for (const unsigned type : {ET_EXEC, ET_REL}) {
     code::describe(object_, *page_, "generated", type);
     announce(entry_, object_);
-    EXPECT_TRUE(map_.is_outdated(memory_));
+    EXPECT_TRUE(map_.is_outdated(memory_, monotonic_now()));
     ASSERT_TRUE(map_.refresh(memory_));
     EXPECT_EQ(believed_cfa(), kSmallCfa) << type;
-    EXPECT_FALSE(map_.is_outdated(memory_));
+    EXPECT_FALSE(map_.is_outdated(memory_, monotonic_now()));
     __jit_debug_descriptor.first = nullptr;
-    EXPECT_TRUE(map_.is_outdated(memory_));
+    EXPECT_TRUE(map_.is_outdated(memory_, monotonic_now()));
     ASSERT_TRUE(map_.refresh(memory_));
     EXPECT_EQ(believed_cfa(), 0);
   }
@@ -144,12 +145,12 @@ TEST_F(RegisteredCodeTest, OtherCodeInTheSamePlaceIsNotBelievedAndAsksForAnother
   ASSERT_EQ(believed_cfa(), kSmallCfa);
   generate(code::Frame::kLarge);
   code::describe(object_, *page_, "generated", ET_EXEC);
-  EXPECT_FALSE(map_.is_outdated(memory_));
+  EXPECT_FALSE(map_.is_outdated(memory_, monotonic_now()));
   EXPECT_TRUE(believed().contradicted);
-  EXPECT_TRUE(map_.is_outdated(memory_));
+  EXPECT_TRUE(map_.is_outdated(memory_, monotonic_now()));
   ASSERT_TRUE(map_.refresh(memory_));
   EXPECT_EQ(believed_cfa(), kLargeCfa);
-  EXPECT_FALSE(map_.is_outdated(memory_));
+  EXPECT_FALSE(map_.is_outdated(memory_, monotonic_now()));
 }
 
 TEST_F(RegisteredCodeTest, WhatIsRegisteredBothWaysIsReadOnce) {
@@ -160,6 +161,66 @@ TEST_F(RegisteredCodeTest, WhatIsRegisteredBothWaysIsReadOnce) {
   EXPECT_EQ(believed_cfa(), kSmallCfa);
   EXPECT_TRUE(map_.code_map()->witnesses().sorted.empty());
   frame_registrations::remove(&page_->frames);
+}
+
+// --- names
+
+constexpr auto kTick = std::chrono::milliseconds(5);
+
+// Long enough for looks that cost a hundred times as much, as with sanitizers: they have a pace.
+TEST_F(RegisteredCodeTest, RecordingsTellTheNamesAndWhenTheyNoLongerHold) {
+  announce();
+  code::JitObject late_object;
+  code::JitEntry late{};
+  int ticks = 0;
+  test::Hooks hooks;
+  hooks.before_ticks = [&] {
+    ++ticks;
+    if (ticks == 5) {
+      code::describe(late_object, *page_, "late", ET_REL);
+      announce(late, late_object);
+    }
+    if (ticks == 150) __jit_debug_descriptor.first = late.next;
+  };
+  const auto recording = test::record_one({.interval = kTick, .ticks = 300}, hooks);
+  EXPECT_FALSE(recording.damaged);
+  ASSERT_TRUE(recording.code.contains("generated"));
+  const wire::CodeRecord& early = recording.code.at("generated");
+  EXPECT_EQ(early.start, address(page_->code));
+  EXPECT_EQ(early.size_bytes, page_->frames.code_bytes);
+  EXPECT_EQ(early.valid_from_ns, 0u);  // since before the recording
+  ASSERT_TRUE(recording.code.contains("late"));
+  const wire::CodeRecord& second = recording.code.at("late");
+  EXPECT_EQ(second.start, address(page_->code));
+  EXPECT_GT(second.valid_from_ns, 0u);
+  ASSERT_EQ(recording.code_gone.size(), 1u);
+  EXPECT_EQ(recording.code_gone[0].object, second.object);
+  EXPECT_GT(recording.code_gone[0].valid_until_ns, second.valid_from_ns);
+}
+
+// More functions than one tick writes, and each of them once.
+TEST_F(RegisteredCodeTest, ALargeObjectIsToldTickByTick) {
+  constexpr std::size_t kFunctions = 10000;
+  code::describe(object_, *page_, "generated", ET_EXEC);
+  std::vector<Elf64_Sym> symbols(kFunctions, object_.symbols[1]);
+  std::string names(1, '\0');
+  for (std::size_t at = 0; at < kFunctions; ++at) {
+    symbols[at].st_name = static_cast<Elf64_Word>(names.size());
+    names += "function" + std::to_string(at) + '\0';
+  }
+  const std::size_t symbol_bytes = symbols.size() * sizeof symbols[0];
+  object_.sections[code::kSymbols].sh_offset = sizeof object_;
+  object_.sections[code::kSymbols].sh_size = symbol_bytes;
+  object_.sections[code::kNames].sh_offset = sizeof object_ + symbol_bytes;
+  object_.sections[code::kNames].sh_size = names.size();
+  std::vector<std::byte> whole(sizeof object_ + symbol_bytes + names.size());
+  std::memcpy(whole.data(), &object_, sizeof object_);
+  std::memcpy(whole.data() + sizeof object_, symbols.data(), symbol_bytes);
+  std::memcpy(whole.data() + sizeof object_ + symbol_bytes, names.data(), names.size());
+  announce(entry_, *reinterpret_cast<const code::JitObject*>(whole.data()), whole.size());
+  const auto recording = test::record_one({.interval = kTick, .ticks = 20});
+  EXPECT_FALSE(recording.damaged);
+  EXPECT_EQ(recording.code.size(), kFunctions);
 }
 
 // --- hostile lists

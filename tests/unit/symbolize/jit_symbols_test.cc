@@ -52,6 +52,26 @@ TEST(PerfMap, GivesWhatIsAtAddressesAway) {
   EXPECT_EQ(name_at(copy, 0x2000), "");
 }
 
+TEST(JitSymbols, CodeThatHasGoneLeavesNothingInItsPlace) {
+  using std::chrono::nanoseconds;
+  JitSymbols symbols;
+  symbols.add_perf_map("1000 40 always\n");
+  symbols.add_code({.begin = 0x1000,
+                    .size = 0x20,
+                    .from = nanoseconds(100),
+                    .until = nanoseconds(200),
+                    .name = "told",
+                    .lines = {}});
+  symbols.add_code(
+      {.begin = 0x1000, .size = 0x10, .from = nanoseconds(150), .name = "later", .lines = {}});
+  symbols.finish();
+  EXPECT_EQ(name_at(symbols, 0x1018, 99), "always");
+  EXPECT_EQ(name_at(symbols, 0x1018, 199), "told");
+  EXPECT_EQ(name_at(symbols, 0x1018, 200), "");
+  EXPECT_EQ(name_at(symbols, 0x1008, 200), "later");
+  EXPECT_EQ(name_at(symbols, 0x1030, 200), "always");
+}
+
 TEST(PerfMap, IgnoresOtherLines) {
   JitSymbols symbols;
   symbols.add_perf_map(

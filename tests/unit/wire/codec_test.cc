@@ -194,7 +194,29 @@ TEST_F(Records, KeepCode) {
   EXPECT_EQ(line.offset, 8u);
   EXPECT_EQ(line.file, "a.js");
   EXPECT_FALSE(read.take(line));
+  EXPECT_EQ(read.object(), 0u);
   EXPECT_TRUE(read.ok());
+}
+
+TEST_F(Records, KeepTheObjectOfCode) {
+  encode(out_, CodeRecord{0x1000, 0x20, 5, "f", kMax}, {});
+  const auto payload = only_record().payload;
+  CodeDecoder read(payload);
+  EXPECT_EQ(read.object(), kMax);
+  EXPECT_TRUE(read.ok());
+  CodeDecoder early(payload.first(payload.size() - 10));  // as early writers left it
+  EXPECT_EQ(early.object(), 0u);
+  EXPECT_TRUE(early.ok());
+}
+
+TEST_F(Records, KeepThatAnObjectIsGone) {
+  encode(out_, CodeGoneRecord{7, kMax});
+  const auto payload = only_record().payload;
+  const auto gone = decode_code_gone(payload);
+  ASSERT_TRUE(gone.has_value());
+  EXPECT_EQ(gone->object, 7u);
+  EXPECT_EQ(gone->valid_until_ns, kMax);
+  EXPECT_FALSE(decode_code_gone(payload.first(payload.size() - 1)).has_value());
 }
 
 TEST_F(Records, KeepAModule) {

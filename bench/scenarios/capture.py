@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import time
 
+from scenarios.bootstrap import bounds
 from scenarios.guest import Guest
 
 COLUMNS = ("scenario", "empty handler", "swipr", "beyond it", "aim", "swipr, wall", "ticks",
@@ -51,10 +52,27 @@ def nothing(guest, seconds):
     return measured(guest, lambda: time.sleep(seconds))[0]
 
 
+def recorded(guest, hertz, seconds, options):
+    """The work within a recording that has begun before, and the totals of all of it."""
+    with guest.recording(hertz, *options) as totals:
+        work = nothing(guest, seconds)
+    return work, totals
+
+
+def losses(rounds, work_index=0):
+    """Of rounds (nothing before, work, nothing behind), in per cent."""
+    return [100 - 200 * work[work_index] / (before[work_index] + behind[work_index]) for before, work, behind in rounds]
+
+
 def loss(rounds, work_index=0):
-    """Of rounds (nothing before, work, nothing behind)."""
-    return 100 * statistics.median(
-        1 - 2 * work[work_index] / (before[work_index] + behind[work_index]) for before, work, behind in rounds)
+    return statistics.median(losses(rounds, work_index))
+
+
+def beyond(rounds, floor):
+    """What the rounds lost more than the floor's, with its 95 % interval."""
+    differences = [found - expected for found, expected in zip(losses(rounds), losses(floor))]
+    low, high = bounds(differences)
+    return f"{statistics.median(differences):+.2f} % ({low:+.2f} to {high:+.2f})"
 
 
 def row(name, aim, blocked, wakes, hertz, guest_options, record_options, rounds, seconds):
@@ -66,7 +84,7 @@ def row(name, aim, blocked, wakes, hertz, guest_options, record_options, rounds,
         work, share = with_signals(guest, hertz, seconds)
         empty.append(work)
         in_time.append(share)
-        work, told = measured(guest, lambda: guest.record(hertz, seconds, *record_options))
+        work, told = recorded(guest, hertz, seconds, record_options)
         swipr.append(work)
         totals.append(told)
         rests.append(nothing(guest, seconds))
@@ -79,12 +97,12 @@ def row(name, aim, blocked, wakes, hertz, guest_options, record_options, rounds,
     floor, found = (list(zip(rests, works, rests[1:])) for works in (empty, swipr))
     ticks = 100 * total("ticks") / max(total("ticks") + total("ticks_missed"), 1)
     stretched = 100 * total("ticks_stretched") / max(total("ticks"), 1)
-    return (name, f"{loss(floor):.2f} %", f"{loss(found):.2f} %", f"{loss(found) - loss(floor):+.2f} %", aim,
+    return (name, f"{loss(floor):.2f} %", f"{loss(found):.2f} %", beyond(found, floor), aim,
             f"{loss(found, 1):.2f} %",
             f"{ticks:.1f} %" + (f", {stretched:.0f} % stretched" if stretched else ""),
             f"{statistics.mean(in_time):.1f} %",
             f"{100 * (1 - total('stacks_missing') / max(total('samples'), 1)):.2f} %",
-            f"{100 * total('agent_cpu_ns') / (rounds * seconds * 1e9):.1f} %",
+            f"{100 * total('agent_cpu_ns') / total('duration_ns'):.1f} %",
             f"{total('bytes') / max(total('samples'), 1):.1f}",
             str(after[3] - before[3]), str(after[4] - before[4]))
 

@@ -1,10 +1,13 @@
 """Programs that are measured: started, asked, recorded."""
+import contextlib
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
@@ -58,11 +61,33 @@ class Program:
         output = pathlib.Path(self.folder.name) / "bench.swipr"
         run(SWIPR, "record", "--pid", self.process.pid, "--rate", hertz, "--duration", f"{seconds}s",
             *options, "-o", output, env=self.environment, stderr=subprocess.DEVNULL)
+        return self.totals_of(output)
+
+    @contextlib.contextmanager
+    def recording(self, hertz, *options):
+        """One that has begun, and ends behind the block: its start and end are not what programs live with.
+
+        The dictionary that it gives has the totals when it has ended.
+        """
+        output = pathlib.Path(self.folder.name) / "begun.swipr"
+        output.unlink(missing_ok=True)
+        recorder = subprocess.Popen([SWIPR, "record", "--pid", str(self.process.pid), "--rate", str(hertz), *options, "-o", output],
+                                    env=self.environment, stderr=subprocess.DEVNULL)
+        while not output.exists() or output.stat().st_size == 0:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        totals = {}
+        yield totals
+        recorder.send_signal(signal.SIGINT)
+        if recorder.wait() != 0:
+            raise RuntimeError("the recording failed")
+        totals.update(self.totals_of(output))
+
+    def totals_of(self, output):
         report = run(SWIPR, "report", "--json", output, stdout=subprocess.PIPE,
                      stderr=subprocess.DEVNULL).stdout
-        totals = json.loads(report)["processes"][0]["totals"]
-        totals["bytes"] = output.stat().st_size
-        return totals
+        process = json.loads(report)["processes"][0]
+        return {**process["totals"], "bytes": output.stat().st_size, "duration_ns": process["duration_ns"]}
 
     def end(self):
         self.process.stdin.close()

@@ -1,13 +1,10 @@
 """Latency of a request-response server as its clients see it, with and without a recording."""
 import contextlib
-import pathlib
-import random
-import signal
 import statistics
 import subprocess
-import time
 
-from scenarios.guest import BUILD, SWIPR, Program, run
+from scenarios.bootstrap import bounds
+from scenarios.guest import BUILD, Program, run
 
 REQUESTS_PER_SECOND = 2000
 QUANTILES = ("p50", "p99", "p99.9")
@@ -19,33 +16,10 @@ def ask(port, seconds):
     return [int(word) for word in output.split()[1:]]
 
 
-def upper_bound(ratios, draws=10_000):
-    """The upper end of the 95 % interval of the median, by bootstrap with a fixed seed."""
-    source = random.Random(1)
-    medians = sorted(statistics.median(source.choices(ratios, k=len(ratios))) for _ in range(draws))
-    return medians[int(0.975 * draws)]
-
-
 # The two slices of a pair change places from pair to pair: drift hits both kinds alike, and every second
 # pair begins as the one before it has ended, without a recording: two slices that tell what the machine
 # moves by itself, at no cost in time.
 ORDERS = (("recorded", "plain"), ("plain", "recorded"))
-
-
-@contextlib.contextmanager
-def recording(server, hertz):
-    """A recording that has begun: its first second is not what programs live with."""
-    output = pathlib.Path(server.folder.name) / "latency.swipr"
-    output.unlink(missing_ok=True)
-    recorder = subprocess.Popen([SWIPR, "record", "--pid", str(server.process.pid), "--rate", str(hertz), "-o", output],
-                                env=server.environment, stderr=subprocess.DEVNULL)
-    while not output.exists() or output.stat().st_size == 0:
-        time.sleep(0.01)
-    time.sleep(0.3)
-    yield
-    recorder.send_signal(signal.SIGINT)
-    if recorder.wait() != 0:
-        raise RuntimeError("the recording failed")
 
 
 def table(pairs, seconds, hertz=100):
@@ -56,7 +30,7 @@ def table(pairs, seconds, hertz=100):
     for index in range(pairs):
         slices = {}
         for kind in ORDERS[index % len(ORDERS)]:
-            with recording(server, hertz) if kind == "recorded" else contextlib.nullcontext():
+            with server.recording(hertz) if kind == "recorded" else contextlib.nullcontext():
                 slices[kind] = ask(port, seconds)
         found.append(slices)
     server.end()
@@ -69,6 +43,6 @@ def table(pairs, seconds, hertz=100):
         row = [name, microseconds("plain"), microseconds("recorded")]
         for ratios in ([slices["recorded"][at] / slices["plain"][at] for slices in found],
                        [second[at] / first[at] for first, second in neighbours]):
-            row += [f"{statistics.median(ratios):.3f}", f"{upper_bound(ratios):.3f}"]
+            row += [f"{statistics.median(ratios):.3f}", f"{bounds(ratios)[1]:.3f}"]
         rows.append(row)
     return rows

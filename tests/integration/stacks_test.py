@@ -241,7 +241,7 @@ class CodeTest(StacksCase):
                 self.assertGreater(profiles.total(rooted), profiles.total(inside) * 0.2)
 
     def test_generated_code_that_only_the_jit_interface_tells_of(self):
-        self.check_generated("stack_jit", "told", name="^jit_told$")
+        self.check_generated("stack_jit", "told", name=r"^generated::told\(\)$")
 
     def test_jit_object_that_is_replaced_in_its_place(self):
         for build in BUILDS:

@@ -46,7 +46,7 @@ STACK_LEAF(told_leaf)
 TARGET_FRAME int told_outer() {
   Page* const page = generated_code::map_page();
   const Enter enter = generated_code::generate(page, Frame::kSmall);
-  describe(object, *page, "jit_told", ET_REL);
+  describe(object, *page, "_ZN9generated4toldEv", ET_REL);
   announce();
   return enter(told_leaf, nullptr) + yes;
 }

@@ -131,7 +131,7 @@ class PerfWriter {
       return;
     }
     if (const std::string& lines = stack_lines(sample.stack); !lines.empty()) {
-      sink_.write_kept(lines);
+      sink_.write(lines);
     } else {
       put_stack(sample.stack, sink_);
     }

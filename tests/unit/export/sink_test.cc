@@ -7,7 +7,6 @@
 
 #include <array>
 #include <string>
-#include <thread>
 
 #include "cli/export/export.h"
 #include "common/host/unique_fd.h"
@@ -32,24 +31,6 @@ TEST(Sink, WritesEverythingInOrder) {
   EXPECT_EQ(file.content(), expected + large);
 }
 
-TEST(Sink, KeepsTheOrderOfCopiedAndKeptTexts) {
-  golden::OutputFile file;
-  std::string expected;
-  const std::array<std::string, 4> kept = {std::string(3'000, 'a'), "short",
-                                           std::string(2'500'000, 'b'), std::string(300, 'c')};
-  Sink sink(file.fd(), "output");
-  for (int number = 0; number < 20'000; ++number) {
-    const std::string line = std::to_string(number) + "\n";
-    const int which = number % 5'000 == 0 ? 2 : number % 3 == 2 ? 3 : number % 3;
-    const std::string& text = kept[static_cast<std::size_t>(which)];
-    sink.write(line);
-    sink.write_kept(text);
-    expected += line + text;
-  }
-  ASSERT_TRUE(sink.flush().has_value());
-  EXPECT_TRUE(file.content() == expected);
-}
-
 // A signal ends a call that waits for the reader when a part is written.
 TEST(Sink, GoesOnWhereAWriteEnded) {
   struct sigaction handler {};
@@ -59,7 +40,6 @@ TEST(Sink, GoesOnWhereAWriteEnded) {
   ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
   const host::UniqueFd read_end(ends[0]);
   host::UniqueFd write_end(ends[1]);
-  const std::array<std::string, 2> kept = {std::string(3'000, 'a'), std::string(5'000, 'b')};
   std::string seen;
   std::thread reader([&, writer = pthread_self()] {
     std::array<char, 4096> buffer{};
@@ -72,11 +52,9 @@ TEST(Sink, GoesOnWhereAWriteEnded) {
   std::string expected;
   Sink sink(write_end.value(), "pipe");
   while (expected.size() < 800'000) {
-    for (const std::string& text : kept) {
-      sink.write("line\n");
-      sink.write_kept(text);
-      expected += "line\n" + text;
-    }
+    const std::string line = std::to_string(expected.size()) + "\n";
+    sink.write(line);
+    expected += line;
   }
   EXPECT_TRUE(sink.flush().has_value());
   write_end = host::UniqueFd();

@@ -184,7 +184,7 @@ void Engine::warn(Recording& recording) noexcept {
                             "/proc/self/mem cannot be opened: stacks come from signals and frame "
                             "pointers only");
   }
-  if (frame_registrations::left_out_count() != 0) {
+  if (frame_registrations::left_out_count() != 0 || subjects_.modules.jit_interface().left_out()) {
     recording.write_message(kWarning,
                             "more call frame information was registered at run time than fits: "
                             "stacks may end in generated code");

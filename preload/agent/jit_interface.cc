@@ -46,6 +46,7 @@ void JitInterface::read(ProcMemory& memory, unwind::RegisteredCfi& cfi) noexcept
   memory_ = &memory;
   contradicted_.store(false, std::memory_order_relaxed);
   for (JitEntry& entry : entries_) entry.seen = false;
+  left_out_ = false;
   Left left;
   for (Watch& watch : std::span(watches_).first(watch_count_)) {
     // Before its entries: a list that changes while it is read is read again.
@@ -60,10 +61,13 @@ void JitInterface::read_list(const Watch& watch, Left& left, unwind::RegisteredC
   unwind::JitObject object;
   std::uint64_t at = watch.seen.descriptor.first_entry;
   Link link = watch.seen.first;
-  for (; link.object != 0 && left.entries != 0; --left.entries) {
+  for (; link.object != 0; --left.entries) {
     const Range<std::uint64_t> bytes{link.object, link.object + link.object_bytes};
     const bool is_object = object.open(bytes, memory_->image_reader());
-    if (object.copied_bytes() > left.bytes) break;
+    if (left.entries == 0 || object.copied_bytes() > left.bytes) {
+      left_out_ = true;
+      break;
+    }
     left.bytes -= object.copied_bytes();
     if (is_object) {
       note({.place = at, .object = bytes, .fingerprint = object.fingerprint()});

@@ -50,6 +50,8 @@ class JitInterface {
   // program's unwinder, too.
   void read(ProcMemory& memory, unwind::RegisteredCfi& cfi) noexcept;
 
+  // At the last read there was more than the bounds let in.
+  bool left_out() const noexcept { return left_out_; }
   // All that is there, and much of what has gone. Changes whenever the count does.
   std::span<const JitEntry> entries() const noexcept { return {entries_.data(), entries_.size()}; }
   std::uint64_t change_count() const noexcept { return change_count_; }
@@ -104,6 +106,7 @@ class JitInterface {
   ProcMemory* memory_ = nullptr;  // of the last read
   MappedArray<JitEntry> entries_;
   std::uint64_t change_count_ = 0;
+  bool left_out_ = false;
   std::uint64_t last_id_ = 0;
   std::size_t last_found_ = 0;  // where the search for the next one begins
   Moment unchanged_{0};         // the last look that found nothing new; 0: none yet

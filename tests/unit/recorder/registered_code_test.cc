@@ -244,6 +244,11 @@ TEST_F(RegisteredCodeTest, AListHasABound) {
   for (code::JitEntry& entry : entries) announce(entry, object_);
   ASSERT_TRUE(map_.refresh(memory_));
   EXPECT_EQ(map_.code_map()->witnesses().sorted.size(), JitInterface::kMaxEntries);
+  EXPECT_TRUE(map_.jit_interface().left_out());
+  __jit_debug_descriptor.first = &entries[JitInterface::kMaxEntries - 1];
+  ASSERT_TRUE(map_.refresh(memory_));
+  EXPECT_EQ(map_.code_map()->witnesses().sorted.size(), JitInterface::kMaxEntries);
+  EXPECT_FALSE(map_.jit_interface().left_out());
 }
 
 TEST_F(RegisteredCodeTest, WhatCannotBeReadIsLeftOutAndTheRestStays) {

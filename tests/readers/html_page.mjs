@@ -92,6 +92,8 @@ async function filters() {
   await page.click('.lane button:has-text("pool 3/4 #1")');
   assert.match(await page.innerText('#summary'), /^110 ms of wall time, 1 of 3 threads/);
   // From 20 % to 60 % of 480 ms.
+  const marks = await page.$$eval('#axis span', (all) => all.map((mark) => mark.innerText));
+  assert.deepEqual(marks, ['0', '100 ms', '200 ms', '300 ms', '400 ms']);  // of 480
   const lane = await page.locator('.lane canvas').first().boundingBox();
   await page.click('#filters button');
   await page.mouse.move(lane.x + lane.width * 0.2, lane.y + 5);

@@ -10,6 +10,21 @@ export function format_time(nanoseconds) {
   return `${value.toFixed(digits)} ${unit}`;
 }
 
+// Marks of a time axis: 0 and at most `most` more, at round times (1, 2 or 5 times a power of ten), all in one unit.
+export function axis_times(duration_ns, most) {
+  if (duration_ns <= 0) return [];
+  const [size, unit] = TIME_UNITS.find(([units]) => duration_ns >= 2 * units) ?? TIME_UNITS.at(-1);
+  const whole = duration_ns / size;
+  const power = 10 ** Math.floor(Math.log10(whole / most));
+  const count = (factor) => Math.floor(whole / (factor * power) + 1e-9);
+  const factor = [1, 2, 5, 10].find((candidate) => count(candidate) <= most);
+  const digits = Math.max(0, -Math.floor(Math.log10(factor * power) + 1e-9));
+  return Array.from({ length: count(factor) + 1 }, (_, mark) => {
+    const time = mark * factor * power;
+    return { time_ns: time * size, text: mark === 0 ? '0' : `${time.toFixed(digits)} ${unit}` };
+  });
+}
+
 export function format_count(count) {
   return Math.round(count).toLocaleString('en');
 }

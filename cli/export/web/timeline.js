@@ -1,7 +1,7 @@
 // One lane per thread, coloured by what it did when; choosing threads and a range of time.
 
 import { STATES } from './profile.js';
-import { element, format_time } from './text.js';
+import { axis_times, element, format_time } from './text.js';
 
 const FIRST_LANES = 50;
 const MORE_LANES = 200;
@@ -147,11 +147,13 @@ export class Timeline {
 
   draw_axis() {
     const { clientWidth } = this.axis;
-    const ticks = clientWidth > 500 ? 8 : clientWidth > 320 ? 4 : 2;
+    const most = clientWidth > 500 ? 8 : clientWidth > 320 ? 4 : 2;
     const { duration_ns } = this.profile;
-    this.axis.replaceChildren(...Array.from({ length: ticks + 1 }, (_, tick) => {
-      const mark = element('span', format_time(duration_ns * tick / ticks));
-      mark.style.left = `${100 * tick / ticks}%`;
+    this.axis.replaceChildren(...axis_times(duration_ns, most).map(({ time_ns, text }) => {
+      const mark = element('span', text);
+      mark.style.left = `${100 * time_ns / duration_ns}%`;
+      // Nothing sticks out at the right, either.
+      if (time_ns > 0.95 * duration_ns) mark.style.transform = 'translateX(-100%)';
       return mark;
     }));
   }

@@ -4,10 +4,10 @@ modules, made by make_recording, names warm in the page cache.
 
 usage: bench/convert_bench.py [--build FOLDER] [--samples N] [--rounds N]
 
-Prints one line per format: the best of the rounds (wall time, CPU time) and the largest memory. perf text is compared, in
-turns, with two loops that write to the same place: one the text's own blocks, of one sample each, in its order (each
-stack's is rendered and in memory before), and one as much text in pieces of a MiB. TMPDIR says where. Exit code 1 if
-something failed, not if something is slow.
+Prints one line per format: median and best of the rounds (wall time), CPU time, the largest memory. perf text is
+compared, in turns, with loops that write the text's own blocks to the same place, of one sample each, in its order (each
+stack's is rendered and in memory before), as many per call as make 64 KiB, and as many as a call takes. TMPDIR says
+where. Exit code 1 if something failed, not if something is slow.
 """
 import argparse
 import os
@@ -24,6 +24,7 @@ FUNCTIONS = 700
 STACKS = 20_000
 DEPTH = 30
 IOV_MAX = 1024  # Linux, uio.h
+WRITE_BYTES = 64 * 1024
 
 
 def make_libraries(folder):
@@ -53,7 +54,7 @@ def measure(command, output):
     settle(output)
     with open(output, "wb") as sink:
         start = time.monotonic()
-        child = subprocess.Popen(command, stdout=sink)
+        child = subprocess.Popen(command, stdout=sink, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.monotonic() - start
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -73,22 +74,13 @@ def sample_blocks(path):
     return order
 
 
-def mebibytes(path):
-    """As much as is in `path` in pieces of a MiB, of which 64 are used over and over."""
-    pieces = []
-    with open(path, "rb") as file:
-        while len(pieces) < 64 and (piece := file.read(1 << 20)):
-            pieces.append(piece)
-    return [pieces[at % len(pieces)] for at in range(path.stat().st_size >> 20)]
-
-
-def write_loop(path, blocks):
-    """Bytes per second of a loop that writes these."""
+def write_loop(path, blocks, count):
+    """Bytes per second of a loop that writes these, `count` at a time."""
     settle(path)
     start = time.monotonic()
     with open(path, "wb", buffering=0) as sink:
-        for first in range(0, len(blocks), IOV_MAX):
-            batch = blocks[first:first + IOV_MAX]
+        for first in range(0, len(blocks), count):
+            batch = blocks[first:first + count]
             if os.writev(sink.fileno(), batch) != sum(map(len, batch)):
                 sys.exit(f"short write to {path}")
     return path.stat().st_size / (time.monotonic() - start)
@@ -114,21 +106,22 @@ def main():
         for kind in options.formats.split(","):
             command = [swipr, "report", recording] if kind == "report" else \
                 [swipr, "convert", "--format", kind, recording]
-            runs, loops = [], {}
+            runs, blocks, loops = [], [], {}
             for turn in range(options.rounds):
                 runs.append(measure(command, output))
                 size = output.stat().st_size
                 if kind == "perf" and turn == 0:
-                    loops = {"its blocks": (sample_blocks(output), []), "pieces of a MiB": (mebibytes(output), [])}
-                for blocks, rates in loops.values():
-                    rates.append(write_loop(output, blocks))
-            wall, cpu, memory = (min(values) for values in zip(*runs))
-            line = f"{kind:10} {wall:6.2f} s  CPU {cpu:6.2f} s  {memory:6.0f} MiB  {size / 1e6:8.1f} MB"
-            print(line, flush=True)
-            median = statistics.median(size / run[0] for run in runs)
-            for name, (_, rates) in loops.items():
-                print(f"  {100 * size / wall / max(rates):.0f} % of the rate of a loop that writes {name} (medians: "
-                      f"{100 * median / statistics.median(rates):.0f} %; the loop at its fastest {max(rates) / 1e9:.2f} GB/s)",
+                    blocks = sample_blocks(output)
+                    loops = {count: [] for count in (WRITE_BYTES * len(blocks) // size, IOV_MAX)}
+                for count, rates in loops.items():
+                    rates.append(write_loop(output, blocks, count))
+            wall, cpu, memory = zip(*runs)
+            print(f"{kind:10} {statistics.median(wall):6.2f} s, best {min(wall):6.2f} s  CPU {statistics.median(cpu):6.2f} s  "
+                  f"{max(memory):6.0f} MiB  {size / 1e6:8.1f} MB", flush=True)
+            for count, rates in loops.items():
+                seconds = size / statistics.median(rates)
+                print(f"  a loop that writes {count} of its blocks at a time: {seconds:.2f} s, best {size / max(rates):.2f} s; perf text at "
+                      f"{100 * seconds / statistics.median(wall):.0f} % of its rate in medians, {100 * size / max(rates) / min(wall):.0f} % at best",
                       flush=True)
 
 

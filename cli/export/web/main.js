@@ -129,9 +129,11 @@ class Page {
                  ['change', format_signed(tree.value[node] - tree.base[node], weight), '']);
       return facts;
     }
-    facts.push(['total', format_weight(tree.value[node], weight), format_percent(tree.value[node], whole)],
-               [by_id('inverted').checked ? 'stacks end here' : 'self', format_weight(tree.self[node], weight),
-                format_percent(tree.self[node], whole)]);
+    facts.push(['total', format_weight(tree.value[node], weight), format_percent(tree.value[node], whole)]);
+    if (tree.self[node] > 0) {
+      facts.push([by_id('inverted').checked ? 'stacks end here' : 'self', format_weight(tree.self[node], weight),
+                  format_percent(tree.self[node], whole)]);
+    }
     STATES.forEach(({ key }, state) => {
       const value = tree.states[state][node];
       if (value > 0 && value < tree.value[node] * 0.9999) {

@@ -92,6 +92,7 @@ bool Engine::open(const char** error) noexcept {
   name_due_ = names_begun_ = now;
   modules_due_ = now + kModulesInterval;
   other_signal_due_ = now;
+  sampler_.forget_blocked_signal();
   return true;
 }
 
@@ -162,7 +163,7 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
   recording.set_wait_channels(subjects_.wait_channels);
   recording.begin_modules(subjects_.modules);
   refresh_threads();
-  take_signal_that_fewer_block();
+  if (another_is_blocked_less()) take_other_signal();
   for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
     if (subjects_.threads[place].tid.value != 0) sampler_.meet(recording, place);
   }

@@ -46,7 +46,8 @@ class Engine {
   bool may_list(Moment now) const noexcept { return now >= may_list_from_; }
   void look_after_process(Moment now) noexcept;
   void consider_other_signal(Moment now) noexcept;
-  void take_signal_that_fewer_block() noexcept;
+  bool another_is_blocked_less() noexcept;
+  bool take_other_signal() noexcept;
   bool fewer_threads_block(int number) noexcept;
   void refresh_modules(Moment now) noexcept;
   void refresh_modules_when_needed(Moment now) noexcept;

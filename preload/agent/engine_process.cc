@@ -22,6 +22,7 @@ constexpr std::chrono::milliseconds kNamesRound{200};
 // While threads come and go all the time, a listing follows the last one at once, unless that costs
 // more than 2 %: 10,000 threads take 10 ms.
 constexpr int kListingRestFactor = 50;
+constexpr int kOtherSignal = SIGWINCH;
 
 }  // namespace
 
@@ -49,9 +50,7 @@ void Engine::consider_other_signal(Moment now) noexcept {
   if (!sampler_.met_blocked_signal() || now < other_signal_due_) return;
   sampler_.forget_blocked_signal();
   other_signal_due_ = now + kPause;
-  const int before = handler::installed_signal();
-  take_signal_that_fewer_block();
-  if (handler::installed_signal() != before) return;
+  if (another_is_blocked_less() && take_other_signal()) return;
   for (Recording* recording : recordings_) {
     if (recording != nullptr) recording->note_blocked_signal();
   }
@@ -60,15 +59,20 @@ void Engine::consider_other_signal(Moment now) noexcept {
 // A thread that blocks the sampling signal is not asked: it would see the signal wait. Some
 // programs block SIGURG for good (Postgres takes it from a signalfd). SIGWINCH does as well: it is
 // ignored by default, too.
-void Engine::take_signal_that_fewer_block() noexcept {
-  constexpr int kOther = SIGWINCH;
-  if (!subjects_.can_signal || signal_number_ != 0 || !fewer_threads_block(kOther)) return;
+bool Engine::another_is_blocked_less() noexcept {
+  return subjects_.can_signal && signal_number_ == 0 && fewer_threads_block(kOtherSignal);
+}
+
+// False: it cannot be had. True also where it has to be tried again later.
+bool Engine::take_other_signal() noexcept {
   subjects_.signals.await_answers();
   collect();
-  if (subjects_.signals.is_waiting()) return;
+  if (subjects_.signals.is_waiting()) return true;
   // Before 6.13 a deleted timer's signal may still come.
-  if (!subjects_.timers.close(subjects_.threads) && handler::move_to(kOther)) {
-    signal_number_ = kOther;
+  const bool has_to_wait = subjects_.timers.close(subjects_.threads);
+  const bool taken = !has_to_wait && handler::move_to(kOtherSignal);
+  if (taken) {
+    signal_number_ = kOtherSignal;
     for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
       Thread& thread = subjects_.threads[place];
       thread.mask_known = false;
@@ -77,6 +81,7 @@ void Engine::take_signal_that_fewer_block() noexcept {
     log_line(LogLevel::kInfo, "threads block SIGURG: sampling with SIGWINCH");
   }
   subjects_.timers.open();
+  return taken || has_to_wait;
 }
 
 bool Engine::fewer_threads_block(int number) noexcept {

@@ -73,7 +73,7 @@ long ProgramThread::voluntary_switches() const {
 }
 
 bool eventually(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(40);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     ::sched_yield();

@@ -49,7 +49,7 @@ class ProgramThread {
   }
   // CPU time so far.
   std::chrono::nanoseconds cpu();
-  // Waits until the kernel shows it blocked; false: not within ten seconds.
+  // Waits until the kernel shows it blocked; false: not within 40 seconds.
   bool waits() const;
   // As /proc counts them.
   long voluntary_switches() const;
@@ -59,7 +59,7 @@ class ProgramThread {
   std::thread thread_;
 };
 
-// Condition with a deadline of ten seconds.
+// Condition with a deadline of 40 seconds.
 bool eventually(const std::function<bool()>& condition);
 
 // A call of `block` from exactly three functions, outermost first: recorder_test_outer,

@@ -1,4 +1,4 @@
-// A hash of bytes that tells whether they are what they were.
+// A hash of bytes: for tables, and to tell whether they are what they were.
 // Context: anywhere, signal handlers included.  Allocates: never.
 #pragma once
 

@@ -38,7 +38,7 @@ class ExportedSymbols {
       if (entry.d_tag == DT_SYMTAB) symbols_ = address_of(entry);
       if (entry.d_tag == DT_STRTAB) strings_ = address_of(entry);
     }
-    return hash_ != 0 && symbols_ != 0 && strings_ != 0 && read(hash_, header_) &&
+    return hash_ != 0 && symbols_ != 0 && strings_ != 0 && reader_.read_value(hash_, header_) &&
            header_.bucket_count != 0 && header_.bloom_words != 0;
   }
 
@@ -48,11 +48,14 @@ class ExportedSymbols {
     const std::uint64_t buckets = bloom() + header_.bloom_words * std::uint64_t{8};
     const std::uint64_t chains = buckets + header_.bucket_count * std::uint64_t{4};
     std::uint32_t index = 0;
-    if (!read(buckets + hash % header_.bucket_count * std::uint64_t{4}, index)) return 0;
+    if (!reader_.read_value(buckets + hash % header_.bucket_count * std::uint64_t{4}, index))
+      return 0;
     if (index < header_.first_symbol) return 0;
     for (unsigned step = 0; step < kMaxChain; ++step, ++index) {
       std::uint32_t candidate = 0;
-      if (!read(chains + (index - header_.first_symbol) * std::uint64_t{4}, candidate)) return 0;
+      if (!reader_.read_value(chains + (index - header_.first_symbol) * std::uint64_t{4},
+                              candidate))
+        return 0;
       if ((candidate | 1) == (hash | 1)) {
         if (const std::uint64_t found = value_of(index, name); found != 0) return found;
       }
@@ -62,11 +65,6 @@ class ExportedSymbols {
   }
 
  private:
-  template <typename T>
-  bool read(std::uint64_t address, T& out) const noexcept {
-    return reader_.read(reader_.state, address, std::as_writable_bytes(std::span<T, 1>(&out, 1)));
-  }
-
   // glibc adds the load bias in place where the section is writable; the vDSO's, and those of
   // other loaders, keep image addresses.
   std::uint64_t address_of(const Elf64_Dyn& entry) const noexcept {
@@ -85,14 +83,15 @@ class ExportedSymbols {
     const std::uint64_t at = hash / 64 % header_.bloom_words;
     const std::uint64_t bits = std::uint64_t{1} << hash % 64 |
                                std::uint64_t{1} << (hash >> (header_.bloom_shift & 31)) % 64;
-    return read(bloom() + at * 8, word) && (word & bits) == bits;
+    return reader_.read_value(bloom() + at * 8, word) && (word & bits) == bits;
   }
 
   // 0: another symbol, or one that is not defined here.
   std::uint64_t value_of(std::uint32_t index, std::string_view name) const noexcept {
     Elf64_Sym symbol;
     std::array<char, kMaxName> text{};
-    if (name.size() >= text.size() || !read(symbols_ + index * sizeof symbol, symbol)) return 0;
+    if (name.size() >= text.size() || !reader_.read_value(symbols_ + index * sizeof symbol, symbol))
+      return 0;
     const auto bytes = std::as_writable_bytes(std::span(text)).first(name.size() + 1);
     if (!reader_.read(reader_.state, strings_ + symbol.st_name, bytes)) return 0;
     const bool same = std::string_view(text.data(), name.size()) == name && text[name.size()] == 0;

@@ -22,7 +22,7 @@ class ImageParser {
 
   BuildStatus run() noexcept {
     Elf64_Ehdr header;
-    if (!read(start_, header)) return BuildStatus::kUnreadable;
+    if (!reader_.read_value(start_, header)) return BuildStatus::kUnreadable;
     if (!is_supported(header)) return BuildStatus::kDamaged;
     header_count_ = header.e_phnum;
     headers_ = start_ + header.e_phoff;
@@ -33,11 +33,6 @@ class ImageParser {
   }
 
  private:
-  template <typename T>
-  bool read(std::uint64_t address, T& out) const noexcept {
-    return reader_.read(reader_.state, address, std::as_writable_bytes(std::span<T, 1>(&out, 1)));
-  }
-
   static bool is_supported(const Elf64_Ehdr& header) noexcept {
     return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
            header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
@@ -48,7 +43,7 @@ class ImageParser {
   // False at the end of the headers and when one is unreadable.
   bool next(unsigned& index, std::uint32_t type, Elf64_Phdr& out) const noexcept {
     for (; index < header_count_; ++index) {
-      if (!read(headers_ + index * sizeof out, out)) return false;
+      if (!reader_.read_value(headers_ + index * sizeof out, out)) return false;
       if (out.p_type != type) continue;
       ++index;
       return true;
@@ -90,10 +85,11 @@ class ImageParser {
       const std::uint64_t note = image_.load_bias + segment.p_vaddr + offset;
       Elf64_Nhdr header;
       char name[4] = {};
-      if (!read(note, header)) return;
+      if (!reader_.read_value(note, header)) return;
       const std::uint64_t description = sizeof header + aligned(header.n_namesz);
       if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == sizeof name &&
-          header.n_descsz <= sizeof image_.build_id && read(note + sizeof header, name) &&
+          header.n_descsz <= sizeof image_.build_id &&
+          reader_.read_value(note + sizeof header, name) &&
           std::memcmp(name, ELF_NOTE_GNU, sizeof name) == 0) {
         const std::span<std::byte> out(image_.build_id, header.n_descsz);
         if (reader_.read(reader_.state, note + description, out)) {

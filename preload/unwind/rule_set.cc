@@ -21,7 +21,7 @@ std::uint64_t RuleSet::hash(const Rule& rule, std::span<const Location> location
   const auto words = std::bit_cast<RuleWords>(rule);
   std::uint64_t result = plain_hash(words[0], words[1]);
   for (const Location& location : locations) {
-    result = mix(result, std::bit_cast<std::uint64_t>(location));
+    result = hash_word(result, std::bit_cast<std::uint64_t>(location));
   }
   return result;
 }
@@ -72,7 +72,7 @@ std::uint32_t RuleSet::intern(Rule rule, std::span<const Location> locations) no
 std::optional<std::int32_t> RuleSet::intern_expression(std::span<const std::byte> bytes) noexcept {
   std::uint64_t hash = bytes.size();
   for (const std::byte byte : bytes) {
-    hash = mix(hash, std::to_integer<std::uint64_t>(byte));
+    hash = hash_word(hash, std::to_integer<std::uint64_t>(byte));
   }
   Known& known = expressions_[hash % kKnownExpressions];
   if (!bytes.empty() && known.bytes == bytes.size() &&

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "preload/unwind/code_hash.h"
 #include "preload/unwind/growable_array.h"
 #include "preload/unwind/rule.h"
 
@@ -48,13 +49,8 @@ class RuleSet {
   };
   static constexpr std::size_t kKnownExpressions = 1024;
 
-  static std::uint64_t mix(std::uint64_t hash, std::uint64_t word) noexcept {
-    constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
-    hash = (hash ^ word) * kFactor;
-    return hash ^ hash >> 32;
-  }
   static std::uint64_t plain_hash(std::uint64_t cfa_word, std::uint64_t saved_word) noexcept {
-    return mix(cfa_word, saved_word);
+    return hash_word(cfa_word, saved_word);
   }
   bool is_equal(const Rule& known, const Rule& rule,
                 std::span<const Location> locations) const noexcept;

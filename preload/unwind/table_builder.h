@@ -16,6 +16,11 @@ namespace swipr::unwind {
 struct ImageReader {
   bool (*read)(void* state, std::uint64_t address, std::span<std::byte> out) noexcept;
   void* state;
+
+  template <typename T>
+  bool read_value(std::uint64_t address, T& out) const noexcept {
+    return read(state, address, std::as_writable_bytes(std::span<T, 1>(&out, 1)));
+  }
 };
 
 enum class BuildStatus : std::uint8_t { kOk, kNoCfi, kUnreadable, kDamaged, kTooLarge, kNoMemory };

@@ -100,16 +100,11 @@ TARGET_FRAME int vfork_outer() {
   return sum;
 }
 
-TARGET_FRAME void* shape_thread(void* shape) {
-  yes = static_cast<const stack_shape::Shape*>(shape)->enter();
-  return nullptr;
-}
-
 int main(int argc, char** argv) {
   constexpr stack_shape::Shape kShapes[] = {{"generated", generated_root},
                                             {"bare", bare_outer},
                                             {"unloaded", unloaded_outer},
                                             {"vfork", vfork_outer}};
   if (argc > 3) plugin_path = argv[3];
-  return stack_shape::run(kShapes, argc, argv, 0, shape_thread);
+  return stack_shape::run(kShapes, argc, argv);
 }

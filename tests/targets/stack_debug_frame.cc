@@ -1,20 +1,11 @@
 // Built without .eh_frame: what describes these frames is .debug_frame, in the file only.
 #include "tests/targets/stack_shape.h"
 
-namespace {
-int volatile yes = 1;
-}
-
 STACK_LEAF(described_leaf)
 STACK_LINK(described_middle, described_leaf())
 STACK_LINK(described_outer, described_middle())
 
-TARGET_FRAME void* shape_thread(void* shape) {
-  yes = static_cast<const stack_shape::Shape*>(shape)->enter();
-  return nullptr;
-}
-
 int main(int argc, char** argv) {
   constexpr stack_shape::Shape kShapes[] = {{"described", described_outer}};
-  return stack_shape::run(kShapes, argc, argv, 0, shape_thread);
+  return stack_shape::run(kShapes, argc, argv);
 }

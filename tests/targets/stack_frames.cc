@@ -214,12 +214,6 @@ TARGET_FRAME int clock_loop() {
 }
 STACK_LINK(clock_outer, clock_loop())
 
-TARGET_FRAME void* shape_thread(void* shape) {
-  const int result = static_cast<const stack_shape::Shape*>(shape)->enter();
-  yes = result;
-  return nullptr;
-}
-
 int main(int argc, char** argv) {
   constexpr stack_shape::Shape kShapes[] = {
       {"realigned", realigned_outer},
@@ -239,5 +233,5 @@ int main(int argc, char** argv) {
       {"clock", clock_outer},
   };
   const bool small = argc > 1 && std::strcmp(argv[1], "small") == 0;
-  return stack_shape::run(kShapes, argc, argv, small ? 16 * 1024 : 0, shape_thread);
+  return stack_shape::run(kShapes, argc, argv, small ? 16 * 1024 : 0);
 }

@@ -94,13 +94,8 @@ TARGET_FRAME int withdrawn_outer() {
 }
 STACK_LINK(withdrawn_root, withdrawn_outer())
 
-TARGET_FRAME void* shape_thread(void* shape) {
-  yes = static_cast<const stack_shape::Shape*>(shape)->enter();
-  return nullptr;
-}
-
 int main(int argc, char** argv) {
   constexpr stack_shape::Shape kShapes[] = {
       {"told", told_root}, {"swapped", swapped_root}, {"withdrawn", withdrawn_root}};
-  return stack_shape::run(kShapes, argc, argv, 0, shape_thread);
+  return stack_shape::run(kShapes, argc, argv);
 }

@@ -56,13 +56,8 @@ TARGET_FRAME int replaced_outer() {
 }
 STACK_LINK(replaced_root, replaced_outer())
 
-TARGET_FRAME void* shape_thread(void* shape) {
-  yes = static_cast<const stack_shape::Shape*>(shape)->enter();
-  return nullptr;
-}
-
 int main(int argc, char** argv) {
   constexpr stack_shape::Shape kShapes[] = {{"registered", registered_root},
                                             {"replaced", replaced_root}};
-  return stack_shape::run(kShapes, argc, argv, 0, shape_thread);
+  return stack_shape::run(kShapes, argc, argv);
 }

@@ -12,6 +12,7 @@ namespace stack_shape {
 
 inline bool blocks = false;
 inline std::atomic<bool> at_leaf{false};
+inline volatile int result = 0;
 
 // The leaf's body. Returns so that a leaf is a loop that no compiler can take for endless.
 TARGET_INLINE int rest() {
@@ -51,13 +52,18 @@ struct Shape {
     return result + local[0];  \
   }
 
+// The outermost function of the program in every stack.
+TARGET_FRAME void* shape_thread(void* shape) {
+  stack_shape::result = static_cast<const stack_shape::Shape*>(shape)->enter();
+  return nullptr;
+}
+
 namespace stack_shape {
 
 // Runs the shape that the command line names in a thread of its own until stdin ends.
 // Usage: PROGRAM SHAPE busy|blocked [more, which the shape reads itself]
 template <std::size_t kCount>
-int run(const Shape (&shapes)[kCount], int argc, char** argv, std::size_t stack_bytes,
-        void* (*entry)(void*)) {
+int run(const Shape (&shapes)[kCount], int argc, char** argv, std::size_t stack_bytes = 0) {
   if (argc < 3) return 2;
   blocks = std::strcmp(argv[2], "blocked") == 0;
   for (const Shape& shape : shapes) {
@@ -67,7 +73,7 @@ int run(const Shape (&shapes)[kCount], int argc, char** argv, std::size_t stack_
     if (stack_bytes != 0) pthread_attr_setstacksize(&attributes, stack_bytes);
     pthread_t thread;
     void* const argument = const_cast<Shape*>(&shape);
-    if (pthread_create(&thread, &attributes, entry, argument) != 0) return 1;
+    if (pthread_create(&thread, &attributes, shape_thread, argument) != 0) return 1;
     pthread_setname_np(thread, "shape");
     while (!at_leaf.load(std::memory_order_relaxed)) sched_yield();
     target::say("ready");

@@ -1,19 +1,20 @@
 """Latency of a request-response server as its clients see it, with and without a recording."""
 import contextlib
 import statistics
-import subprocess
+import time
 
 from scenarios.bootstrap import bounds
-from scenarios.guest import BUILD, Program, run
+from scenarios.guest import BUILD, Program
 
 REQUESTS_PER_SECOND = 2000
 QUANTILES = ("p50", "p99", "p99.9")
 
 
-def ask(port, seconds):
-    output = run(BUILD / "bench/bench_latency_client", port, seconds, REQUESTS_PER_SECOND,
-                 stdout=subprocess.PIPE).stdout
-    return [int(word) for word in output.split()[1:]]
+def ask(client, seconds):
+    """The quantiles of the next seconds, in nanoseconds."""
+    client.command("from here")
+    time.sleep(seconds)
+    return [int(word) for word in client.command("to here")[1:]]
 
 
 # The two slices of a pair change places from pair to pair: drift hits both kinds alike, and every second
@@ -25,14 +26,15 @@ ORDERS = (("recorded", "plain"), ("plain", "recorded"))
 def table(pairs, seconds, hertz=100):
     """Rows (quantile, without, with, median ratio, its upper bound, median ratio of two slices without, its upper bound)."""
     server = Program(BUILD / "bench/bench_latency_server")
-    port = server.ready[1]
+    client = Program(BUILD / "bench/bench_latency_client", server.ready[1], REQUESTS_PER_SECOND, preload=False)
     found = []
     for index in range(pairs):
         slices = {}
         for kind in ORDERS[index % len(ORDERS)]:
             with server.recording(hertz) if kind == "recorded" else contextlib.nullcontext():
-                slices[kind] = ask(port, seconds)
+                slices[kind] = ask(client, seconds)
         found.append(slices)
+    client.end()
     server.end()
     neighbours = [(first["plain"], second["plain"]) for first, second in zip(found[::2], found[1::2])]
     rows = []

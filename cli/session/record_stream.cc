@@ -99,6 +99,8 @@ void RecordStream::on_closed() {
   } else if (!has_data()) {
     vanished_ = true;
     fail(Error("the process ended or closed the connection before the recording began"));
+  } else if (summary().end == wire::EndReason::kFailed) {
+    fail(Error("the recording ended early: " + printable_line(summary().end_text)));
   } else {
     break_off();
   }

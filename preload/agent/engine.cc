@@ -77,7 +77,27 @@ void Engine::open_before_privileges_go() noexcept {
   if (size > 0) subjects_.main_thread_wait = open_below_proc(path, O_RDONLY);
 }
 
+// The kernel would end the program for what a recording takes.
+bool Engine::has_room_for_another(const char** error) noexcept {
+  // Its own, its first stacks, what is written and not yet taken.
+  constexpr std::uint64_t kRecordingRoom = std::uint64_t{2} << 20;
+  // Files of /proc, what is known of it, a page of its own stack for the first signal's frame.
+  constexpr std::uint64_t kThreadRoom = 12 << 10;
+  const std::uint64_t threads = subjects_.threads.live_count();
+  if (!subjects_.modules.is_short_of_room() &&
+      subjects_.room.has(kLeastRoom + kRecordingRoom + threads * kThreadRoom)) {
+    return true;
+  }
+  *error =
+      "the program's memory cgroup has too little memory left: the kernel could end the program "
+      "for what a recording takes (4 MiB and more)";
+  return false;
+}
+
 bool Engine::open(const char** error) noexcept {
+  subjects_.room.open();
+  subjects_.modules.set_room(&subjects_.room);
+  if (!subjects_.room.has(kLeastRoom)) return has_room_for_another(error);
   const Tid self{static_cast<std::int32_t>(::syscall(SYS_gettid))};
   if (!subjects_.threads.open(self)) {
     *error = errno == EMFILE ? "no file may be opened any more: raise RLIMIT_NOFILE (ulimit -n)"
@@ -120,6 +140,7 @@ void Engine::close() noexcept {
   subjects_.files.close_all();
   if (!keeps_memory_) subjects_.memory.close();
   subjects_.threads.close();
+  subjects_.room.close();
 }
 
 Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
@@ -133,7 +154,11 @@ Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
     *error = "too many recordings run already";
     return nullptr;
   }
-  if (!any_recording() && !open(error)) return nullptr;
+  const bool is_first = !any_recording();
+  if ((is_first && !open(error)) || !has_room_for_another(error)) {
+    if (is_first) close();
+    return nullptr;
+  }
   if (request.mode != wire::RecordMode::kOffCpu) open_signals();
   void* memory = map_memory(kRecordingBytes);
   auto* recording = memory == nullptr ? nullptr : new (memory) Recording;
@@ -209,6 +234,10 @@ void Engine::finish(Recording* recording, wire::EndReason reason, const char* te
   if (recording == nullptr || found == recordings_.end()) return;
   collect();
   if (!recording->is_complete()) close_accounts(*recording);
+  if (recording->failure() != nullptr) {
+    reason = wire::EndReason::kFailed;
+    text = recording->failure();
+  }
   recording->write_end(reason, text == nullptr ? "" : text, subjects_.modules, subjects_.threads);
   log_end(recording->counters(), text == nullptr ? "" : text);
   subjects_.signals.forget_recording(static_cast<unsigned>(found - recordings_.begin()));

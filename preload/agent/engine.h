@@ -33,6 +33,7 @@ class Engine {
   // dlclose is noticed this late at most; dlopen as soon as a walk meets the new code.
   static constexpr std::chrono::milliseconds kModulesInterval{500};
 
+  bool has_room_for_another(const char** error) noexcept;
   bool open(const char** error) noexcept;
   void open_signals() noexcept;
   void close() noexcept;
@@ -52,6 +53,7 @@ class Engine {
   void refresh_modules(Moment now) noexcept;
   void refresh_modules_when_needed(Moment now) noexcept;
   void refresh_names(Moment now) noexcept;
+  void end_where_memory_is_short(Moment now) noexcept;
   void collect() noexcept;
   void add_up(const Recording& recording, RecorderCounters& sum) const noexcept;
 
@@ -69,6 +71,7 @@ class Engine {
   Moment modules_due_{0};
   Moment registered_due_{0};  // what was registered since: not before this
   Moment other_signal_due_{0};
+  Moment room_due_{0};
   std::uint32_t name_cursor_ = 0;
   ProcessIdentity identity_;
   RecorderCounters ended_;  // sums of recordings that are forgotten

@@ -23,6 +23,10 @@ constexpr std::chrono::milliseconds kNamesRound{200};
 // more than 2 %: 10,000 threads take 10 ms.
 constexpr int kListingRestFactor = 50;
 constexpr int kOtherSignal = SIGWINCH;
+// What a recording takes meanwhile stays far below kLeastRoom.
+constexpr std::chrono::milliseconds kRoomInterval{100};
+constexpr const char* kShortOfRoom =
+    "the program's memory cgroup has less than 2 MiB left: going on could end the program";
 
 }  // namespace
 
@@ -136,6 +140,19 @@ void Engine::refresh_modules_when_needed(Moment now) noexcept {
   if (!sampler_.met_unknown_code()) return;
   sampler_.forget_unknown_code();
   if (subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) subjects_.frames.forget();
+}
+
+// The program would be ended for what a recording of it takes.
+void Engine::end_where_memory_is_short(Moment now) noexcept {
+  if (!subjects_.room.is_limited() || now < room_due_) return;
+  room_due_ = now + kRoomInterval;
+  if (!subjects_.modules.is_short_of_room() && subjects_.room.has(kLeastRoom)) return;
+  log_line(LogLevel::kWarning, "recordings end early", kShortOfRoom);
+  for (Recording* recording : recordings_) {
+    if (recording == nullptr || recording->is_complete()) continue;
+    close_accounts(*recording);
+    recording->set_failure(kShortOfRoom);
+  }
 }
 
 // At most two: of 200 reads a second each takes some 10 µs.

@@ -32,6 +32,7 @@ void Engine::run_due(Moment now) noexcept {
     }
   }
   refresh_modules_when_needed(now);
+  end_where_memory_is_short(now);
   for (unsigned number = 0; number < recordings_.size(); ++number) {
     Recording* const recording = recordings_[number];
     if (recording == nullptr || recording->is_complete()) continue;

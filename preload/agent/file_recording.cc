@@ -79,6 +79,9 @@ void FileRecording::write_out() noexcept {
     }
     queue_.pop(static_cast<std::size_t>(written));
   }
+  if (recording_ != nullptr && recorder().is_complete(recording_)) {
+    finish(wire::EndReason::kComplete, "");
+  }
 }
 
 void FileRecording::finish(wire::EndReason reason, const char* text) noexcept {

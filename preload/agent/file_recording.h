@@ -17,7 +17,8 @@ class FileRecording {
   void start(const Settings& settings, pid_t pid) noexcept;
   bool is_running() const noexcept { return recording_ != nullptr; }
   // Hands what waits to the kernel, where it survives the process. Blocks: as long as the file
-  // system makes a write wait; ticks that are late for it are counted.
+  // system makes a write wait; ticks that are late for it are counted. A recording that the
+  // recorder has ended is finished here.
   void write_out() noexcept;
   void finish(wire::EndReason reason, const char* text) noexcept;
   // In the child of a fork: the recording is the parent's.

@@ -161,6 +161,14 @@ unwind::BuildResult build_image(const MapsLine& line, std::uint64_t header,
 
 }  // namespace
 
+// The table and the copy that it is made from take less than half of what the code itself has.
+bool ModuleMap::has_room_for_table(const MapsLine& line) noexcept {
+  if (room_ != nullptr && !room_->has(kLeastRoom + (line.end - line.start) / 2)) {
+    short_of_room_ = true;
+  }
+  return !short_of_room_;
+}
+
 std::uint32_t ModuleMap::find_or_build_image(const MapsLine& line, std::uint64_t header,
                                              ProcMemory& memory) noexcept {
   for (std::uint32_t index = 0; index < images_.size(); ++index) {
@@ -175,7 +183,9 @@ std::uint32_t ModuleMap::find_or_build_image(const MapsLine& line, std::uint64_t
   image.device = line.device;
   image.inode = line.inode;
   image.live = true;
-  if (memory.is_open()) image.built = build_image(line, header, memory);
+  if (memory.is_open() && has_room_for_table(line)) {
+    image.built = build_image(line, header, memory);
+  }
   if (!images_.push_back(image)) {
     if (image.built.table != nullptr) unwind::destroy_table(image.built.table);
     return kNoImage;
@@ -298,6 +308,7 @@ bool ModuleMap::try_close() noexcept {
   stale_ = false;
   free_retired();
   stale_ = true;
+  short_of_room_ = false;
   unknown_code_due_ = unknown_code_pause_ = {};
   maps_text_.release();
   texts_.release();

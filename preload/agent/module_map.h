@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "preload/agent/mapped_memory.h"
+#include "preload/agent/memory_room.h"
 #include "preload/agent/proc_files.h"
 #include "preload/agent/proc_memory.h"
 #include "preload/agent/registered_code.h"
@@ -49,6 +50,10 @@ struct ModuleEvent {
 
 class ModuleMap {
  public:
+  // Where tables find no room in it, code goes without. It must outlive the map.
+  void set_room(const MemoryRoom* room) noexcept { room_ = room; }
+  bool is_short_of_room() const noexcept { return short_of_room_; }
+
   // Reads the map and publishes it to the handler. False: unreadable or no memory; what was known
   // stays.
   bool refresh(ProcMemory& memory) noexcept;
@@ -86,6 +91,7 @@ class ModuleMap {
   bool take_mapping(const MapsLine& line, std::uint64_t header, ProcMemory& memory,
                     bool& changed) noexcept;
   std::uint32_t find_module(const MapsLine& line) const noexcept;
+  bool has_room_for_table(const MapsLine& line) noexcept;
   std::uint32_t find_or_build_image(const MapsLine& line, std::uint64_t header,
                                     ProcMemory& memory) noexcept;
   bool drop_vanished(bool& changed) noexcept;
@@ -104,6 +110,8 @@ class ModuleMap {
   MappedArray<ModuleEvent> events_;
   MappedArray<Range<std::uint64_t>> bare_code_;  // of a refresh under way
   RegisteredCode registered_;
+  const MemoryRoom* room_ = nullptr;
+  bool short_of_room_ = false;
   Snapshot* current_ = nullptr;
   bool stale_ = true;  // current_ is not what the lists say
   Snapshot* retired_[kMaxRetired] = {};

@@ -121,6 +121,9 @@ class Recording {
   void note_blocked_signal() noexcept;
   bool is_complete() const noexcept { return complete_; }
   void set_complete() noexcept;
+  // Why it is complete without having reached its end: static text; nullptr: it has.
+  const char* failure() const noexcept { return failure_; }
+  void set_failure(const char* text) noexcept { failure_ = text; }
 
   // --- a tick
   // Begins a tick at `now` that stands for the last of `due` deadlines.
@@ -294,6 +297,7 @@ class Recording {
   std::int64_t record_ns_ = 0;  // time of the last tick record
   bool tick_open_ = false;
   bool complete_ = false;
+  const char* failure_ = nullptr;
   Moment collect_at_{0};
   Moment sent_at_{0};
   Moment totals_at_{0};

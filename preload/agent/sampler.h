@@ -20,6 +20,7 @@ namespace swipr::agent {
 // What all recordings share.
 struct Subjects {
   ThreadList threads;
+  MemoryRoom room;
   ModuleMap modules;
   ProcMemory memory;
   SignalPool signals;

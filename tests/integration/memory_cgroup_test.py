@@ -33,7 +33,10 @@ def why_none():
     return ""
 
 
-@unittest.skipIf(why_none(), why_none())
+WHY_NONE = why_none()
+
+
+@unittest.skipIf(WHY_NONE, WHY_NONE)
 class MemoryCgroupTest(SwiprCase):
     def setUp(self):
         self.cgroup = MemoryCgroup(f"swipr-{self._testMethodName}")

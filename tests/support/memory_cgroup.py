@@ -1,7 +1,6 @@
 """A memory cgroup of the test's own, of whichever version the machine has."""
 import os
 import pathlib
-import shutil
 
 
 class MemoryCgroup:
@@ -33,8 +32,8 @@ def _lines(path):
 
 
 def _parent():
-    hierarchies = dict(reversed(line.split(":", 2)[1:]) for line in _lines("/proc/self/cgroup"))
-    for path, controllers in hierarchies.items():
+    for line in _lines("/proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
         if "memory" in controllers.split(","):
             return _mounted("cgroup", "memory", path), "memory.limit_in_bytes", "memory.usage_in_bytes"
     unified = _mounted("cgroup2", None, "/")

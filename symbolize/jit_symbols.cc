@@ -227,12 +227,6 @@ std::span<const std::uint32_t> JitSymbols::loads_at(RuntimeAddr address) const {
   return std::span(covering_).subspan(first_[piece], first_[piece + 1] - first_[piece]);
 }
 
-bool JitSymbols::changes_at(RuntimeAddr address) const {
-  const auto loads = loads_at(address);
-  // Without times the last one holds always.
-  return loads.size() > 1 && loads_[loads.back()].from != std::chrono::nanoseconds::min();
-}
-
 std::optional<JitSymbols::Place> JitSymbols::find(RuntimeAddr address,
                                                   std::chrono::nanoseconds time) const {
   const auto loads = loads_at(address);

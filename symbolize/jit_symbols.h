@@ -59,8 +59,6 @@ class JitSymbols {
 
   // What was at the address at that time. What came last counts: where it has gone, nothing is.
   std::optional<Place> find(RuntimeAddr address, std::chrono::nanoseconds time) const;
-  // More than one function was there, so that the time matters.
-  bool changes_at(RuntimeAddr address) const;
 
   const std::string& name_of(std::uint32_t symbol) const { return symbols_[symbol].name; }
   bool empty() const { return loads_.empty(); }

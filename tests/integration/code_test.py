@@ -34,7 +34,7 @@ def share_of_plugin(stacks):
 class CodeTest(CodeCase):
     def check_inlined(self, build):
         target = self.start_target(f"inlined_{build}")
-        path = self.record(target.pid, "--count", 100, "--interval", "2ms")
+        path = self.record(target.pid, "--count", 400, "--interval", "2ms")
         target.end()
         for fmt in ("collapsed", "perf", "pprof"):
             stacks = self.convert(path, fmt, "--weight", "cpu")
@@ -42,7 +42,7 @@ class CodeTest(CodeCase):
                 chain = [f"(anonymous namespace)::{name}" for name in ("inlined_middle", "inlined_leaf")]
                 plain = [strip_arguments(stack) for stack in stacks if "[no stack]" not in stack.frames]
                 self.assert_chain(plain, ["outer_hot", *chain], thread="inliner")
-                self.assertGreater(profiles.share(plain, chain[1], among=("inliner",)), 95)
+                self.assertGreater(profiles.share(plain, chain[1], among=("inliner",)), 95, plain)
         marked = set().union(*(strip_arguments(s).inlined for s in self.convert(path, "perf")))
         self.assertIn("(anonymous namespace)::inlined_leaf", marked)
         self.assertNotIn("outer_hot", marked)

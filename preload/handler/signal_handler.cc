@@ -44,7 +44,9 @@ std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
 }
 
 // Not inlined: their locals must not be on the stack while a walk runs (small alternate stacks).
+// All that can change errno is below this: what the program's handler does to it stays.
 [[gnu::noinline]] MendedCall mend(ucontext_t& context, int number) noexcept {
+  const ErrnoSaver errno_saver;
   return mend_call(context, number);
 }
 
@@ -81,7 +83,7 @@ void change_mask(int how, const sigset_t& mask, sigset_t* before) noexcept {
   const struct sigaction action = take_program_action();
   auto& interrupted = *static_cast<ucontext_t*>(context);
   if (is_ignored(number, action)) {
-    mend_call(interrupted, number);  // without swipr's handler it would not have been delivered
+    mend(interrupted, number);  // without swipr's handler it would not have been delivered
     return;
   }
   if (!has_function(action)) return take_default_action(number);
@@ -112,7 +114,6 @@ bool is_bare(const siginfo_t& info) noexcept {
 }
 
 void on_signal(int number, siginfo_t* info, void* context) noexcept {
-  const ErrnoSaver errno_saver;
   auto& interrupted = *static_cast<ucontext_t*>(context);
   const std::uint64_t value = reinterpret_cast<std::uint64_t>(info->si_value.sival_ptr);
   Cookie cookie;

@@ -106,7 +106,9 @@ class LifeTest(GuestCase):
                     self.assertFalse(place.exists())
 
     def test_an_exec_that_fails_leaves_the_program_recordable(self):
-        ways = ("os.execv('/no/such', ['x'])", "ctypes.CDLL(None, use_errno=True).syscall(59, b'/no/such', None, None)")
+        by_number = "ctypes.CDLL(None, use_errno=True).syscall"
+        ways = ("os.execv('/no/such', ['x'])", f"{by_number}(59, b'/no/such', None, None)",
+                f"{by_number}(322, -100, b'/no/such', None, None, 0)")
         for way in ways:
             with self.subTest(way):
                 script = f"import ctypes, os\ninput()\ntry:\n  {way}\nexcept OSError: pass\nprint('failed', flush=True)\ninput()"

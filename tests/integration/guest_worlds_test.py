@@ -46,8 +46,9 @@ class NamespaceTest(GuestCase):
 
     @NEEDS_USER_NAMESPACES
     def test_entering_namespaces(self):
-        said = self.check_same(TARGET, "enter")
-        self.assertEqual(said[:2], ["made: y", "user: 0 "])
+        for way in ("enter", "enter_by_number"):
+            with self.subTest(way):
+                self.assertEqual(self.check_same(TARGET, way)[:2], ["made: y", "user: 0 "])
 
     @unittest.skipUnless(os.geteuid() == 0, "entering a mount namespace needs CAP_SYS_ADMIN")
     def test_entering_a_mount_namespace(self):
@@ -123,6 +124,14 @@ class SeccompTest(GuestCase):
 
     def test_filter_by_prctl(self):
         self.check_confined("confined_by_prctl")
+
+    def test_filter_by_the_number_of_prctl(self):
+        self.check_confined("confined_by_prctl_number")
+
+    def test_strict_mode(self):
+        for way in ("confined_strictly_by_prctl", "confined_strictly_by_seccomp"):
+            with self.subTest(way):
+                self.check_confined(way)
 
     def test_filter_by_seccomp(self):
         self.check_confined("confined_by_seccomp")

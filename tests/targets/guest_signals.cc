@@ -302,15 +302,21 @@ void check_small_stack() {
   stack_t stack{};
   stack.ss_sp = small_stack;
   stack.ss_size = sizeof small_stack;
-  tell("sigaltstack", sigaltstack(&stack, nullptr));
+  // One handler from before there is such a stack, one from afterwards.
   const struct sigaction wanted = make(on_small_stack, SA_ONSTACK);
   sigaction(SIGUSR1, &wanted, nullptr);
-  seen = 0;
-  for (int i = 0; i < 5; ++i) send(SIGUSR1);
-  tell("seen", seen);
+  tell("sigaltstack", sigaltstack(&stack, nullptr));
+  sigaction(SIGUSR2, &wanted, nullptr);
+  for (int number : {SIGUSR1, SIGUSR2}) {
+    seen = 0;
+    for (int i = 0; i < 5; ++i) send(number);
+    tell("seen", seen);
+    tell_disposition("on a small stack", number);
+  }
   stack.ss_flags = SS_DISABLE;
   sigaltstack(&stack, nullptr);
   signal(SIGUSR1, SIG_DFL);
+  signal(SIGUSR2, SIG_DFL);
 }
 
 sigjmp_buf back;

@@ -25,10 +25,13 @@ namespace {
 constexpr int kNewUser = CLONE_NEWUSER;
 constexpr std::int64_t kWorkNs = 60'000'000;
 
-void work() {
+// How many chunks that took.
+long work() {
   const std::int64_t until = target::thread_cpu_ns() + kWorkNs;
   std::uint64_t seed = 1;
-  while (target::thread_cpu_ns() < until) seed = target::churn(seed, target::kChunk);
+  long chunks = 0;
+  for (; target::thread_cpu_ns() < until; ++chunks) seed = target::churn(seed, target::kChunk);
+  return chunks;
 }
 
 void tell(const char* what, long result) {
@@ -82,7 +85,7 @@ void unshare_with_threads() {
 }
 
 // Into the namespaces of a child that made its own.
-void enter() {
+void enter(bool by_number) {
   int to_child[2];
   int to_parent[2];
   if (pipe(to_child) != 0 || pipe(to_parent) != 0) return;
@@ -98,7 +101,7 @@ void enter() {
   for (const char* kind : {"user", "mnt"}) {
     const std::string path = "/proc/" + std::to_string(child) + "/ns/" + kind;
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    tell(kind, setns(fd, 0));
+    tell(kind, by_number ? syscall(SYS_setns, fd, 0) : setns(fd, 0));
     work();
   }
   if (write(to_child[1], "x", 1) == 1) tell("child", wait_for(child));
@@ -124,7 +127,9 @@ void leave_root() {
 constexpr unsigned kAllowed[] = {SYS_write, SYS_exit_group, SYS_exit, SYS_rt_sigreturn,
                                  SYS_clock_gettime};
 
-bool confine(bool every_thread, bool by_prctl) {
+enum class Call : std::uint8_t { kPrctl, kPrctlByNumber, kSeccomp };
+
+bool confine(bool every_thread, Call by) {
   sock_filter code[4 + 2 * std::size(kAllowed)];
   std::size_t at = 0;
   code[at++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
@@ -135,17 +140,32 @@ bool confine(bool every_thread, bool by_prctl) {
   code[at++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
   sock_fprog program{static_cast<unsigned short>(at), code};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
-  if (by_prctl) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+  if (by == Call::kPrctl) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+  if (by == Call::kPrctlByNumber) {
+    return syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+  }
   const unsigned flags = every_thread ? SECCOMP_FILTER_FLAG_TSYNC : 0;
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) == 0;
 }
 
-void confined(bool every_thread, bool by_prctl) {
+void confined(bool every_thread, Call by) {
   work();
-  const char* answer = confine(every_thread, by_prctl) ? "confined\n" : "not confined\n";
+  const char* answer = confine(every_thread, by) ? "confined\n" : "not confined\n";
   work();  // reads the thread's clock, nothing else
   if (write(STDOUT_FILENO, answer, std::strlen(answer)) < 0) _exit(1);
   _exit(7);
+}
+
+// What is left are read, write, exit and rt_sigreturn: not even its clock may be read.
+void confined_strictly(Call by) {
+  const long chunks = work();
+  const long result = by == Call::kPrctl
+                          ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT)
+                          : syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 0, nullptr);
+  std::uint64_t seed = 1;
+  for (long chunk = 0; chunk < chunks; ++chunk) seed = target::churn(seed, target::kChunk);
+  const char* answer = result == 0 && seed != 0 ? "confined\n" : "not confined\n";
+  syscall(SYS_exit, write(STDOUT_FILENO, answer, std::strlen(answer)) < 0 ? 1 : 7);
 }
 
 // As default containers do: unshare is refused.
@@ -178,7 +198,7 @@ void confined_threads() {
       while (!end.load()) work();
     }).detach();
   }
-  confined(true, false);
+  confined(true, Call::kSeccomp);
 }
 
 // As setpriv does, which changes its capabilities between the users and the groups.
@@ -210,13 +230,17 @@ constexpr Way kWays[] = {
     {"unshare_user_and_pid", unshare_user_and_pid},
     {"unshare_threads", unshare_threads},
     {"unshare_with_threads", unshare_with_threads},
-    {"enter", enter},
+    {"enter", [] { enter(false); }},
+    {"enter_by_number", [] { enter(true); }},
     {"enter_mount_namespace_only", enter_mount_namespace_only},
     {"leave_root", leave_root},
     {"change_identity", change_identity},
     {"probe_filters", probe_filters},
-    {"confined_by_prctl", [] { confined(false, true); }},
-    {"confined_by_seccomp", [] { confined(false, false); }},
+    {"confined_by_prctl", [] { confined(false, Call::kPrctl); }},
+    {"confined_by_prctl_number", [] { confined(false, Call::kPrctlByNumber); }},
+    {"confined_by_seccomp", [] { confined(false, Call::kSeccomp); }},
+    {"confined_strictly_by_prctl", [] { confined_strictly(Call::kPrctl); }},
+    {"confined_strictly_by_seccomp", [] { confined_strictly(Call::kSeccomp); }},
     {"confined_threads", confined_threads},
 };
 

@@ -1,10 +1,13 @@
 #include "preload/handler/signal_handler.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -91,6 +94,7 @@ int chained = 0;
 bool chained_with_mask = false;
 void on_chained(int) {
   ++chained;
+  errno = EPROTO;
   sigset_t mask;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   chained_with_mask = sigismember(&mask, SIGUSR2) == 1;
@@ -104,13 +108,44 @@ TEST_F(SignalHandlerTest, ForeignSignalsReachTheProgramsHandlerWithItsMask) {
   ::sigaction(SIGURG, &own, &before);
   chained = 0;
   ASSERT_TRUE(install_handler(SIGURG));
+  errno = ELOOP;
   ::raise(SIGURG);
+  EXPECT_EQ(errno, EPROTO);  // what the program's handler does to it stays, as without swipr
   EXPECT_EQ(chained, 1);
   EXPECT_TRUE(chained_with_mask);
   send(1);
   EXPECT_EQ(chained, 1);
   restore_handler(false);
   EXPECT_EQ(action_of(SIGURG).sa_handler, &on_chained);
+  ::sigaction(SIGURG, &before, nullptr);
+}
+
+TEST_F(SignalHandlerTest, TimersOfTheProgramReachItsHandler) {
+  struct sigaction own {};
+  own.sa_handler = on_chained;
+  struct sigaction before {};
+  ::sigaction(SIGURG, &own, &before);
+  chained = 0;
+  ASSERT_TRUE(install_handler(SIGURG));
+  sigset_t open;
+  sigset_t urgent;
+  sigemptyset(&urgent);
+  sigaddset(&urgent, SIGURG);
+  ::pthread_sigmask(SIG_BLOCK, &urgent, &open);
+  sigevent event{};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGURG;
+  event.sigev_value.sival_ptr = &event;
+  timer_t timer{};
+  ASSERT_EQ(::timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+  const itimerspec once{{0, 0}, {0, 1}};
+  ::timer_settime(timer, 0, &once, nullptr);
+  const timespec moment{0, 1'000'000};
+  for (int tries = 0; tries < 1000 && chained == 0; ++tries) ::ppoll(nullptr, 0, &moment, &open);
+  EXPECT_EQ(chained, 1);
+  ::timer_delete(timer);
+  ::pthread_sigmask(SIG_SETMASK, &open, nullptr);
+  restore_handler(false);
   ::sigaction(SIGURG, &before, nullptr);
 }
 
@@ -183,6 +218,8 @@ TEST_F(SignalHandlerTest, RunsOnASmallAlternateStack) {
   ::sigaltstack(&before, nullptr);
   EXPECT_EQ(slot_status(slots_[0], 1), SlotStatus::kDone);
   for (std::size_t at = 0; at < 4096; ++at) ASSERT_EQ(memory[at], std::byte{0x5a}) << at;
+  const auto is_written = [](std::byte byte) { return byte != std::byte{0x5a}; };
+  EXPECT_TRUE(std::any_of(memory.get() + 4096, memory.get() + 4096 + kBytes, is_written));
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ host::Result<AgentInfo> parse_agent_info(std::string_view text) {
       number_field(object, "threads", std::numeric_limits<std::uint32_t>::max()));
   info.start_time_ns = static_cast<std::int64_t>(number_field(object, "start_time_ns", kMaxSigned));
   info.recordings = number_field(object, "recordings", kMaxSigned);
+  info.memory = string_field(object, "memory");
   return info;
 }
 

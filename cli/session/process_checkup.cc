@@ -75,18 +75,33 @@ Finding check_loaded(Pid pid) {
           "start it as: LD_PRELOAD=libswipr_preload.so CMD, or by swipr record -- CMD"};
 }
 
-Finding check_answer(Pid pid) {
+host::Result<AgentInfo> ask_for_info(Pid pid) {
   auto target = connect_target(pid);
-  if (!target) return {Verdict::kFailed, "socket", target.error().message(), ""};
+  if (!target) return target.error();
   const auto answer = fetch(target->connection.value(), "/v1/info", std::chrono::seconds(2));
-  if (!answer) return {Verdict::kFailed, "socket", answer.error().message(), ""};
-  const auto info = parse_agent_info(answer->body);
-  if (!info) return {Verdict::kFailed, "socket", info.error().message(), ""};
+  if (!answer) return answer.error();
+  return parse_agent_info(answer->body);
+}
+
+Finding check_version(const AgentInfo& info) {
   const std::string text =
-      fmt::format("answers; version {}, {} recordings running", info->version, info->recordings);
-  if (info->version == SWIPR_VERSION) return {Verdict::kFine, "socket", text, ""};
+      fmt::format("answers; version {}, {} recordings running", info.version, info.recordings);
+  if (info.version == SWIPR_VERSION) return {Verdict::kFine, "socket", text, ""};
   return {Verdict::kNote, "socket", text + ", this swipr is " SWIPR_VERSION,
           "restart the program when something looks wrong"};
+}
+
+void check_answer(Pid pid, std::vector<Finding>& findings) {
+  const auto info = ask_for_info(pid);
+  if (!info) {
+    findings.push_back({Verdict::kFailed, "socket", info.error().message(), ""});
+    return;
+  }
+  findings.push_back(check_version(*info));
+  if (!info->memory.starts_with("too little")) return;
+  findings.push_back({Verdict::kFailed, "memory",
+                      "its memory cgroup leaves too little for a recording",
+                      "raise the limit: 4 MiB and 12 KiB for each thread have to be left"});
 }
 
 std::optional<Finding> check_seccomp(Pid pid) {
@@ -113,7 +128,7 @@ std::vector<Finding> check_process(Pid pid) {
   if (auto sleep = check_sleep(pid)) findings.push_back(*std::move(sleep));
   if (auto seccomp = check_seccomp(pid)) findings.push_back(*std::move(seccomp));
   const bool loaded = findings[2].verdict != Verdict::kFailed;
-  if (loaded && findings[1].verdict != Verdict::kFailed) findings.push_back(check_answer(pid));
+  if (loaded && findings[1].verdict != Verdict::kFailed) check_answer(pid, findings);
   return findings;
 }
 

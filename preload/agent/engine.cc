@@ -79,13 +79,8 @@ void Engine::open_before_privileges_go() noexcept {
 
 // The kernel would end the program for what a recording takes.
 bool Engine::has_room_for_another(const char** error) noexcept {
-  // Its own, its first stacks, what is written and not yet taken.
-  constexpr std::uint64_t kRecordingRoom = std::uint64_t{2} << 20;
-  // Files of /proc, what is known of it, a page of its own stack for the first signal's frame.
-  constexpr std::uint64_t kThreadRoom = 12 << 10;
-  const std::uint64_t threads = subjects_.threads.live_count();
   if (!subjects_.modules.is_short_of_room() &&
-      subjects_.room.has(kLeastRoom + kRecordingRoom + threads * kThreadRoom)) {
+      subjects_.room.has(room_to_begin(subjects_.threads.live_count()))) {
     return true;
   }
   *error =

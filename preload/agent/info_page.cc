@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/agent/memory_room.h"
 #include "preload/agent/proc_directory.h"
 #include "preload/agent/proc_text.h"
 
@@ -48,6 +49,14 @@ void append_counters(const RecorderCounters& counters, TextWriter& out) noexcept
   append_member("signals_sent", counters.signals_sent, out);
   append_member("signals_stray", counters.signals_stray, out);
   out.append('}');
+}
+
+std::string_view describe_memory(std::uint64_t threads) noexcept {
+  MemoryRoom room;
+  room.open();
+  const bool enough = room.has(room_to_begin(threads));
+  room.close();
+  return enough ? "enough"sv : "too little for a recording"sv;
 }
 
 std::string_view file_ending(AnswerFormat format) noexcept {
@@ -132,6 +141,7 @@ void write_info_json(const Listener& default_listener, const RecorderCounters& c
   append_counters(counters, out);
   append_member("recordings", counters.recordings_active, out);
   append_member("state", counters.recordings_active > 0 ? "recording"sv : "idle"sv, out);
+  append_member("memory", describe_memory(status.threads), out);
   out.append("}\n");
 }
 

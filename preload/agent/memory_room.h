@@ -14,6 +14,12 @@ namespace swipr::agent {
 
 // Below that nothing may be taken that is not freed at once: recordings are refused, or end.
 inline constexpr std::uint64_t kLeastRoom = std::uint64_t{2} << 20;
+// What a recording has to find: its own, its first stacks, what is written and not yet taken; for
+// each thread files of /proc, what is known of it, a page of its stack for the first signal's
+// frame. The tables of modules come on top. 1.3 MiB and 5 KiB are what is used.
+constexpr std::uint64_t room_to_begin(std::uint64_t threads) noexcept {
+  return kLeastRoom + (std::uint64_t{2} << 20) + threads * (12 << 10);
+}
 
 class MemoryRoom {
  public:

@@ -71,7 +71,9 @@ class MemoryCgroupTest(SwiprCase):
             self.leave(room)
             refused = self.swipr("record", "--pid", target.pid, "--count", 5, "-o", self.folder / "x.swipr", expect=None)
             self.assert_one_line_error(refused, "memory cgroup", codes=(1,))
+            self.assertRegex(self.swipr("doctor", "--pid", target.pid, expect=1).out, rb"FAIL +memory .*leaves too little")
             self.cgroup.set_limit(1 << 30)
+        self.swipr("doctor", "--pid", target.pid)
         self.assert_recordable(target.pid)
         self.assertEqual(target.end().code, 0)
 

@@ -37,6 +37,7 @@ TEST(AgentInfoPage, InfoDescribesThisProcess) {
   EXPECT_NE(text.find("\"ticks\":77,"), std::string::npos);
   EXPECT_NE(text.find("\"state\":\"recording\""), std::string::npos);
   EXPECT_NE(text.find("\\\"x\\\""), std::string::npos);
+  EXPECT_NE(text.find("\"memory\":\"enough\""), std::string::npos);
   EXPECT_TRUE(std::regex_search(text, std::regex("\"threads\":[1-9]")));
   EXPECT_TRUE(std::regex_search(text, std::regex("\"start_time_ns\":[1-9][0-9]{18}[,}]")));
 }

@@ -7,10 +7,11 @@ namespace {
 
 TEST(ParseAgentInfo, ReadsTheFields) {
   const auto info = parse_agent_info(
-      R"({"version":"0.1.0","pid":7,"command":"app","threads":3,"start_time_ns":5,"recordings":2,"new":[]})");
+      R"({"version":"0.1.0","pid":7,"command":"app","threads":3,"start_time_ns":5,"recordings":2,"memory":"enough","new":[]})");
   ASSERT_TRUE(info);
   EXPECT_EQ(info->version, "0.1.0");
   EXPECT_EQ(info->recordings, 2u);
+  EXPECT_EQ(info->memory, "enough");
   EXPECT_EQ(info->pid, 7);
   EXPECT_EQ(info->command, "app");
   EXPECT_EQ(info->threads, 3u);

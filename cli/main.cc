@@ -1,6 +1,5 @@
 // Parses, dispatches, prints the error, chooses the exit code.
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <cstdio>
 #include <exception>
@@ -12,6 +11,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/terminal.h"
 #include "cli/options/parse.h"
+#include "common/host/caller_signals.h"
 
 namespace {
 
@@ -52,8 +52,7 @@ int run_arguments(std::span<const char* const> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A reader that goes away is a failed write, with a message and with files tidied up.
-  ::signal(SIGPIPE, SIG_IGN);
+  host::take_signals_from_caller();
   try {
     return run_arguments({argv + (argc > 0 ? 1 : 0), argv + argc});
   } catch (const std::bad_alloc&) {

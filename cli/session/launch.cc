@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/host/caller_signals.h"
 #include "common/host/secret.h"
 
 namespace swipr::session {
@@ -74,7 +75,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
                               char* const* environment, int go_fd, int report_fd) {
   char go = 0;
   if (::read(go_fd, &go, 1) != 1) ::_exit(0);
-  ::signal(SIGPIPE, SIG_DFL);  // swipr ignores it, the program must not inherit that
+  host::return_signals_of_caller();
   ::sigprocmask(SIG_SETMASK, &plan.signal_mask, nullptr);
   // With the p: a script without "#!" runs in the shell, as in a shell.
   ::execvpe(plan.program.c_str(), arguments, environment);

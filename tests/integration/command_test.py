@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import sys
 import unittest
 
 from support import profiles, raw
@@ -127,6 +128,31 @@ class CommandTest(CommandCase):
         self.assertEqual(running.read_line(), "caught")
         self.assertEqual(running.wait().code, 5)
         self.assertTrue(raw.read(path.read_bytes()))
+
+    def test_signals_that_the_caller_ignores(self):
+        """They are ignored in the command as well, and its end is seen where the kernel reaps children itself."""
+        asks = ("sh", "-c", "grep SigIgn /proc/self/status; exit 3")
+        script = """import os, signal, sys
+for number in (signal.SIGPIPE, signal.SIGXFSZ): signal.signal(number, signal.SIG_DFL)
+signal.signal(int(sys.argv[1]), signal.SIG_IGN)
+os.execvp(sys.argv[2], sys.argv[2:])"""
+        path = self.folder / "ignored.swipr"
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):
+            with self.subTest(number=number):
+                ignoring = (sys.executable, "-S", "-c", script, int(number))
+                plain = self.start(*ignoring, *asks).wait()
+                recorded = self.start(*ignoring, self.program, "record", "-o", path, "--", *asks).wait(20)
+                self.assertEqual((recorded.code, recorded.out), (3, plain.out), repr(recorded))
+                self.assertTrue(raw.read(path.read_bytes()))
+
+    def test_limit_of_file_sizes(self):
+        """The recording fails, in one line; the command runs to its end."""
+        path = self.folder / "limited.swipr"
+        limited = ("sh", "-c", "ulimit -f 1; exec \"$@\"", "sh")
+        command = ("sh", "-c", f"{self.target_path('burn_nofp')} 300; echo ran")
+        finished = self.start(*limited, self.program, "record", "-o", path, "--", *command).wait()
+        self.assertEqual((finished.code, finished.out), (1, b"ran\n"), repr(finished))
+        self.assertRegex(finished.err, r"^swipr: .*limited\.swipr.*File too large.*\n$")
 
     def leave_running(self, milliseconds, *options):
         """A recorded shell that ends at once and leaves a burner behind: (swipr finished, its pid, the recording)."""

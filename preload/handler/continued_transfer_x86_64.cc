@@ -6,13 +6,14 @@
 // swipr's own walks.
 __asm__(R"(
   .pushsection .text
+  .macro swipr_continue name, count, buffer
   .balign 16
-  .hidden swipr_continued_transfer
-  .hidden swipr_continued_transfer_returned
-  .globl swipr_continued_transfer
-  .globl swipr_continued_transfer_returned
-  .type swipr_continued_transfer, @function
-swipr_continued_transfer:
+  .hidden \name
+  .hidden \name\()_returned
+  .globl \name
+  .globl \name\()_returned
+  .type \name, @function
+\name:
   .cfi_startproc
   .cfi_def_cfa_offset 0
   .cfi_register 16, 2
@@ -30,12 +31,14 @@ swipr_continued_transfer:
 1:
   mov 8(%rsp), %rax
   syscall
-swipr_continued_transfer_returned:
+\name\()_returned:
   cmp $-4095, %rax
   jae 2f
   add %rax, (%rsp)
-  add %rax, %rsi
-  sub %rax, %rdx
+  .ifnb \buffer
+  add %rax, \buffer
+  .endif
+  sub %rax, \count
   jz 3f
   test %rax, %rax
   jz 3f
@@ -48,8 +51,10 @@ swipr_continued_transfer_returned:
 3:
   pop %rax
   .cfi_adjust_cfa_offset -8
-  sub %rax, %rsi
-  add %rax, %rdx
+  .ifnb \buffer
+  sub %rax, \buffer
+  .endif
+  add %rax, \count
   pop %rcx
   .cfi_adjust_cfa_offset -8
   mov (%rsp), %r11
@@ -62,6 +67,12 @@ swipr_continued_transfer_returned:
   .cfi_adjust_cfa_offset -128
   jmp *%rcx
   .cfi_endproc
-  .size swipr_continued_transfer, . - swipr_continued_transfer
+  .size \name, . - \name
+  .endm
+  swipr_continue swipr_continued_transfer, %rdx, %rsi
+  swipr_continue swipr_continued_fill, %rsi, %rdi
+  swipr_continue swipr_continued_sendfile, %r10
+  swipr_continue swipr_continued_copy, %r8
+  .purgem swipr_continue
   .popsection
 )");

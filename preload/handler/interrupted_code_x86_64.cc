@@ -78,6 +78,35 @@ bool has_just_returned(const ucontext_t& context) noexcept {
   return reg(context, REG_RCX) == reg(context, REG_RIP);
 }
 
+// continued_transfer_x86_64.h, by the arguments that move on.
+struct Continuation {
+  Rest rest;
+  const char* entry;
+  const char* returned;
+};
+constexpr Continuation kContinuations[] = {
+    {{1, 2}, &swipr_continued_transfer, &swipr_continued_transfer_returned},
+    {{0, 1}, &swipr_continued_fill, &swipr_continued_fill_returned},
+    {{-1, 3}, &swipr_continued_sendfile, &swipr_continued_sendfile_returned},
+    {{-1, 4}, &swipr_continued_copy, &swipr_continued_copy_returned},
+};
+
+const Continuation* continuation_at(std::uint64_t address) noexcept {
+  for (const Continuation& each : kContinuations) {
+    if (address == reinterpret_cast<std::uint64_t>(each.entry)) return &each;
+  }
+  return nullptr;
+}
+
+// Modulo 2^64: also back.
+void move_on(ucontext_t& context, Rest rest, std::uint64_t done) noexcept {
+  const int count = kArgumentRegisters[rest.count];
+  set_reg(context, count, reg(context, count) - done);
+  if (rest.buffer < 0) return;
+  const int buffer = kArgumentRegisters[rest.buffer];
+  set_reg(context, buffer, reg(context, buffer) + done);
+}
+
 bool read_code(std::uint64_t end, std::array<std::uint8_t, kCodeBytes>& code) noexcept {
   unwind::PageProbeReader reader;
   for (std::size_t at = 0; at < kCodeBytes; at += sizeof(std::uint64_t)) {
@@ -127,16 +156,19 @@ void repeat_call(ucontext_t& context, const SystemCall& call) noexcept {
 }
 
 void continue_transfer(ucontext_t& context, const SystemCall& call) noexcept {
-  const auto done = static_cast<std::uint64_t>(call.result);
-  set_reg(context, REG_RSI, call.arguments[1] + done);
-  set_reg(context, REG_RDX, call.arguments[2] - done);
-  set_reg(context, REG_R11, static_cast<std::uint64_t>(call.number));
-  set_reg(context, REG_RIP, reinterpret_cast<std::uint64_t>(&swipr_continued_transfer));
+  const Rest rest = rest_of(call);
+  for (const Continuation& each : kContinuations) {
+    if (each.rest.count != rest.count) continue;
+    move_on(context, each.rest, static_cast<std::uint64_t>(call.result));
+    set_reg(context, REG_R11, static_cast<std::uint64_t>(call.number));
+    set_reg(context, REG_RIP, reinterpret_cast<std::uint64_t>(each.entry));
+  }
 }
 
 bool is_continued_transfer(const ucontext_t& context) noexcept {
-  return reg(context, REG_RIP) ==
-         reinterpret_cast<std::uint64_t>(&swipr_continued_transfer_returned);
+  return std::any_of(std::begin(kContinuations), std::end(kContinuations), [&](const auto& each) {
+    return reg(context, REG_RIP) == reinterpret_cast<std::uint64_t>(each.returned);
+  });
 }
 
 void let_transfer_go_on(ucontext_t& context) noexcept { set_reg(context, REG_RCX, 0); }
@@ -145,10 +177,8 @@ void leave_to_program(ucontext_t& context) noexcept {
   if (reg(context, REG_RCX) == kRepeatMark) {
     set_reg(context, REG_RAX, static_cast<std::uint64_t>(-EINTR));
     set_reg(context, REG_RIP, reg(context, REG_RIP) + kSyscallBytes);
-  } else if (reg(context, REG_RIP) == reinterpret_cast<std::uint64_t>(&swipr_continued_transfer)) {
-    const std::uint64_t done = reg(context, REG_RAX);
-    set_reg(context, REG_RSI, reg(context, REG_RSI) - done);
-    set_reg(context, REG_RDX, reg(context, REG_RDX) + done);
+  } else if (const Continuation* begun = continuation_at(reg(context, REG_RIP))) {
+    move_on(context, begun->rest, std::uint64_t{0} - reg(context, REG_RAX));
     set_reg(context, REG_RIP, reg(context, REG_RCX));
   } else if (!has_just_returned(context)) {
     return;

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -69,6 +71,11 @@ bool is_transfer(const SystemCall& call) noexcept {
       return (call.arguments[3] & ~kHarmlessFlags) == 0;
     case SYS_recvfrom:
       return call.arguments[3] == MSG_WAITALL;
+    case SYS_getrandom:
+      return (call.arguments[2] & GRND_RANDOM) == 0;
+    case SYS_sendfile:
+    case SYS_copy_file_range:
+      return true;
     default:
       return false;
   }
@@ -76,6 +83,11 @@ bool is_transfer(const SystemCall& call) noexcept {
 
 bool is_pipe(std::uint64_t descriptor) noexcept {
   return ::syscall(SYS_fcntl, descriptor, F_GETPIPE_SZ) > 0;
+}
+
+bool is_terminal(std::uint64_t descriptor) noexcept {
+  int discipline = 0;
+  return ::syscall(SYS_ioctl, descriptor, TIOCGETD, &discipline) == 0;
 }
 
 bool is_stream(std::uint64_t descriptor) noexcept {
@@ -93,22 +105,46 @@ bool is_stream(std::uint64_t descriptor) noexcept {
          major(status.st_rdev) == kMajor;
 }
 
+// A file is there to its end: what is sent of it comes short nowhere else.
+[[gnu::noinline]] bool is_file(std::uint64_t descriptor) noexcept {
+  struct stat status;
+  return ::syscall(SYS_fstat, descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 }  // namespace
+
+Rest rest_of(const SystemCall& call) noexcept {
+  switch (call.number) {
+    case SYS_getrandom:
+      return {0, 1};
+    case SYS_sendfile:
+      return {-1, 3};
+    case SYS_copy_file_range:
+      return {-1, 4};
+    default:
+      return {1, 2};
+  }
+}
 
 Remedy find_remedy(const SystemCall& call) noexcept {
   if (call.result == -EINTR) return is_repeatable(call) ? Remedy::kRepeat : Remedy::kNone;
+  constexpr std::uint64_t kMost = 0x7ffff000;  // in one call: include/linux/fs.h, MAX_RW_COUNT
+  const std::uint64_t count = call.arguments[static_cast<std::size_t>(rest_of(call).count)];
   const bool is_short =
-      call.result > 0 && static_cast<std::uint64_t>(call.result) < call.arguments[2];
+      call.result > 0 && count <= kMost && static_cast<std::uint64_t>(call.result) < count;
   return is_short && is_transfer(call) ? Remedy::kContinue : Remedy::kNone;
 }
 
 bool fills_its_count(const SystemCall& call) noexcept {
+  if (call.number == SYS_getrandom) return true;
   const std::uint64_t descriptor = call.arguments[0];
   const long flags = ::syscall(SYS_fcntl, descriptor, F_GETFL);
   if (flags < 0 || (flags & O_NONBLOCK) != 0) return false;
+  if (call.number == SYS_copy_file_range) return true;
+  if (call.number == SYS_sendfile) return is_file(call.arguments[1]);
   if (call.number == SYS_read) return is_memory_device(descriptor);
   if (is_stream(descriptor)) return true;
-  return call.number == SYS_write && is_pipe(descriptor);
+  return call.number == SYS_write && (is_pipe(descriptor) || is_terminal(descriptor));
 }
 
 }  // namespace swipr::handler

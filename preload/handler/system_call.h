@@ -22,6 +22,13 @@ enum class Remedy : std::uint8_t {
   kContinue,  // a part was transferred: the same call for the rest
 };
 
+// Which arguments of a transfer move on with what has been transferred.
+struct Rest {
+  int buffer;  // -1: the kernel keeps the place itself
+  int count;
+};
+SWIPR_SIGNAL_SAFE Rest rest_of(const SystemCall& call) noexcept;
+
 // What makes up for a signal during this call; kNone also where the call was not cut short. Repeats
 // only calls that have done nothing when they fail with EINTR. Their time-outs: absolute ones and
 // those that the kernel counts down in place (select, pselect6, ppoll: fs/select.c,

@@ -9,7 +9,10 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,6 +100,31 @@ bool write_much() {
   }();
   return ::write(pipe->ends[1], data.data(), data.size()) == static_cast<ssize_t>(data.size());
 }
+bool fill_with_random() {
+  static std::vector<char> data(1'000'000);
+  return ::getrandom(data.data(), data.size(), 0) == static_cast<ssize_t>(data.size());
+}
+constexpr std::size_t kFileBytes = 16'000'000;
+int make_file() {
+  const int file = ::memfd_create("many_calls", MFD_CLOEXEC);
+  if (::ftruncate(file, kFileBytes) != 0) std::perror("many_calls: ftruncate");
+  return file;
+}
+bool send_file() {
+  static const int from = make_file();
+  static const int to = make_file();
+  off_t place = 0;
+  ::lseek(to, 0, SEEK_SET);
+  return ::sendfile(to, from, &place, kFileBytes) == kFileBytes && place == kFileBytes;
+}
+bool copy_file() {
+  static const int from = make_file();
+  static const int to = make_file();
+  loff_t read_place = 0;
+  loff_t write_place = 0;
+  return ::copy_file_range(from, &read_place, to, &write_place, kFileBytes, 0) == kFileBytes &&
+         read_place == kFileBytes && write_place == kFileBytes;
+}
 bool receive_all() {
   static std::vector<char> buffer(300'000);
   static const int receiver = [] {
@@ -122,6 +150,9 @@ constexpr std::array kKinds{
     Kind{"recv", wait_in_recv},
     Kind{"semaphore", wait_in_sem_timedwait},
     Kind{"write", write_much, true},
+    Kind{"random", fill_with_random, true},
+    Kind{"sendfile", send_file, true},
+    Kind{"copy", copy_file, true},
     Kind{"waitall", receive_all, true},
 };
 

@@ -179,6 +179,36 @@ TEST_F(InterruptedCodeTest, AContinuedTransferStaysShortWhenAHandlerOfTheProgram
   EXPECT_EQ(reg(REG_RIP), code_end());
 }
 
+TEST_F(InterruptedCodeTest, ACountInAnotherRegisterMovesOnAndBack) {
+  struct Case {
+    std::int32_t number;
+    int count;
+    int buffer;
+  };
+  for (const Case& each : {Case{SYS_getrandom, REG_RSI, REG_RDI}, Case{SYS_sendfile, REG_R10, -1},
+                           Case{SYS_copy_file_range, REG_R8, -1}}) {
+    come_out(10);
+    if (each.buffer >= 0) {
+      set(each.buffer, 1000);
+    }
+    set(each.count, 100);
+    ASSERT_TRUE(read_call(context_, call_));
+    call_.number = each.number;
+    continue_transfer(context_, call_);
+    EXPECT_EQ(reg(each.count), 90u);
+    if (each.buffer >= 0) {
+      EXPECT_EQ(reg(each.buffer), 1010u);
+    }
+    EXPECT_NE(reg(REG_RIP), code_end());
+    leave_to_program(context_);
+    EXPECT_EQ(reg(each.count), 100u);
+    if (each.buffer >= 0) {
+      EXPECT_EQ(reg(each.buffer), 1000u);
+    }
+    EXPECT_EQ(reg(REG_RIP), code_end());
+  }
+}
+
 TEST_F(InterruptedCodeTest, OrdinaryCodeIsLeftAlone) {
   set(REG_RAX, static_cast<std::uint64_t>(-EINTR));
   set(REG_RIP, code_end());

@@ -1,11 +1,15 @@
 #include "preload/handler/system_call.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/futex.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 namespace swipr::handler {
 namespace {
@@ -44,6 +48,9 @@ TEST(SystemCall, ShortTransfersAreContinued) {
   EXPECT_EQ(remedy(SYS_write, 10, {1, 0, 100}), Remedy::kContinue);
   EXPECT_EQ(remedy(SYS_sendto, 10, {1, 0, 100, MSG_NOSIGNAL}), Remedy::kContinue);
   EXPECT_EQ(remedy(SYS_recvfrom, 10, {1, 0, 100, MSG_WAITALL}), Remedy::kContinue);
+  EXPECT_EQ(remedy(SYS_getrandom, 10, {0, 100, 0}), Remedy::kContinue);
+  EXPECT_EQ(remedy(SYS_sendfile, 10, {1, 2, 0, 100}), Remedy::kContinue);
+  EXPECT_EQ(remedy(SYS_copy_file_range, 10, {1, 0, 2, 0, 100}), Remedy::kContinue);
 }
 
 TEST(SystemCall, WholeTransfersAndThoseThatMayBeShortStay) {
@@ -52,6 +59,28 @@ TEST(SystemCall, WholeTransfersAndThoseThatMayBeShortStay) {
   EXPECT_EQ(remedy(SYS_recvfrom, 10, {1, 0, 100, 0}), Remedy::kNone);
   EXPECT_EQ(remedy(SYS_recvfrom, 10, {1, 0, 100, MSG_WAITALL | MSG_PEEK}), Remedy::kNone);
   EXPECT_EQ(remedy(SYS_getdents64, 10, {1, 0, 100}), Remedy::kNone);
+}
+
+bool fills(std::int32_t number, int descriptor, int second = -1) {
+  return fills_its_count(
+      {.number = number,
+       .arguments = {static_cast<std::uint64_t>(descriptor), static_cast<std::uint64_t>(second)}});
+}
+
+TEST(SystemCall, FilesAndTerminalsTakeWhatTheyAreGiven) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  const int file = ::memfd_create("file", MFD_CLOEXEC);
+  int pipe[2];
+  ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
+  EXPECT_TRUE(fills(SYS_write, terminal));
+  EXPECT_FALSE(fills(SYS_read, terminal));
+  EXPECT_TRUE(fills(SYS_sendfile, pipe[1], file));
+  EXPECT_FALSE(fills(SYS_sendfile, file, pipe[0]));
+  EXPECT_TRUE(fills(SYS_copy_file_range, file));
+  EXPECT_TRUE(fills(SYS_getrandom, -1));
+  ::fcntl(pipe[1], F_SETFL, O_NONBLOCK);
+  EXPECT_FALSE(fills(SYS_sendfile, pipe[1], file));
+  for (const int each : {terminal, file, pipe[0], pipe[1]}) ::close(each);
 }
 
 }  // namespace

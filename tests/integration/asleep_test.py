@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import unittest
 
 from support import deadline
@@ -34,6 +35,16 @@ def descriptors(pid):
     return {
         name: os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")
     }
+
+
+def children(pid):
+    """Those that no wait of the program's finds as well."""
+    lists = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in lists for child in path.read_text().split()]
+
+
+def session_of(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[3])
 
 
 class AsleepCase(SwiprCase):
@@ -202,6 +213,20 @@ class AsleepTest(AsleepCase):
         finished = target.end()
         self.assertEqual(finished.out.decode().splitlines(), ["no strangers"])
         self.assertEqual(finished.code, 0)
+
+    def test_who_writes_an_answer_has_nothing_of_the_program(self):
+        """Neither its files, the listening socket above all, nor the signals of its terminal."""
+        target = self.start_target("blocked_nofp")
+        body = json.dumps({"numberOfSamples": 1_000_000, "timeInterval": "10 ms"}).encode()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            client.connect(str(self.socket_of(target.pid)))
+            client.sendall(b"POST /sample HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            (between,) = deadline.wait_until(lambda: children(target.pid), "a process for the answer")
+            deadline.wait_until(lambda: {"0", "1"} <= set(os.listdir(f"/proc/{between}/fd")) <= {"0", "1", "2"}, "its own files only")
+            (helper,) = deadline.wait_until(lambda: children(between), "the swipr program")
+            deadline.wait_until(lambda: session_of(helper) == helper, "a session of its own")
+            self.assertNotEqual(session_of(target.pid), helper)
+        deadline.wait_until(lambda: not children(target.pid), "an end that leaves nothing behind")
 
 
 if __name__ == "__main__":

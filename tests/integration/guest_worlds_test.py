@@ -1,6 +1,7 @@
 """Programs that enter namespaces, change their root or confine themselves do so as without swipr."""
 
 import os
+import select
 import shutil
 import subprocess
 import unittest
@@ -112,6 +113,31 @@ class IdentityTest(GuestCase):
         command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", burn, 100, 3]
         self.swipr("record", "--rate", 1000, "-o", path, "--", *command, expect=3, env={"SWIPR_PRELOAD": preload})
         self.assertTrue(profiles.has_function(self.convert(path), "burn_hot"))
+
+
+class DescriptorsTest(GuestCase):
+    """What the program closes is closed: who reads at the other end sees it."""
+
+    def check_files_are_closed(self, *prefix):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        shell = f"exec {self.target_path(TARGET)} {' '.join(prefix)} close_files 3>&{writer} {writer}>&-"
+        target = self.start("/usr/bin/env", f"LD_PRELOAD={self.preload}", "/bin/sh", "-c", shell, pass_fds=(writer,))
+        os.close(writer)
+        target.wait_ready()
+        self.wait_for_socket(target.pid)
+        target.send("go\n")
+        for pipe in (reader, target.process.stdout.fileno()):
+            self.assertEqual(select.select([pipe], [], [], deadline.DEADLINE_SECONDS)[0], [pipe])
+            self.assertEqual(os.read(pipe, 1), b"")
+        self.record(target.pid, "--count", 5, "--interval", "1ms")
+        self.assertEqual(target.end().code, 0)
+
+    def test_files_are_closed(self):
+        self.check_files_are_closed()
+
+    def test_files_are_closed_before_linux_5_9(self):
+        self.check_files_are_closed("refuse_close_range")
 
 
 class SeccompTest(GuestCase):

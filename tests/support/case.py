@@ -156,7 +156,7 @@ class SwiprCase(unittest.TestCase):
         clean.update(extra or {})
         return clean
 
-    def start(self, *command, env=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preloaded=False, cwd=None):
+    def start(self, *command, env=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preloaded=False, cwd=None, pass_fds=()):
         """Starts any program. The preload is set by env(1) so that a launcher is not recorded."""
         command = [str(part) for part in command]
         if preloaded:
@@ -171,6 +171,7 @@ class SwiprCase(unittest.TestCase):
                 stderr=err,
                 env=self.environment(env),
                 cwd=cwd or self.folder,
+                pass_fds=pass_fds,
                 start_new_session=True,
                 bufsize=0,  # nothing is read ahead: lines and communicate() mix
             )

@@ -1,5 +1,5 @@
-// guest_worlds [refuse_unshare] WAY: a program that moves itself into another world, or confines
-// itself, and says what came of it. The same lines with and without swipr.
+// guest_worlds [refuse_unshare | refuse_close_range] WAY: a program that moves itself into another
+// world, or confines itself, and says what came of it. The same lines with and without swipr.
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
@@ -168,12 +168,21 @@ void confined_strictly(Call by) {
   syscall(SYS_exit, write(STDOUT_FILENO, answer, std::strlen(answer)) < 0 ? 1 : 7);
 }
 
-// As default containers do: unshare is refused.
-bool refuse_unshare() {
+// Its output, and a file that it has from who started it.
+void close_files() {
+  target::say("ready");
+  char line[8];
+  target::read_line(line, sizeof(line));
+  close(STDOUT_FILENO);
+  close(STDERR_FILENO + 1);
+}
+
+// As default containers do (unshare is refused), or as a kernel that does not know the call yet.
+bool refuse(unsigned number, unsigned error) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   sock_fprog program{std::size(code), code};
@@ -234,6 +243,7 @@ constexpr Way kWays[] = {
     {"enter_by_number", [] { enter(true); }},
     {"enter_mount_namespace_only", enter_mount_namespace_only},
     {"leave_root", leave_root},
+    {"close_files", close_files},
     {"change_identity", change_identity},
     {"probe_filters", probe_filters},
     {"confined_by_prctl", [] { confined(false, Call::kPrctl); }},
@@ -251,8 +261,10 @@ TARGET_FRAME std::uint64_t moved_hot(std::uint64_t seed) {
 }
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == "refuse_unshare") {
-    return refuse_unshare() ? execv("/proc/self/exe", argv + 1) : 1;
+  if (argc == 3) {
+    const bool unshare = std::string_view(argv[1]) == "refuse_unshare";
+    const bool refused = unshare ? refuse(SYS_unshare, EPERM) : refuse(SYS_close_range, ENOSYS);
+    return refused ? execv("/proc/self/exe", argv + 1) : 1;
   }
   if (argc != 2) return 2;
   for (const Way& way : kWays) {

@@ -37,6 +37,7 @@ constinit std::atomic<bool> program_handles{false};
 constinit std::atomic<std::uint32_t> locked{0};
 constinit std::atomic<int> installed{0};  // 0: none
 constinit std::atomic<bool> restarts{false};
+constinit std::atomic<bool> alternate_stacks_hold_it{true};
 constinit HandlerFunction* own_function = nullptr;
 constinit std::atomic<int> execs{0};  // threads of the owner that are in exec
 
@@ -65,7 +66,8 @@ bool put_own(int number, const struct sigaction& program) noexcept {
   struct sigaction action {};
   action.sa_sigaction = own_function;
   const int asked = has_function(program) ? program.sa_flags : SA_ONSTACK | SA_RESTART;
-  action.sa_flags = SA_SIGINFO | (asked & (SA_ONSTACK | SA_RESTART));
+  const int stack = alternate_stacks_hold_it.load() ? SA_ONSTACK : 0;
+  action.sa_flags = SA_SIGINFO | (asked & (stack | SA_RESTART));
   restarts.store((action.sa_flags & SA_RESTART) != 0, std::memory_order_relaxed);
   ::sigfillset(&action.sa_mask);
   return libc_sigaction(number, &action, nullptr) == 0;
@@ -194,6 +196,15 @@ bool retake() noexcept {
   if (execs.load() != 0) return false;  // it is for the new image
   keep(current);
   return put_own(number, current);
+}
+
+void leave_alternate_stacks() noexcept {
+  if (!alternate_stacks_hold_it.exchange(false)) return;
+  const DispositionLock lock;
+  const int number = installed.load();
+  struct sigaction current {};
+  if (number == 0 || libc_sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
+  put_own(number, previous());
 }
 
 void restore(bool signals_may_be_pending) noexcept {

@@ -48,6 +48,10 @@ SWIPR_SIGNAL_SAFE int exchange_program_action(int number, const struct sigaction
                                               struct sigaction* before,
                                               SigactionFunction* next) noexcept;
 
+// From now on swipr's handler runs on the stack that its signal meets: an alternate one that is
+// being set up may not hold the kernel's frame for it (sigaltstack(2): the thread would be ended).
+void leave_alternate_stacks() noexcept;
+
 // What the program wants done with a signal that is not swipr's. Once: SA_RESETHAND.
 // Context: swipr's handler.
 SWIPR_SIGNAL_SAFE struct sigaction take_program_action() noexcept;

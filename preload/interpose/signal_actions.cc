@@ -99,12 +99,14 @@ void note_widened(int number, unsigned widened) noexcept {
   }
 }
 
-// Two of the kernel's frames, what swipr's handler needs, and 16 KiB for the program's.
-bool is_small(const stack_t& stack) noexcept {
-  constexpr std::size_t kHandlers = 20 << 10;
+bool is_below(const stack_t& stack, std::size_t frames, std::size_t handlers) noexcept {
   return (stack.ss_flags & SS_DISABLE) == 0 &&
-         stack.ss_size < kHandlers + 2 * getauxval(AT_MINSIGSTKSZ);
+         stack.ss_size < frames * getauxval(AT_MINSIGSTKSZ) + handlers;
 }
+// Two of the kernel's frames, what swipr's handler needs, and 16 KiB for the program's.
+bool is_small(const stack_t& stack) noexcept { return is_below(stack, 2, 20 << 10); }
+// One frame and four times what swipr's handler needs (512 B).
+bool is_too_small(const stack_t& stack) noexcept { return is_below(stack, 1, 2 << 10); }
 
 void hide_own_signals(int number, Action& action) noexcept {
   for (int which = 0; which < kOwnCount; ++which) {
@@ -207,6 +209,9 @@ SWIPR_EXPORTED int sigaltstack(const stack_t* wanted, stack_t* before) noexcept 
   if (wanted != nullptr && is_small(*wanted) && handler::owns_dispositions() &&
       !has_small_stacks.exchange(true)) {
     widen_all_masks();
+  }
+  if (wanted != nullptr && is_too_small(*wanted) && handler::owns_dispositions()) {
+    handler::leave_alternate_stacks();
   }
   return next_sigaltstack(wanted, before);
 }

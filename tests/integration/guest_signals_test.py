@@ -47,6 +47,9 @@ class SignalTest(GuestCase):
     def test_handler_on_a_small_alternate_stack(self):
         self.check("small stack")
 
+    def test_the_smallest_alternate_stack(self):
+        self.assertIn("seen: 5", self.check("smallest stack"))
+
     def test_handlers_left_by_longjmp(self):
         self.check("longjmp")
 

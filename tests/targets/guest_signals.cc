@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -319,6 +320,33 @@ void check_small_stack() {
   signal(SIGUSR2, SIG_DFL);
 }
 
+void on_smallest_stack(int) { seen = seen + 1; }
+
+// As large as the kernel wants it, with a page below that nothing may touch.
+void check_smallest_stack() {
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kRoom = 4 * kPage;
+  auto* room = static_cast<char*>(
+      mmap(nullptr, kPage + kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  tell("mprotect", mprotect(room, kPage, PROT_NONE));
+  stack_t stack{};
+  stack.ss_sp = room + kPage;
+  stack.ss_size = static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ));
+  tell("sigaltstack", sigaltstack(&stack, nullptr));
+  const struct sigaction wanted = make(on_smallest_stack, SA_ONSTACK);
+  sigaction(SIGUSR1, &wanted, nullptr);
+  seen = 0;
+  for (int i = 0; i < 5; ++i) {
+    work();
+    send(SIGUSR1);
+  }
+  tell("seen", seen);
+  stack.ss_flags = SS_DISABLE;
+  sigaltstack(&stack, nullptr);
+  munmap(room, kPage + kRoom);
+  signal(SIGUSR1, SIG_DFL);
+}
+
 sigjmp_buf back;
 void on_leaving(int) { siglongjmp(back, 1); }
 
@@ -488,6 +516,7 @@ constexpr Check kChecks[] = {
     {"other signal", check_other_signal},
     {"masks", check_masks},
     {"small stack", check_small_stack},
+    {"smallest stack", check_smallest_stack},
     {"longjmp", check_longjmp},
     {"profiling timer", check_profiling_timer},
     {"vfork", check_vfork},

@@ -179,6 +179,29 @@ class RecordTest(SwiprCase):
         self.assertLessEqual(len(running.err().splitlines()), 1)
         self.assertEqual(target.end().code, 0)
 
+    def test_another_process_behind_the_socket(self):
+        impostor = self.start_target("blocked_nofp")
+        plain = self.start_target("blocked_nofp", preloaded=False)
+        os.link(self.socket_of(impostor.pid), self.socket_of(plain.pid))
+        self.refused("--pid", plain.pid, words=(str(plain.pid), "not started with the preload"))
+        self.socket_of(plain.pid).unlink()
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs a socket of another user")
+    def test_rendezvous_of_another_user(self):
+        log = self.folder / "log"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+            listening.bind(str(self.folder / "rendezvous"))
+            os.seteuid(65534)
+            try:
+                listening.listen()
+            finally:
+                os.seteuid(0)
+            target = self.start_target("blocked_nofp", env={"SWIPR_RENDEZVOUS": str(self.folder / "rendezvous"), "SWIPR_LOG": str(log)})
+            self.assertIn("rendezvous refused: another user's", log.read_text())
+            listening.accept()[0].close()
+            self.record(target.pid, "--count", 5, "--interval", "1ms")
+            self.assertEqual(target.end().code, 0)
+
     @unittest.skipUnless(os.geteuid() == 0, "needs a socket of another user")
     def test_socket_of_another_user(self):
         # A process of nobody's whose socket root may use, and one of root's that nobody may not.

@@ -64,6 +64,8 @@ class LifeTest(GuestCase):
 
     def test_daemon(self):
         self.check("daemon")
+        said = self.check("daemon_without_streams")
+        self.assertEqual(said, ["daemon: 0", "cwd: /", "fd/0: /dev/null", "fd/1: /dev/null", "fd/2: /dev/null"])
 
     def test_ends_by_signals(self):
         for way, number in (("abort", signal.SIGABRT), ("fault", signal.SIGSEGV), ("killed", signal.SIGKILL), ("terminated", signal.SIGTERM)):

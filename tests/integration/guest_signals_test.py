@@ -1,11 +1,12 @@
 """What programs find out about their signals is the same with and without swipr: dispositions, masks,
 what is pending, who is called."""
 
+import pathlib
 import signal
 import sys
 import unittest
 
-from support import profiles, raw
+from support import deadline, profiles, raw
 from support.guest import GuestCase
 
 TARGET = "guest_signals_nofp"
@@ -95,6 +96,24 @@ class SignalTest(GuestCase):
         running, _ = self.record_with_everything_blocked("shares_nofp")
         self.assertGreater(profiles.total(running), 0)
         self.assertEqual({stack.frames[-1] for stack in running if "worker" in stack.thread}, {"[no stack]"})
+
+    def test_a_signal_of_the_users_choice(self):
+        """While a recording runs it is caught, and SIGURG is not."""
+        target = self.start_target("shares_nofp", env={"SWIPR_SIGNAL": str(int(signal.SIGUSR2))})
+        status = pathlib.Path(f"/proc/{target.pid}/status")
+
+        def caught(number):
+            line = next(line for line in status.read_text().splitlines() if line.startswith("SigCgt"))
+            return int(line.split()[1], 16) >> number - 1 & 1 == 1
+
+        path = self.folder / "chosen.swipr"
+        recording = self.start_swipr("record", "--pid", target.pid, "--rate", 1000, "--count", 500, "-o", path)
+        deadline.wait_until(lambda: caught(signal.SIGUSR2), "swipr's handler")
+        self.assertFalse(caught(signal.SIGURG))
+        self.assertEqual(recording.wait().code, 0)
+        self.assertFalse(caught(signal.SIGUSR2))
+        (source,) = raw.read(path.read_bytes()).values()
+        self.assertGreater(source.totals["signals_sent"], 0)
 
     def test_setuid_is_answered_by_all_threads(self):
         self.check("set user")

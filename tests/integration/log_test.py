@@ -82,6 +82,28 @@ class LogTest(SwiprCase):
             self.assertEqual(self.start_logging(**{variable: value}).end().code, 0)
             self.assertTrue(self.said("info", f"asleep: {reason}"))
 
+    def test_a_link_is_not_followed(self):
+        precious = self.folder / "precious"
+        precious.write_text("precious")
+        self.log.symlink_to(precious)
+        for more in ({}, {"SWIPR_DISABLE": "1"}):
+            self.assertEqual(self.start_logging(**more).end().code, 0)
+        self.assertEqual(precious.read_text(), "precious")
+
+    def test_a_fifo_without_a_reader_holds_nobody_up(self):
+        os.mkfifo(self.log)
+        for more in ({}, {"SWIPR_DISABLE": "1"}):
+            self.assertEqual(self.start_logging(**more).end().code, 0)
+
+    def test_terminals_obey_nothing_that_is_logged(self):
+        script = f"exec -a $'\\x1b[31m\\xc2\\x9bred' {self.target_path('burn_nofp')} 0"
+        env = {"SWIPR_LOG": str(self.log), "SWIPR_ONLY": "nothing"}
+        self.assertEqual(self.start("/bin/bash", "-c", script, preloaded=True, env=env).end().code, 0)
+        said = self.log.read_bytes()
+        self.assertIn(b"?[31m", said)
+        self.assertNotIn(b"\x1b", said)
+        self.assertNotIn(b"\x9b", said)
+
     def test_what_was_lost(self):
         """A program that stands still misses its ticks."""
         target = self.start_logging()
@@ -121,13 +143,15 @@ class StderrTest(GuestCase):
         fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
         os.write(writer, bytes(4096))
         command = [str(self.target_path("burn_nofp")), "0", "7"]
+        ways = ({}, {"SWIPR_DISABLE": "1"})
         try:
-            full = subprocess.run(command, env=self.environment_with_log(), stderr=writer, check=False,
-                                  timeout=deadline.DEADLINE_SECONDS)
-            self.assertEqual(full.returncode, 7)
+            for extra in ways:
+                full = subprocess.run(command, env={**self.environment_with_log(), **extra}, stderr=writer, check=False,
+                                      timeout=deadline.DEADLINE_SECONDS)
+                self.assertEqual(full.returncode, 7)
         finally:
             os.close(reader)
-        for extra in ({}, {"SWIPR_DISABLE": "1"}):
+        for extra in ways:
             broken = subprocess.run(command, env={**self.environment_with_log(), **extra}, stderr=writer, check=False,
                                     timeout=deadline.DEADLINE_SECONDS)
             self.assertEqual(broken.returncode, 7)

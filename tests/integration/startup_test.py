@@ -74,8 +74,10 @@ class StartupTest(SwiprCase):
         self.assertNotIn(f"x-{shell}.swipr", others)
 
     def test_quick_exit_finishes_the_file(self):
-        pid = self.run_recorded(self.target_path("killer_nofp"), expect=4, stdin=b"quick\n")
-        self.assertTrue(self.source(f"killer_nofp-{pid}.swipr").ended)
+        for how, code in (("quick", 4), ("quick_exit", 5)):
+            with self.subTest(how):
+                pid = self.run_recorded(self.target_path("killer_nofp"), expect=code, stdin=f"{how}\n".encode())
+                self.assertTrue(self.source(f"killer_nofp-{pid}.swipr").ended)
 
     def test_what_a_fatal_signal_leaves_converts(self):
         for how, number in (("kill", signal.SIGKILL), ("abort", signal.SIGABRT)):

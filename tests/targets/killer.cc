@@ -1,5 +1,5 @@
-// Works in killer_hot in a thread; a line on stdin says how the program ends: exit, quick, abort,
-// kill.
+// Works in killer_hot in a thread; a line on stdin says how the program ends: exit, quick (_exit),
+// quick_exit, abort, kill.
 #include <csignal>
 #include <cstdlib>
 #include <thread>
@@ -22,5 +22,6 @@ int main() {
   if (std::strcmp(how, "abort") == 0) std::abort();
   if (std::strcmp(how, "kill") == 0) raise(SIGKILL);
   if (std::strcmp(how, "quick") == 0) _exit(4);
+  if (std::strcmp(how, "quick_exit") == 0) std::quick_exit(5);
   std::exit(3);
 }

@@ -124,6 +124,8 @@ TEST(AgentHttpRequest, RefusesWhatIsTooLong) {
   EXPECT_EQ(failure("GET / HTTP/1.1\r\nA: " + std::string(kMaxHeadBytes, 'x')), 431);
   EXPECT_EQ(failure("POST / HTTP/1.1\r\nContent-Length: 65537\r\n\r\n"), 413);
   EXPECT_EQ(failure("POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n"), 413);
+  const std::string chunk = "a000\r\n" + std::string(0xa000, 'x') + "\r\n";  // 40 KiB
+  EXPECT_EQ(failure("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + chunk), 413);
 }
 
 TEST(AgentHttpRequest, TakesABodyOfTheGreatestLength) {

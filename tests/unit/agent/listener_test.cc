@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace swipr::agent {
@@ -28,7 +29,9 @@ class AgentListener : public testing::Test {
 
 TEST_F(AgentListener, MakesAPrivateDirectoryAndSocket) {
   Listener listener;
+  const mode_t mask = ::umask(0027);
   ASSERT_TRUE(open_default_listener(settings_, 42, listener));
+  EXPECT_EQ(::umask(mask), 0027u);  // the program's
   EXPECT_EQ(listener.path.view(), directory_ + "/42.sock");
   struct stat status {};
   ASSERT_EQ(::stat(directory_.c_str(), &status), 0);
@@ -71,6 +74,14 @@ TEST_F(AgentListener, RefusesADirectoryThatOthersCanChange) {
   EXPECT_FALSE(open_default_listener(settings_, 42, listener));
 }
 
+TEST_F(AgentListener, RefusesADirectoryOfAnotherUser) {
+  std::filesystem::create_directory(directory_);
+  if (::chown(directory_.c_str(), 65534, 65534) != 0) GTEST_SKIP() << "only root gives files away";
+  ::chmod(directory_.c_str(), 0700);
+  Listener listener;
+  EXPECT_FALSE(open_default_listener(settings_, 42, listener));
+}
+
 TEST_F(AgentListener, RefusesASymbolicLink) {
   std::filesystem::create_directory(root_ + "/elsewhere");
   std::filesystem::create_directory_symlink(root_ + "/elsewhere", directory_);
@@ -79,14 +90,19 @@ TEST_F(AgentListener, RefusesASymbolicLink) {
 }
 
 TEST_F(AgentListener, LeavesAFileThatIsNoSocketAlone) {
-  const std::string path = root_ + "/precious";
-  std::filesystem::create_directory(path);
-  const std::string url = "unix://" + path;
-  settings_.server_url = url;
-  Listener listener;
-  EXPECT_FALSE(open_url_listener(settings_, 42, listener));
-  EXPECT_TRUE(std::filesystem::is_directory(path));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(root_), {}), 1);
+  const std::string folder = root_ + "/folder";
+  const std::string file = root_ + "/file";
+  std::filesystem::create_directory(folder);
+  std::ofstream(file) << "precious";
+  for (const std::string& path : {folder, file}) {
+    const std::string url = "unix://" + path;
+    settings_.server_url = url;
+    Listener listener;
+    EXPECT_FALSE(open_url_listener(settings_, 42, listener)) << path;
+  }
+  EXPECT_TRUE(std::filesystem::is_directory(folder));
+  EXPECT_TRUE(std::filesystem::is_regular_file(file));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(root_), {}), 2);
 }
 
 TEST_F(AgentListener, ListensOnLoopbackOnly) {
@@ -100,7 +116,10 @@ TEST_F(AgentListener, ListensOnLoopbackOnly) {
   settings_.server_url = "http://0.0.0.0:0";
   Listener remote;
   EXPECT_FALSE(open_url_listener(settings_, 42, remote));
+  settings_.server_token = "sixteen letters!";
+  EXPECT_FALSE(open_url_listener(settings_, 42, remote));
   settings_.allow_remote = true;
+  settings_.server_token = {};
   EXPECT_FALSE(open_url_listener(settings_, 42, remote));
   settings_.server_token = "fifteen letters";
   EXPECT_FALSE(open_url_listener(settings_, 42, remote));

@@ -1,6 +1,7 @@
 #include "cli/commands/jit_frames.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -71,6 +72,20 @@ TEST_F(JitFramesTest, NamesFramesFromThePerfMap) {
   EXPECT_EQ(jit.find(0)->offset, 0x10u);
   EXPECT_EQ(jit.find(1)->function, "caller") << "of the byte before the return address";
   EXPECT_EQ(recording_.stacks.size(), 1u);
+}
+
+TEST_F(JitFramesTest, DoesNotBelieveAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+  write("perf-4711.map", "1000 100 hot loop\n1f00 100 caller\n");
+  ASSERT_EQ(::chmod(symfs_.c_str(), 0755), 0);
+  sample_at(5);
+  for (const uid_t owner : {65533u, 65534u}) {
+    ASSERT_EQ(::chown((symfs_ + "/tmp/perf-4711.map").c_str(), owner, owner), 0);
+    ASSERT_EQ(::seteuid(65534), 0);
+    const JitFrames jit(recording_, symfs_);
+    ASSERT_EQ(::seteuid(0), 0);
+    EXPECT_EQ(jit.find(0).has_value(), owner == 65534u);
+  }
 }
 
 TEST_F(JitFramesTest, TellsApartWhatWasThereAtDifferentTimes) {

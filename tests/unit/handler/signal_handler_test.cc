@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <memory>
 
+#include "preload/handler/disposition.h"
+
 namespace swipr::handler {
 namespace {
 
@@ -173,6 +175,21 @@ TEST_F(SignalHandlerTest, AHandlerThatTheProgramPutThereStays) {
   restore_handler(false);
   EXPECT_EQ(action_of(SIGURG).sa_handler, &on_chained);
   ::sigaction(SIGURG, &before, nullptr);
+}
+
+TEST_F(SignalHandlerTest, ASignalThatTheProgramHandlesIsNotTaken) {
+  struct sigaction own {};
+  own.sa_handler = on_chained;
+  struct sigaction before {};
+  ASSERT_TRUE(install_handler(SIGURG));
+  ::sigaction(SIGWINCH, &own, &before);
+  EXPECT_FALSE(move_to(SIGWINCH));
+  EXPECT_EQ(action_of(SIGWINCH).sa_handler, &on_chained);
+  EXPECT_EQ(installed_signal(), SIGURG);
+  ::sigaction(SIGWINCH, &before, nullptr);
+  EXPECT_TRUE(move_to(SIGWINCH));
+  EXPECT_EQ(action_of(SIGURG).sa_handler, SIG_DFL);
+  EXPECT_EQ(installed_signal(), SIGWINCH);
 }
 
 TEST_F(SignalHandlerTest, ADeadlySignalKeepsTheHandlerWhileOneMayBePending) {

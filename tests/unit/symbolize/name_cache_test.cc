@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -79,6 +80,12 @@ TEST_F(NameCacheTest, IgnoresEveryDamagedFile) {
     std::ofstream(only_file(), std::ios::binary) << whole.substr(0, at);
     EXPECT_TRUE(cache_.load("abcd", "dwarf", texts_).empty()) << "length " << at;
   }
+}
+
+TEST_F(NameCacheTest, DoesNotBelieveAnotherUser) {
+  cache_.store("abcd", "dwarf", some_entries());
+  if (::chown(only_file().c_str(), 65534, 65534) != 0) GTEST_SKIP() << "only root gives files away";
+  EXPECT_TRUE(cache_.load("abcd", "dwarf", texts_).empty());
 }
 
 TEST_F(NameCacheTest, RemovesWhatWasUsedLongestAgo) {

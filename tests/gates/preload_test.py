@@ -70,6 +70,12 @@ class PreloadGate(unittest.TestCase):
         self.rejected(compiler.link_library(self.folder, "canary.so", code, *LINK, "-lc"),
                       "does not export _Exit")
 
+    def test_rejects_calls_that_are_not_a_guests(self):
+        for name in ("malloc", "opendir", "pthread_mutex_lock", "abort", "puts", "umask"):
+            with self.subTest(name):
+                source = f'extern "C" void {name}();\n__attribute__((used)) static void call() {{ {name}(); }}'
+                self.rejected(self.build(source), f"calls {name}: ")
+
     def test_rejects_lazy_binding(self):
         lazy = self.without("-Wl,-z,now") + ["-Wl,-z,lazy"]
         self.rejected(self.build(link=lazy), "-z now")

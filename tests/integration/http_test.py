@@ -343,8 +343,10 @@ class RoutesTest(HttpCase):
     def test_half_a_request_hinders_nobody(self):
         with socket.socket(socket.AF_UNIX) as slow:
             slow.connect(str(self.place))
+            slow.settimeout(deadline.DEADLINE_SECONDS)
             slow.sendall(b"POST /sample HTTP/1.1\r\nHost: local")
             self.assert_alive()
+            self.assertRegex(slow.recv(1 << 16), rb"^HTTP/1\.1 408 ")  # after ten seconds
         self.assert_alive()
 
     def test_silent_clients_make_room_for_others(self):

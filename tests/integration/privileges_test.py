@@ -24,10 +24,10 @@ class PrivilegesCase(SwiprCase):
         self.assertEqual(target.read_line(), "dropped")
         return target
 
-    def check_waits(self, how="drop"):
+    def check_waits(self, how="drop", mode="wall"):
         target = self.start_dropped(how)
         path = self.folder / "privileges.swipr"
-        recording = self.start_swipr("record", "--pid", target.pid, "--interval", "2ms", "-o", path)
+        recording = self.start_swipr("record", "--pid", target.pid, "--interval", "2ms", "--mode", mode, "-o", path)
         deadline.wait_until(lambda: path.exists() and path.stat().st_size > 0, "the recording's beginning")
         for _ in range(3):
             target.send("wait\n")
@@ -42,6 +42,9 @@ class PrivilegesCase(SwiprCase):
 class PrivilegesTest(PrivilegesCase):
     def test_after_setuid(self):
         self.check_waits()
+
+    def test_the_main_threads_place_is_read_without_a_signal(self):
+        self.check_waits(mode="offcpu")
 
     def test_after_capset(self):
         self.check_waits("capset")

@@ -20,9 +20,16 @@ Remedy remedy(std::int32_t number, std::int64_t result,
 }
 
 TEST(SystemCall, InterruptedWaitsAreRepeated) {
-  for (std::int32_t number : {SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_epoll_wait,
-                              SYS_nanosleep, SYS_clock_nanosleep, SYS_semtimedop, SYS_msgrcv,
-                              SYS_rt_sigtimedwait, SYS_recvfrom, SYS_pause}) {
+  // clang-format off
+  constexpr std::int32_t kWaits[] = {
+      SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_epoll_wait, SYS_epoll_pwait,
+      SYS_epoll_pwait2, SYS_nanosleep, SYS_clock_nanosleep, SYS_rt_sigtimedwait,
+      SYS_rt_sigsuspend, SYS_pause, SYS_semop, SYS_semtimedop, SYS_msgsnd, SYS_msgrcv,
+      SYS_mq_timedsend, SYS_mq_timedreceive, SYS_io_getevents, SYS_io_pgetevents, SYS_read,
+      SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_write, SYS_writev, SYS_sendto,
+      SYS_sendmsg, SYS_accept, SYS_accept4, SYS_connect};
+  // clang-format on
+  for (std::int32_t number : kWaits) {
     EXPECT_EQ(remedy(number, -EINTR), Remedy::kRepeat) << number;
   }
 }

@@ -1,7 +1,10 @@
 """Beside other allocators, in programs with sanitizers, under a debugger, behind other preloads: the
 program says the same as without swipr."""
 
+import os
 import pathlib
+import shutil
+import subprocess
 import unittest
 
 from support import profiles, raw
@@ -112,6 +115,58 @@ int main(int argc, char** argv) {
   exit(4);
 }
 """
+
+
+OTHER_EXIT = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+void _exit(int status) {
+  if (write(2, "other\n", 6) != 6) status = 99;
+  void (*next)(int) = (void (*)(int))dlsym(RTLD_NEXT, "_exit");
+  next(status);
+  for (;;) pause();
+}
+"""
+
+
+class OtherPreloadTest(GuestCase):
+    def test_their_exit_is_called(self):
+        source, library = self.folder / "exit.c", self.folder / "exit.so"
+        source.write_text(OTHER_EXIT)
+        compiled = self.start("gcc", "-shared", "-fPIC", source, "-o", library).wait()
+        self.assertEqual(compiled.code, 0, repr(compiled))
+        for order in ((library, self.preload), (self.preload, library)):
+            program = self.start(self.target_path("killer_nofp"), env={"LD_PRELOAD": ":".join(map(str, order))})
+            program.wait_ready()
+            self.wait_for_socket(program.pid)
+            program.send("quick\n")
+            finished = program.end()
+            self.assertEqual((finished.code, finished.err), (4, "other\n"))
+            self.assertEqual(list(self.sockets.iterdir()), [])
+
+
+def may_mount():
+    return os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@unittest.skipUnless(may_mount(), "needs a mount namespace and a program that is setuid for another user")
+class SetuidTest(GuestCase):
+    def test_a_setuid_program_takes_no_orders_from_its_caller(self):
+        """Where the system itself preloads the library everywhere."""
+        self.folder.chmod(0o755)
+        library, program = (shutil.copy(path, self.folder) for path in (self.preload, self.target_path("burn_nofp")))
+        shutil.copytree("/etc", self.folder / "etc", symlinks=True)
+        (self.folder / "etc/ld.so.preload").write_text(f"{library}\n")
+        for mode, files in ((0o755, 1), (0o4755, 0)):
+            records = self.folder / f"records-{mode:o}"
+            records.mkdir()
+            records.chmod(0o777)
+            pathlib.Path(program).chmod(mode)
+            script = f"mount --bind {self.folder}/etc /etc && exec setpriv --reuid 65534 env SWIPR_RECORD={records} {program} 20 3"
+            finished = self.start("unshare", "--mount", "sh", "-c", script).wait()
+            self.assertEqual((finished.code, finished.err), (3, ""))
+            self.assertEqual(len(list(records.iterdir())), files)
 
 
 class OtherLoadersTest(GuestCase):

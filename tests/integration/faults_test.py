@@ -238,6 +238,7 @@ class TimeTest(SwiprCase):
         (source,) = raw.read(path.read_bytes()).values()
         self.assertTrue(source.ended)
         self.assertEqual(source.totals["ticks"] + source.totals["ticks_missed"], 300)
+        self.assertGreater(source.totals["ticks"], 30)  # an hour would have missed all but one
         wall_ns = self.swipr("convert", path, "--format", "collapsed", "--weight", "wall", env={"LD_PRELOAD": str(stepping)}).out
         for line in wall_ns.splitlines():
             self.assertLess(int(line.rpartition(b" ")[2]), 60e9, line)

@@ -16,8 +16,8 @@ struct AgentInfo {
   std::uint32_t threads = 0;
   std::int64_t start_time_ns = 0;  // CLOCK_REALTIME; 0: not told
   std::uint64_t recordings = 0;    // running now
-  std::string
-      memory;  // what its memory cgroup leaves: "enough", or "too little …"; empty: not told
+  // What its memory cgroup leaves: "enough", or "too little …"; empty: not told.
+  std::string memory;
 };
 
 // Fields that are missing or of another type keep their defaults: an agent of another version may

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <thread>
@@ -207,6 +208,54 @@ TEST_F(RecordSessionTest, LastsUntilTheCommandEnds) {
   const SessionResult result = session.run();
   ASSERT_TRUE(result.child_status);
   EXPECT_EQ(WEXITSTATUS(*result.child_status), 7);
+}
+
+// What one of `client`'s processes hears that connects to the rendezvous of a `swipr` of `user`'s.
+class UserSession : public RecordSessionTest {
+ protected:
+  std::string heard_by(uid_t client, uid_t user) {
+    auto watch = SignalWatch::create({SIGCHLD});
+    auto rendezvous = Rendezvous::create();
+    LaunchPlan plan;
+    plan.program = "sleep";
+    plan.arguments = {"sleep", "600"};
+    plan.signal_mask = watch->previous_mask();
+    auto launch = Launch::prepare(plan);
+    const Pid child = launch->pid();
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    rendezvous->path().copy(address.sun_path, sizeof address.sun_path - 1);
+    const host::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::seteuid(client), 0);
+    EXPECT_EQ(
+        ::connect(socket.value(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::seteuid(0), 0);
+    EXPECT_TRUE(launch->run());
+    EXPECT_EQ(::seteuid(user), 0);
+    RecordSession session(file_, *watch, {});
+    session.set_child(child, *rendezvous, true);
+    std::string heard(4, '\0');
+    std::thread listening([&] {
+      const ssize_t count = ::recv(socket.value(), heard.data(), heard.size(), MSG_WAITALL);
+      heard.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+      ::shutdown(socket.value(), SHUT_RDWR);
+      ::kill(child.value, SIGKILL);
+    });
+    static_cast<void>(session.run());
+    listening.join();
+    EXPECT_EQ(::seteuid(0), 0);
+    return heard;
+  }
+};
+
+TEST_F(UserSession, AsksNoProcessOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be others";
+  constexpr uid_t kUser = 65534;
+  constexpr uid_t kOther = 65533;
+  EXPECT_EQ(heard_by(kOther, kUser), "");
+  EXPECT_EQ(heard_by(kUser, kUser), "POST");
+  EXPECT_EQ(heard_by(0, kUser), "POST");
+  EXPECT_EQ(heard_by(kUser, 0), "POST");
 }
 
 TEST(Launch, ReportsWhyAProgramDoesNotRun) {

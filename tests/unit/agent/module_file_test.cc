@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -83,6 +84,11 @@ class DeletedFile {
     if (fd >= 0) ::close(fd);
     return fd >= 0;
   }
+  void copy_to(const std::string& path) const {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    EXPECT_EQ(::write(fd, memory_, size_), static_cast<ssize_t>(size_));
+    ::close(fd);
+  }
   const std::string& build_id() const { return build_id_; }
   std::size_t size() const { return size_; }
 
@@ -105,6 +111,40 @@ TEST(AgentModuleFile, OpensADeletedFileWhereTheKernelPermits) {
 TEST(AgentModuleFile, OpensNoFileThatIsMappedAsData) {
   const DeletedFile mapped(PROT_READ);
   EXPECT_EQ(open_module_file(mapped.build_id()).fd, -1);
+}
+
+// Its inode; 0: there is none. Without the right to follow links to mappings.
+ino_t inode_of_module(const std::string& build_id) {
+  constexpr uid_t kNobody = 65534;
+  const uid_t user = ::geteuid();
+  EXPECT_TRUE(user != 0 || ::seteuid(kNobody) == 0);
+  const ModuleFile file = open_module_file(build_id);
+  EXPECT_EQ(::seteuid(user), 0);
+  if (file.fd < 0) return 0;
+  struct stat status {};
+  EXPECT_EQ(::fstat(file.fd, &status), 0);
+  ::close(file.fd);
+  return status.st_ino;
+}
+
+// Whatever has the name that the kernel shows, here that of a deleted file, and the same build-id.
+TEST(AgentModuleFile, OpensNoOtherFileOfTheMappedOnesName) {
+  const DeletedFile contents(PROT_READ);
+  const std::string path = testing::TempDir() + "module_file_test." + std::to_string(::getpid());
+  contents.copy_to(path);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  void* const mapped = ::mmap(nullptr, contents.size(), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  struct stat original {};
+  ASSERT_EQ(::fstat(fd, &original), 0);
+  ::close(fd);
+  EXPECT_EQ(inode_of_module(contents.build_id()), original.st_ino);
+  ::unlink(path.c_str());
+  const std::string shown = path + " (deleted)";
+  contents.copy_to(shown);
+  EXPECT_EQ(inode_of_module(contents.build_id()), 0u);
+  ::unlink(shown.c_str());
+  ::munmap(mapped, contents.size());
 }
 
 TEST(AgentModuleFile, OpensNothingElse) {

@@ -128,6 +128,14 @@ TEST(AgentHttpRequest, RefusesWhatIsTooLong) {
   EXPECT_EQ(failure("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + chunk), 413);
 }
 
+TEST(AgentHttpRequest, TakesAHeadOfTheGreatestLengthAndNoByteMore) {
+  const std::string start = "GET / HTTP/1.1\r\nA: ";
+  const std::string end = "\r\n\r\n";
+  const std::string value(kMaxHeadBytes - start.size() - end.size(), 'x');
+  EXPECT_EQ(parse(start + value + end)->status(), Status::kComplete);
+  EXPECT_EQ(failure(start + value + "x" + end), 431);
+}
+
 TEST(AgentHttpRequest, TakesABodyOfTheGreatestLength) {
   const std::string body(kMaxBodyBytes, 'x');
   const auto parser = parse("POST / HTTP/1.1\r\nContent-Length: 65536\r\n\r\n" + body);

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 
 #define SWIPR_TEST_FRAME extern "C" __attribute__((visibility("default"), noinline))
@@ -30,6 +31,13 @@ SWIPR_TEST_FRAME void recorder_test_middle(const std::function<void()>* block) {
 SWIPR_TEST_FRAME void recorder_test_outer(const std::function<void()>* block) {
   recorder_test_middle(block);
   asm volatile("" ::: "memory");
+}
+SWIPR_TEST_FRAME void recorder_test_across(const std::function<void()>* block) {
+  char frame[4096];
+  std::memset(frame, 0x55, sizeof frame);
+  asm volatile("" ::"r"(frame) : "memory");
+  (*block)();
+  asm volatile("" ::"r"(frame) : "memory");
 }
 SWIPR_TEST_FRAME void recorder_test_spin(std::atomic<bool>* stop) {
   while (!stop->load(std::memory_order_relaxed)) {

@@ -68,6 +68,9 @@ void call_through_chain(const std::function<void()>& block);
 inline const std::string kChain[3] = {"recorder_test_inner", "recorder_test_middle",
                                       "recorder_test_outer"};
 
+// Calls `block` from one frame of 4 KiB that holds no address of code.
+extern "C" void recorder_test_across(const std::function<void()>* block);
+
 // Computes until told to stop, in recorder_test_spin.
 extern "C" void recorder_test_spin(std::atomic<bool>* stop);
 

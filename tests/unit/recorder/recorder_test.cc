@@ -136,6 +136,39 @@ TEST(Recorder, ShowsTheExactChainOfASleepingThread) {
                            {SYS_nanosleep, SYS_clock_nanosleep}});
 }
 
+TEST(Recorder, AWalkOfAThreadThatRanMeanwhileIsThrownAway) {
+  if (!kPlainPrologues) GTEST_SKIP() << kWhyProloguesMatter;
+  std::atomic<bool> stop{false};
+  const std::function<void()> nap = [] { ::usleep(20); };
+  // Now three frames, now one that lies across them and has no return addresses.
+  const auto wander = [&] {
+    while (!stop) {
+      call_through_chain(nap);
+      recorder_test_across(&nap);
+    }
+  };
+  std::vector<DecodedEntry> walked;
+  {
+    ProgramThread threads[] = {ProgramThread(wander), ProgramThread(wander), ProgramThread(wander)};
+    const DecodedRecording recording =
+        record_one({.interval = milliseconds(1), .ticks = 1500, .mode = wire::RecordMode::kOffCpu});
+    stop = true;
+    for (const ProgramThread& thread : threads) {
+      const DecodedThread* seen = recording.thread_of(thread.tid());
+      ASSERT_NE(seen, nullptr);
+      std::ranges::copy_if(seen->entries, std::back_inserter(walked),
+                           [](const auto& entry) { return !entry.stack.frames.empty(); });
+    }
+  }
+  EXPECT_FALSE(walked.empty());
+  for (const DecodedEntry& entry : walked) {
+    const std::vector<std::string> names = entry.stack.names();
+    const bool across = std::ranges::count(names, "recorder_test_across") == 1;
+    EXPECT_TRUE((entry.stack.flags & wire::kStackRootReached) != 0 && holds_chain(names) != across)
+        << testing::PrintToString(names) << " flags " << entry.stack.flags;
+  }
+}
+
 TEST(Recorder, NamesTheFunctionOfARunningThread) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP()

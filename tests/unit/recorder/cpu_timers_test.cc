@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include <fstream>
 
@@ -95,6 +97,51 @@ TEST(CpuTimers, AThreadWhoseTimerIsGoneIsAskedAgain) {
   }
   EXPECT_GT(running, 50'000'000u) << "stacks that were asked for carry CPU time";
   EXPECT_GT(recordings.at(0).totals.at("signals_sent"), 0u);
+}
+
+// What may wait for a user, and timers of the program that take the quarter that is swipr's at
+// most.
+class QuarterInUse {
+ public:
+  QuarterInUse() {
+    EXPECT_EQ(::getrlimit(RLIMIT_SIGPENDING, &before_), 0);
+    rlimit four_times = before_;
+    four_times.rlim_cur = 4 * timers_.size();
+    EXPECT_EQ(::setrlimit(RLIMIT_SIGPENDING, &four_times), 0);
+    sigevent event{};
+    event.sigev_notify = SIGEV_NONE;
+    for (timer_t& timer : timers_) EXPECT_EQ(::timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+  }
+  ~QuarterInUse() {
+    release();
+    ::setrlimit(RLIMIT_SIGPENDING, &before_);
+  }
+  void release() {
+    for (const timer_t timer : timers_) ::timer_delete(timer);
+    timers_.clear();
+  }
+
+ private:
+  rlimit before_{};
+  std::vector<timer_t> timers_ = std::vector<timer_t>(256);
+};
+
+TEST(CpuTimers, TakeNoneWhereAQuarterOfWhatMayWaitIsInUse) {
+  QuarterInUse quarter;
+  Burster burster;
+  const int tid = burster.thread.tid();
+  record({{.request = kUntilStopped}},
+         {.after_start = {}, .before_ticks = {}, .meanwhile = [&] {
+            const auto until = burster.thread.cpu() + milliseconds(500);
+            bool taken = false;
+            EXPECT_TRUE(eventually([&] {
+              taken = taken || !timers_of(tid).empty();
+              return burster.thread.cpu() >= until;
+            }));
+            EXPECT_FALSE(taken);
+            quarter.release();
+            EXPECT_TRUE(eventually([tid] { return !timers_of(tid).empty(); }));
+          }});
 }
 
 }  // namespace

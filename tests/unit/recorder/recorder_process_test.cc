@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "preload/agent/mapped_memory.h"
 #include "preload/handler/disposition.h"
 #include "tests/unit/recorder/control_loop.h"
 #include "tests/unit/recorder/program_threads.h"
@@ -268,6 +270,22 @@ TEST(RecorderProcess, AChildOfAForkHasTheProgramsDispositionAndCanRecordAnew) {
                     ::waitpid(child, &status, 0);
                   }});
   EXPECT_EQ(status, 0);
+}
+
+// The kernel finds mappings at all of it, or says ENOMEM.
+bool is_mapped(void* memory, std::size_t bytes) { return ::msync(memory, bytes, MS_ASYNC) == 0; }
+
+TEST(RecorderProcess, AChildOfAForkHasNoneOfTheTablesMemory) {
+  agent::MappedArray<char> table;
+  ASSERT_TRUE(table.resize(agent::kPageBytes));
+  ASSERT_TRUE(table.resize(64 * agent::kPageBytes));  // it grows and moves
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(is_mapped(table.data(), agent::kPageBytes) ? 1 : 0);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(is_mapped(table.data(), table.size()));
+  table.release();
 }
 
 }  // namespace

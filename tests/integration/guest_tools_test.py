@@ -130,20 +130,46 @@ void _exit(int status) {
 """
 
 
+OTHER_SIGACTION = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+int sigaction(int number, const struct sigaction* wanted, struct sigaction* before) {
+  static int (*next)(int, const struct sigaction*, struct sigaction*);
+  if (!next) *(void**)&next = dlsym(RTLD_NEXT, "sigaction");
+  return next(number, wanted, before);
+}
+"""
+
+
 class OtherPreloadTest(GuestCase):
-    def test_their_exit_is_called(self):
-        source, library = self.folder / "exit.c", self.folder / "exit.so"
-        source.write_text(OTHER_EXIT)
+    def start_beside(self, text, *command):
+        """The command with another preload before swipr's, and then behind it."""
+        source, library = self.folder / "other.c", self.folder / "other.so"
+        source.write_text(text)
         compiled = self.start("gcc", "-shared", "-fPIC", source, "-o", library).wait()
         self.assertEqual(compiled.code, 0, repr(compiled))
         for order in ((library, self.preload), (self.preload, library)):
-            program = self.start(self.target_path("killer_nofp"), env={"LD_PRELOAD": ":".join(map(str, order))})
+            program = self.start(*command, env={"LD_PRELOAD": ":".join(map(str, order))})
             program.wait_ready()
             self.wait_for_socket(program.pid)
+            yield program
+
+    def test_their_exit_is_called(self):
+        for program in self.start_beside(OTHER_EXIT, self.target_path("killer_nofp")):
             program.send("quick\n")
             finished = program.end()
             self.assertEqual((finished.code, finished.err), (4, "other\n"))
             self.assertEqual(list(self.sockets.iterdir()), [])
+
+    def test_no_call_ends_early_beside_their_sigaction(self):
+        """Whoever installs the program's handlers: its own signals end its waits, swipr's end none."""
+        for program in self.start_beside(OTHER_SIGACTION, self.target_path("many_calls_nofp"), "signals"):
+            path = self.record(program.pid, "--duration", "1s", "--rate", 1000, "--max-overhead", "50%")
+            rows = [line.split() for line in program.end().out.decode().splitlines()]
+            self.assertEqual([(name, wrong) for name, _, wrong in rows if wrong != "0"], [])
+            (source,) = raw.read(path.read_bytes()).values()
+            self.assertEqual(source.totals["calls_interrupted"], 0)
 
 
 def may_mount():

@@ -441,6 +441,23 @@ class RoutesTest(HttpCase):
                     stacks = profiles.parse(answer.body, fmt)
                     self.assertTrue(profiles.has_function(stacks, "^seventy_percent$"))
 
+    def test_one_recording_too_many_is_refused_and_says_so(self):
+        body = b'{"timeInterval":"100 ms"}'
+        request = b"POST /v1/record HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        with contextlib.ExitStack() as stack:
+            for _ in range(16):
+                client = stack.enter_context(socket.socket(socket.AF_UNIX))
+                client.settimeout(deadline.DEADLINE_SECONDS)
+                client.connect(str(self.place))
+                client.sendall(request)
+                self.assertRegex(client.recv(1 << 16), rb"^HTTP/1\.1 200 ")
+            for path in ("/v1/record", "/sample"):
+                answer = self.request(self.place, "POST", path, body=body)
+                self.assertEqual((answer.status, answer.text), (503, "too many recordings run already\n"))
+            refused = self.swipr("record", "--pid", self.running.pid, "-o", self.folder / "x.swipr", expect=None)
+            self.assert_one_line_error(refused, "too many recordings run already", codes=(1,))
+        self.convert(self.record(self.running.pid, "--count", 5, "--interval", "1ms"))
+
     def test_without_the_swipr_program_raw_still_works(self):
         lonely = self.start_target(
             "blocked_nofp", env={"SWIPR_PROGRAM": "/no/such/program", "PATH": str(self.folder / "empty")}

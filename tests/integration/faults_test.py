@@ -16,6 +16,11 @@ from support.case import SwiprCase
 from support.guest import GuestCase
 
 
+def cpu_ticks(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
 class FaultsTest(SwiprCase):
     def test_removed_socket_file_comes_back(self):
         """Cleaners of /tmp remove files, and folders that have become empty."""
@@ -50,6 +55,25 @@ class FaultsTest(SwiprCase):
         self.assertTrue(profiles.has_function(self.convert(self.finish_streaming(client, data)), "percent"))
         self.assertEqual(target.end().code, 0)
 
+    def test_file_that_may_not_grow_ends_its_recording(self):
+        path, log = self.folder / "x.swipr", self.folder / "log"
+        settings = {"SWIPR_RECORD": str(path), "SWIPR_RECORD_INTERVAL": "1ms", "SWIPR_LOG": str(log)}
+        target = self.start_target("shares_nofp", env=settings)
+        place = self.socket_of(target.pid)
+        deadline.wait_until(lambda: raw.has_tick(path.read_bytes()), "a tick")
+        resource.prlimit(target.pid, resource.RLIMIT_FSIZE, (4096 + path.stat().st_size, resource.RLIM_INFINITY))
+        deadline.wait_until(lambda: "the recording ends early" in log.read_text(), "the limit")
+
+        def ticks():
+            return self.request(place, "GET", "/v1/info").json()["counters"]["ticks"]
+
+        before = ticks()
+        worked = cpu_ticks(target.pid) + 50
+        deadline.wait_until(lambda: cpu_ticks(target.pid) > worked, "the target to work")
+        self.assertEqual(ticks(), before)
+        self.assertRegex(self.swipr("convert", path, "--format", "collapsed").err, "the recording has no end")
+        self.assertEqual(target.end().code, 0)
+
     def test_a_hundred_clients(self):
         target = self.start_target("shares_nofp")
         place = self.socket_of(target.pid)
@@ -77,6 +101,19 @@ class FaultsTest(SwiprCase):
 
 
 class NoMemoryTest(SwiprCase):
+    def test_another_recording_that_gets_no_memory_is_refused(self):
+        """What it would share with the one that runs is there."""
+        target = self.start_target("shares_nofp")
+        client, data = self.start_streaming(target.pid, "--interval", "10ms")
+        status = pathlib.Path(f"/proc/{target.pid}/status").read_text()
+        used = 1024 * int(re.search(r"VmData:\s*(\d+) kB", status)[1])
+        _, hard = resource.prlimit(target.pid, resource.RLIMIT_DATA)
+        resource.prlimit(target.pid, resource.RLIMIT_DATA, (used + (3 << 20), hard))
+        answer = self.request(self.socket_of(target.pid), "POST", "/v1/record", body='{"numberOfSamples":5}')
+        self.assertEqual((answer.status, answer.text), (503, "no memory for the recording\n"))
+        self.assertTrue(profiles.has_function(self.convert(self.finish_streaming(client, data)), "percent"))
+        self.assertEqual(target.end().code, 0)
+
     def test_a_recording_that_gets_no_memory_is_refused(self):
         """As with overcommit off and all memory promised: mappings fail, here from several points on."""
         target = self.start_target("shares_nofp")

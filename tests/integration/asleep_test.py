@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
 import unittest
@@ -26,8 +27,10 @@ def voluntary_switches(task):
     raise AssertionError("no voluntary_ctxt_switches")
 
 
-def cpu_ticks(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+def cpu_ticks(process):
+    """Of a process, by its number, or of a thread, by its folder."""
+    folder = process if isinstance(process, pathlib.Path) else pathlib.Path(f"/proc/{process}")
+    fields = (folder / "stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
 
 
@@ -152,6 +155,21 @@ class AsleepTest(AsleepCase):
                     finished = self.swipr("record", "--pid", target.pid, "-o", self.folder / "x.swipr", expect=None)
                     self.assert_one_line_error(finished, rf"{files} files only .*ulimit -n|no file may be opened any more: .*ulimit -n", codes=(1,))
                 self.assertEqual(target.end().code, 0)
+
+    def test_control_thread_sleeps_while_a_client_waits_for_a_descriptor(self):
+        target = self.start_target("shares_nofp")
+        (task,) = threads_named(target.pid, "swipr")
+        limits = resource.prlimit(target.pid, resource.RLIMIT_NOFILE, (0, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(deadline.DEADLINE_SECONDS)
+            client.connect(str(self.socket_of(target.pid)))
+            client.sendall(b"GET /v1/info HTTP/1.1\r\nHost: x\r\n\r\n")
+            before, worked = cpu_ticks(task), cpu_ticks(target.pid) + 100  # of the whole process
+            deadline.wait_until(lambda: cpu_ticks(target.pid) > worked, "the target to work")
+            self.assertLess(cpu_ticks(task) - before, 10)
+            resource.prlimit(target.pid, resource.RLIMIT_NOFILE, limits)
+            self.assertRegex(client.recv(1 << 16), rb"^HTTP/1\.1 200 ")
+        self.assertEqual(target.end().code, 0)
 
     def test_exactly_one_thread_is_added_and_it_blocks_all_signals(self):
         plain = self.start_target("blocked_nofp", preloaded=False)

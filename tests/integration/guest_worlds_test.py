@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import deadline, profiles
+from support import deadline, profiles, raw
 from support.guest import GuestCase
 
 TARGET = "guest_worlds_nofp"
@@ -166,6 +166,12 @@ class SeccompTest(GuestCase):
         self.check_confined("confined_threads")
 
     def test_asking_for_filters_ends_nothing(self):
+        self.check_same(TARGET, "ask_for_filters")
+        _, path = self.run_recorded(TARGET, "ask_for_filters")
+        (source,) = raw.read(path.read_bytes()).values()  # one part: nobody left and came back
+        self.assertTrue(source.ended)
+
+    def test_filter_that_is_refused_leaves_it_recordable(self):
         self.check_same(TARGET, "probe_filters")
         target = self.start_target(TARGET, "probe_filters", ready=False)
         while target.read_line() != "moved":

@@ -194,10 +194,18 @@ bool refuse(unsigned number, unsigned error) {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
+// Without a filter: whether the kernel knows them.
+void ask_for_filters() {
+  work();
+  tell("prctl", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr, 0, 0));
+  tell("prctl by number", syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr, 0, 0));
+  tell("seccomp", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, nullptr));
+  work();
+}
+
 // Only asked for: nothing happens.
 void probe_filters() {
-  tell("prctl", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr, 0, 0));
-  tell("seccomp", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, nullptr));
+  ask_for_filters();
   sock_fprog empty{0, nullptr};
   tell("empty", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &empty, 0, 0));
   target::say("moved");
@@ -249,6 +257,7 @@ constexpr Way kWays[] = {
     {"leave_root", leave_root},
     {"close_files", close_files},
     {"change_identity", change_identity},
+    {"ask_for_filters", ask_for_filters},
     {"probe_filters", probe_filters},
     {"confined_by_prctl", [] { confined(false, Call::kPrctl); }},
     {"confined_by_prctl_number", [] { confined(false, Call::kPrctlByNumber); }},

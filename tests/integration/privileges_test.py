@@ -4,6 +4,7 @@ recorded all the same, and no call of it is broken for that."""
 import os
 import pathlib
 import re
+import signal
 import unittest
 
 from support import deadline, raw
@@ -90,6 +91,40 @@ class PrivilegesTest(PrivilegesCase):
         # A busy machine may look too late to ask where a time-out would become longer.
         deadline.wait_until(record_waits, "a stack of each wait")
         self.assertEqual(target.end().code, 0)
+
+    def record_sleepers(self, target, *modes):
+        """The totals of recordings of these modes, all at once, of the four threads that wait."""
+        recordings = []
+        for mode in modes:
+            path = self.folder / f"{mode}.swipr"
+            recording = self.start_swipr("record", "--pid", target.pid, "--rate", 100, "--mode", mode, "-o", path)
+            recordings.append((recording, path))
+            deadline.wait_until(lambda: path.exists() and path.stat().st_size > 0, "the recording's beginning")
+        target.send("sleep\n")
+        self.assertEqual([target.read_line() for _ in range(5)][-1], "done")
+        self.assertEqual(target.end().code, 0)
+        totals = []
+        for recording, path in recordings:
+            self.assertEqual(recording.wait().code, 0)
+            (source,) = raw.read(path.read_bytes()).values()
+            totals.append(source.totals)
+        return totals
+
+    def test_a_recording_of_waits_asks_for_no_signal_beside_one_that_does(self):
+        wall, offcpu = self.record_sleepers(self.start_dropped(), "wall", "offcpu")
+        self.assertGreater(wall["signals_to_blocked"], 0)
+        self.assertEqual(offcpu["signals_to_blocked"], 0)
+
+    def test_a_hidden_wait_that_no_signal_reaches_is_not_asked_again(self):
+        """There are four waits, two of them of a hundred ticks, and some short ones as the threads begin."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            target = self.start_dropped()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        (wall,) = self.record_sleepers(target, "wall")
+        self.assertGreater(wall["signals_to_blocked"], 0)
+        self.assertLess(wall["signals_to_blocked"], 20)
 
     def check_line(self, line, name):
         match = re.fullmatch(rf"{name} full time, (\d+)", line)

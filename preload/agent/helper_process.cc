@@ -141,6 +141,7 @@ struct KernelAction {
 // must not exec, which would give it one. The helper is its child, not the program's.
 int run_intermediate(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
+  raw_syscall(SYS_setpgid, 0, 0);  // kill(0, …) and killpg() of the program's do not reach it
   raw_syscall(SYS_prctl, PR_SET_NAME, address_of("swipr"));
   raw_syscall(SYS_dup3, plan.input, 0, 0);
   raw_syscall(SYS_dup3, plan.client, 1, 0);

@@ -233,7 +233,7 @@ class AsleepTest(AsleepCase):
         self.assertEqual(finished.code, 0)
 
     def test_who_writes_an_answer_has_nothing_of_the_program(self):
-        """Neither its files, the listening socket above all, nor the signals of its terminal."""
+        """Neither its files, the listening socket above all, nor the signals of its terminal and its process group."""
         target = self.start_target("blocked_nofp")
         body = json.dumps({"numberOfSamples": 1_000_000, "timeInterval": "10 ms"}).encode()
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
@@ -241,6 +241,7 @@ class AsleepTest(AsleepCase):
             client.sendall(b"POST /sample HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
             (between,) = deadline.wait_until(lambda: children(target.pid), "a process for the answer")
             deadline.wait_until(lambda: {"0", "1"} <= set(os.listdir(f"/proc/{between}/fd")) <= {"0", "1", "2"}, "its own files only")
+            self.assertEqual(os.getpgid(between), between, "a kill(0, …) of the program's reaches it")
             (helper,) = deadline.wait_until(lambda: children(between), "the swipr program")
             deadline.wait_until(lambda: session_of(helper) == helper, "a session of its own")
             self.assertNotEqual(session_of(target.pid), helper)

@@ -79,11 +79,17 @@ void unshare_threads() {
 // Refused with swipr because it is refused without.
 void unshare_with_threads() {
   std::atomic<bool> end{false};
-  std::thread other([&] { end.wait(false); });
+  std::atomic<pid_t> tid{0};
+  std::thread other([&] {
+    tid = gettid();
+    end.wait(false);
+  });
   tell("unshare", unshare(kNewUser));
   end = true;
   end.notify_all();
-  other.join();
+  other.join();  // returns before the kernel has taken the thread off
+  const std::string folder = "/proc/self/task/" + std::to_string(tid);
+  while (access(folder.c_str(), F_OK) == 0) std::this_thread::yield();
   tell("unshare", unshare(kNewUser));
   work();
 }

@@ -8,7 +8,7 @@ import signal
 import socket
 import unittest
 
-from support import deadline
+from support import deadline, process_stat
 from support.case import SwiprCase
 
 
@@ -27,13 +27,6 @@ def voluntary_switches(task):
     raise AssertionError("no voluntary_ctxt_switches")
 
 
-def cpu_ticks(process):
-    """Of a process, by its number, or of a thread, by its folder."""
-    folder = process if isinstance(process, pathlib.Path) else pathlib.Path(f"/proc/{process}")
-    fields = (folder / "stat").read_text().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
-
-
 def descriptors(pid):
     return {
         name: os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")
@@ -44,10 +37,6 @@ def children(pid):
     """Those that no wait of the program's finds as well."""
     lists = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
     return [int(child) for path in lists for child in path.read_text().split()]
-
-
-def session_of(pid):
-    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[3])
 
 
 class AsleepCase(SwiprCase):
@@ -61,8 +50,8 @@ class AsleepCase(SwiprCase):
 
         def sleeps_on():
             before = voluntary_switches(task)
-            worked = cpu_ticks(target.pid) + 50  # half a second of CPU time of the target
-            deadline.wait_until(lambda: cpu_ticks(target.pid) > worked, "the target to work")
+            worked = process_stat.cpu_ticks(target.pid) + 50  # half a second of CPU time of the target
+            deadline.wait_until(lambda: process_stat.cpu_ticks(target.pid) > worked, "the target to work")
             return voluntary_switches(task) == before
 
         deadline.wait_until(sleeps_on, "a control thread at rest")
@@ -105,7 +94,7 @@ class AsleepTest(AsleepCase):
         tasks = [task for pid in (target.pid, elsewhere.pid) for task in threads_named(pid, "swipr")]
 
         def sleep():
-            return all((task / "stat").read_text().rpartition(")")[2].split()[0] == "S" for task in tasks)
+            return all(process_stat.state(task) == "S" for task in tasks)
 
         deadline.wait_until(sleep, "both control threads to sleep")
         before = [voluntary_switches(task) for task in tasks]
@@ -137,11 +126,11 @@ class AsleepTest(AsleepCase):
     def check_rest(self, pid):
         (task,) = threads_named(pid, "swipr")
         deadline.wait_until(
-            lambda: (task / "stat").read_text().rpartition(")")[2].split()[0] == "S", "the control thread to sleep"
+            lambda: process_stat.state(task) == "S", "the control thread to sleep"
         )
         before = voluntary_switches(task)
-        worked = cpu_ticks(pid) + 20
-        deadline.wait_until(lambda: cpu_ticks(pid) > worked, "the target to work")
+        worked = process_stat.cpu_ticks(pid) + 20
+        deadline.wait_until(lambda: process_stat.cpu_ticks(pid) > worked, "the target to work")
         self.assertEqual(voluntary_switches(task), before)
 
     def test_control_thread_sleeps_where_few_files_may_be_open(self):
@@ -164,9 +153,9 @@ class AsleepTest(AsleepCase):
             client.settimeout(deadline.DEADLINE_SECONDS)
             client.connect(str(self.socket_of(target.pid)))
             client.sendall(b"GET /v1/info HTTP/1.1\r\nHost: x\r\n\r\n")
-            before, worked = cpu_ticks(task), cpu_ticks(target.pid) + 100  # of the whole process
-            deadline.wait_until(lambda: cpu_ticks(target.pid) > worked, "the target to work")
-            self.assertLess(cpu_ticks(task) - before, 10)
+            before, worked = process_stat.cpu_ticks(task), process_stat.cpu_ticks(target.pid) + 100  # of the whole process
+            deadline.wait_until(lambda: process_stat.cpu_ticks(target.pid) > worked, "the target to work")
+            self.assertLess(process_stat.cpu_ticks(task) - before, 10)
             resource.prlimit(target.pid, resource.RLIMIT_NOFILE, limits)
             self.assertRegex(client.recv(1 << 16), rb"^HTTP/1\.1 200 ")
         self.assertEqual(target.end().code, 0)
@@ -243,8 +232,8 @@ class AsleepTest(AsleepCase):
             deadline.wait_until(lambda: {"0", "1"} <= set(os.listdir(f"/proc/{between}/fd")) <= {"0", "1", "2"}, "its own files only")
             self.assertEqual(os.getpgid(between), between, "a kill(0, …) of the program's reaches it")
             (helper,) = deadline.wait_until(lambda: children(between), "the swipr program")
-            deadline.wait_until(lambda: session_of(helper) == helper, "a session of its own")
-            self.assertNotEqual(session_of(target.pid), helper)
+            deadline.wait_until(lambda: process_stat.session(helper) == helper, "a session of its own")
+            self.assertNotEqual(process_stat.session(target.pid), helper)
         deadline.wait_until(lambda: not children(target.pid), "an end that leaves nothing behind")
 
 

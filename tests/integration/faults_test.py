@@ -11,14 +11,9 @@ import subprocess
 import threading
 import unittest
 
-from support import deadline, profiles, raw
+from support import deadline, process_stat, profiles, raw
 from support.case import SwiprCase
 from support.guest import GuestCase
-
-
-def cpu_ticks(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])
 
 
 class FaultsTest(SwiprCase):
@@ -68,8 +63,8 @@ class FaultsTest(SwiprCase):
             return self.request(place, "GET", "/v1/info").json()["counters"]["ticks"]
 
         before = ticks()
-        worked = cpu_ticks(target.pid) + 50
-        deadline.wait_until(lambda: cpu_ticks(target.pid) > worked, "the target to work")
+        worked = process_stat.cpu_ticks(target.pid) + 50
+        deadline.wait_until(lambda: process_stat.cpu_ticks(target.pid) > worked, "the target to work")
         self.assertEqual(ticks(), before)
         self.assertRegex(self.swipr("convert", path, "--format", "collapsed").err, "the recording has no end")
         self.assertEqual(target.end().code, 0)

@@ -24,6 +24,9 @@ namespace swipr::agent {
 namespace {
 
 constexpr int kCloseAttempts = 1000;
+constexpr const char* kTooLittleRoom =
+    "the program's memory cgroup has too little memory left: the kernel could end the program for "
+    "what a recording takes (4 MiB and more)";
 
 constexpr std::size_t kRecordingBytes = round_to_pages(sizeof(Recording));
 
@@ -77,22 +80,22 @@ void Engine::open_before_privileges_go() noexcept {
   if (size > 0) subjects_.main_thread_wait = open_below_proc(path, O_RDONLY);
 }
 
-// The kernel would end the program for what a recording takes.
 bool Engine::has_room_for_another(const char** error) noexcept {
   if (!subjects_.modules.is_short_of_room() &&
       subjects_.room.has(room_to_begin(subjects_.threads.live_count()))) {
     return true;
   }
-  *error =
-      "the program's memory cgroup has too little memory left: the kernel could end the program "
-      "for what a recording takes (4 MiB and more)";
+  *error = kTooLittleRoom;
   return false;
 }
 
 bool Engine::open(const char** error) noexcept {
   subjects_.room.open();
   subjects_.modules.set_room(&subjects_.room);
-  if (!subjects_.room.has(kLeastRoom)) return has_room_for_another(error);
+  if (!subjects_.room.has(kLeastRoom)) {
+    *error = kTooLittleRoom;
+    return false;
+  }
   const Tid self{static_cast<std::int32_t>(::syscall(SYS_gettid))};
   if (!subjects_.threads.open(self)) {
     *error = errno == EMFILE ? "no file may be opened any more: raise RLIMIT_NOFILE (ulimit -n)"

@@ -16,9 +16,8 @@ namespace swipr::agent {
 // In `memory.stat` the values are those of the cgroup and all below it. Version 1 knows no limit of
 // swap alone, only one of memory and swap together.
 struct MemoryRoom::Files {
-  std::string_view controller;  // in /proc/self/cgroup; empty: version 2
+  std::string_view controller;  // in /proc/self/cgroup and its mount's options; empty: version 2
   std::string_view type;        // of the file system
-  std::string_view option;      // that its mount has
   const char* limit;
   const char* usage;
   const char* swap_limit;
@@ -34,7 +33,6 @@ struct MemoryRoom::Files {
 constexpr MemoryRoom::Files MemoryRoom::Files::kVersion1{
     .controller = "memory",
     .type = "cgroup",
-    .option = "memory",
     .limit = "memory.limit_in_bytes",
     .usage = "memory.usage_in_bytes",
     .swap_limit = "memory.memsw.limit_in_bytes",
@@ -45,7 +43,6 @@ constexpr MemoryRoom::Files MemoryRoom::Files::kVersion1{
 
 constexpr MemoryRoom::Files MemoryRoom::Files::kVersion2{.controller = {},
                                                          .type = "cgroup2",
-                                                         .option = {},
                                                          .limit = "memory.max",
                                                          .usage = "memory.current",
                                                          .swap_limit = "memory.swap.max",
@@ -118,7 +115,7 @@ struct Mount {
 };
 
 // False: a mount of something else.  Source: proc_pid_mountinfo(5).
-bool parse_mount(std::string_view line, std::string_view type, std::string_view option,
+bool parse_mount(std::string_view line, std::string_view type, std::string_view controller,
                  Mount& out) noexcept {
   for (int skipped = 0; skipped < 3; ++skipped) take_field(line, ' ');
   out.root = take_field(line, ' ');
@@ -128,7 +125,7 @@ bool parse_mount(std::string_view line, std::string_view type, std::string_view 
   line.remove_prefix(optional_end + 3);
   if (take_field(line, ' ') != type) return false;
   take_field(line, ' ');
-  return option.empty() || has_item(line, option);
+  return controller.empty() || has_item(line, controller);
 }
 
 // Of a cgroup that the mount does not show: its root, the nearest one around it.
@@ -167,7 +164,7 @@ void MemoryRoom::add_levels(std::string_view path, const Files& files,
   Mount mount;
   do {
     if (!lines.next(line)) return;
-  } while (!parse_mount(line, files.type, files.option, mount));
+  } while (!parse_mount(line, files.type, files.controller, mount));
   PathText directory(mount.point);
   directory.append(path_within(mount, path));
   while (!directory.overflowed() && directory.size() >= mount.point.size()) {

@@ -16,7 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "preload/unwind/page_probe_reader.h"
+#include "preload/unwind/walk/page_probe_reader.h"
 #include "tests/unit/unwind/self_map.h"
 
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "preload/unwind/growable_array.h"
-#include "preload/unwind/page_probe_reader.h"
 #include "preload/unwind/unwind_table.h"
+#include "preload/unwind/walk/page_probe_reader.h"
 #include "tests/unit/unwind/chain.h"
 #include "tests/unit/unwind/mapped_file.h"
 #include "tests/unit/unwind/self_map.h"

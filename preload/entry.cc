@@ -5,12 +5,12 @@
 
 #include <string_view>
 
+#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/log.h"
+#include "preload/agent/base/text_view.h"
 #include "preload/agent/control_thread.h"
-#include "preload/agent/fixed_text.h"
-#include "preload/agent/libc_family.h"
-#include "preload/agent/log.h"
-#include "preload/agent/settings.h"
-#include "preload/agent/text_view.h"
+#include "preload/agent/guest/libc_family.h"
+#include "preload/agent/guest/settings.h"
 
 namespace swipr::agent {
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
-#include "symbolize/demangle.h"
-#include "symbolize/mini_debug_info.h"
+#include "symbolize/elf/mini_debug_info.h"
+#include "symbolize/text/demangle.h"
 
 namespace swipr::symbolize {
 namespace {

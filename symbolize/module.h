@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "symbolize/debug_files.h"
-#include "symbolize/dwarf_index.h"
-#include "symbolize/elf_file.h"
-#include "symbolize/function_starts.h"
-#include "symbolize/plt_entries.h"
-#include "symbolize/symbol_table.h"
+#include "symbolize/dwarf/dwarf_index.h"
+#include "symbolize/elf/elf_file.h"
+#include "symbolize/elf/function_starts.h"
+#include "symbolize/elf/plt_entries.h"
+#include "symbolize/elf/symbol_table.h"
+#include "symbolize/files/debug_files.h"
 #include "symbolize/symbolizer.h"
 
 namespace swipr::symbolize {

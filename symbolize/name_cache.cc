@@ -13,7 +13,7 @@
 #include <span>
 
 #include "common/host/unique_fd.h"
-#include "symbolize/cache_folder.h"
+#include "symbolize/files/cache_folder.h"
 
 namespace swipr::symbolize {
 namespace {

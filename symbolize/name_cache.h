@@ -11,7 +11,7 @@
 
 #include "common/core/addresses.h"
 #include "symbolize/symbolizer.h"
-#include "symbolize/text_pool.h"
+#include "symbolize/text/text_pool.h"
 
 namespace swipr::symbolize {
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "symbolize/debug_files.h"
+#include "symbolize/files/debug_files.h"
 #include "symbolize/module.h"
 #include "symbolize/name_cache.h"
 #include "symbolize/parallel_lookup.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "common/core/addresses.h"
-#include "symbolize/text_pool.h"
+#include "symbolize/text/text_pool.h"
 
 namespace swipr::symbolize {
 

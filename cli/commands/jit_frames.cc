@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "symbolize/process_files.h"
+#include "symbolize/files/process_files.h"
 
 namespace swipr::commands {
 

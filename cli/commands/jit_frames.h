@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/profile/recording.h"
-#include "symbolize/jit_symbols.h"
+#include "symbolize/generated/jit_symbols.h"
 
 namespace swipr::commands {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "symbolize/swift_names.h"
+#include "symbolize/text/swift_names.h"
 
 namespace swipr::commands {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/profile/names.h"
-#include "symbolize/text_pool.h"
+#include "symbolize/text/text_pool.h"
 
 namespace swipr::commands {
 

@@ -17,8 +17,8 @@
 #include "cli/commands/swift_functions.h"
 #include "cli/commands/symbolizer_options.h"
 #include "common/core/addresses.h"
-#include "symbolize/demangle.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/text/demangle.h"
 
 namespace swipr::commands {
 

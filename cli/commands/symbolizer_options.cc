@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/session/module_servers.h"
-#include "symbolize/debuginfod.h"
+#include "symbolize/files/debuginfod.h"
 
 namespace swipr::commands {
 namespace {

@@ -30,8 +30,8 @@ class ListeningSockets {
   // The process whose agent listens at this place, which is named after its id or, as given by a
   // URL, is that of process `owner`. nullopt: none, or it cannot be told, because the place is
   // known to us by another path or a namespace is closed to us. Source: the agent binds its socket
-  // as .swipr-<pid>-<inode of the PID namespace> and then renames it (preload/agent/listener.cc);
-  // the kernel keeps the first name.
+  // as .swipr-<pid>-<inode of the PID namespace> and then renames it
+  // (preload/agent/serve/listener.cc); the kernel keeps the first name.
   std::optional<Listened> find_listener(const Place& place, std::optional<Pid> owner);
 
  private:

@@ -11,7 +11,7 @@ namespace swipr::host {
 
 // A number, optionally with a fraction, and one of ns, us, µs, ms, s, min, h; a blank between them
 // is allowed. A number without a unit is refused: ten what? Errors: not of this shape; more than
-// 292 years.
+// 100 years.
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
 // The largest of s, ms, us, ns that holds `duration` as a whole number: "10 ms", "1500 us". Exact.

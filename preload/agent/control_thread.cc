@@ -14,16 +14,16 @@
 #include <new>
 
 #include "common/core/errno_saver.h"
-#include "preload/agent/exit_gate.h"
-#include "preload/agent/libc_family.h"
-#include "preload/agent/log.h"
-#include "preload/agent/own_descriptors.h"
-#include "preload/agent/proc_directory.h"
-#include "preload/agent/recorder.h"
-#include "preload/agent/server.h"
-#include "preload/agent/start_gate.h"
-#include "preload/agent/thread_count.h"
-#include "preload/agent/thread_sanitizer.h"
+#include "preload/agent/base/log.h"
+#include "preload/agent/engine/recorder.h"
+#include "preload/agent/guest/exit_gate.h"
+#include "preload/agent/guest/libc_family.h"
+#include "preload/agent/guest/own_descriptors.h"
+#include "preload/agent/guest/start_gate.h"
+#include "preload/agent/guest/thread_count.h"
+#include "preload/agent/guest/thread_sanitizer.h"
+#include "preload/agent/proc/proc_directory.h"
+#include "preload/agent/serve/server.h"
 #include "preload/handler/disposition.h"
 
 namespace swipr::agent {

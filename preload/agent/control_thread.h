@@ -1,8 +1,8 @@
 // The agent's one thread: started at load and in every child of a fork, asleep without clients.
 #pragma once
 
-#include "preload/agent/exit_gate.h"
-#include "preload/agent/settings.h"
+#include "preload/agent/guest/exit_gate.h"
+#include "preload/agent/guest/settings.h"
 
 namespace swipr::agent {
 

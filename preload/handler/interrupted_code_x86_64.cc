@@ -3,7 +3,7 @@
 
 #include "preload/handler/continued_transfer_x86_64.h"
 #include "preload/handler/interrupted_code.h"
-#include "preload/unwind/page_probe_reader.h"
+#include "preload/unwind/walk/page_probe_reader.h"
 
 namespace swipr::handler {
 

@@ -1,6 +1,6 @@
 #include "preload/handler/slots.h"
 
-#include "preload/unwind/page_probe_reader.h"
+#include "preload/unwind/walk/page_probe_reader.h"
 
 namespace swipr::handler {
 

@@ -17,8 +17,8 @@
 #include "common/core/ids.h"
 #include "common/core/signal_safe.h"
 #include "preload/handler/mend_call.h"
-#include "preload/unwind/code_map.h"
-#include "preload/unwind/walk.h"
+#include "preload/unwind/image/code_map.h"
+#include "preload/unwind/walk/walk.h"
 
 namespace swipr::handler {
 

@@ -11,7 +11,7 @@
 #include <cerrno>
 
 #include "preload/agent/control_thread.h"
-#include "preload/agent/libc_family.h"
+#include "preload/agent/guest/libc_family.h"
 #include "preload/interpose/next.h"
 
 namespace {

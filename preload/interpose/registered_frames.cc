@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 
 #include "common/core/errno_saver.h"
-#include "preload/agent/frame_registrations.h"
+#include "preload/agent/modules/frame_registrations.h"
 #include "preload/interpose/next.h"
 
 namespace {

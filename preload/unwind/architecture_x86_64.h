@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "preload/unwind/walk.h"
+#include "preload/unwind/walk/walk.h"
 
 namespace swipr::unwind {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "preload/unwind/cfi_compiler.h"
+#include "preload/unwind/cfi/cfi_compiler.h"
 
 namespace swipr::unwind {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "common/core/range.h"
-#include "preload/unwind/cfi_section.h"
+#include "preload/unwind/cfi/cfi_section.h"
 #include "preload/unwind/code_witness.h"
 #include "preload/unwind/growable_array.h"
 #include "preload/unwind/table_builder.h"

@@ -1,6 +1,6 @@
 #include "preload/unwind/row_writer.h"
 
-#include "preload/unwind/rule_set.h"
+#include "preload/unwind/walk/rule_set.h"
 
 namespace swipr::unwind {
 

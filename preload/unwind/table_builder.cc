@@ -6,11 +6,11 @@
 #include <array>
 #include <cstring>
 
-#include "preload/unwind/cfi_compiler.h"
-#include "preload/unwind/cfi_section.h"
-#include "preload/unwind/dynamic_symbol.h"
-#include "preload/unwind/elf_image.h"
+#include "preload/unwind/cfi/cfi_compiler.h"
+#include "preload/unwind/cfi/cfi_section.h"
 #include "preload/unwind/growable_array.h"
+#include "preload/unwind/image/dynamic_symbol.h"
+#include "preload/unwind/image/elf_image.h"
 #include "preload/unwind/unwind_table.h"
 
 namespace swipr::unwind {

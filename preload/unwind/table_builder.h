@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "preload/unwind/code_map.h"
+#include "preload/unwind/image/code_map.h"
 
 namespace swipr::unwind {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "preload/unwind/row_writer.h"
-#include "preload/unwind/rule_set.h"
 #include "preload/unwind/unwind_table.h"
+#include "preload/unwind/walk/rule_set.h"
 
 namespace swipr::unwind {
 

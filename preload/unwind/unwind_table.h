@@ -10,7 +10,7 @@
 
 #include "common/core/signal_safe.h"
 #include "preload/unwind/growable_array.h"
-#include "preload/unwind/rule.h"
+#include "preload/unwind/walk/rule.h"
 
 namespace swipr::unwind {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
-#include "preload/agent/http_request.h"
-#include "preload/agent/sample_request.h"
-#include "preload/agent/socket_place.h"
+#include "preload/agent/serve/http_request.h"
+#include "preload/agent/serve/sample_request.h"
+#include "preload/agent/serve/socket_place.h"
 
 using namespace swipr::agent;
 

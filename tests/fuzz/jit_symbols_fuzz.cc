@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "symbolize/jit_symbols.h"
+#include "symbolize/generated/jit_symbols.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   swipr::symbolize::JitSymbols symbols;

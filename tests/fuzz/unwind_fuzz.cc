@@ -11,12 +11,12 @@
 #include <span>
 #include <string_view>
 
-#include "preload/unwind/dynamic_symbol.h"
-#include "preload/unwind/jit_object.h"
+#include "preload/unwind/image/dynamic_symbol.h"
+#include "preload/unwind/image/jit_object.h"
 #include "preload/unwind/registered_cfi.h"
 #include "preload/unwind/table_builder.h"
 #include "preload/unwind/unwind_table.h"
-#include "preload/unwind/walk.h"
+#include "preload/unwind/walk/walk.h"
 
 namespace {
 

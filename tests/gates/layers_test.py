@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # file, its one include, what the gate has to say about it
 CANARIES = [
     ("common/core/bad.h", '#include "common/host/result.h"', "may not include common/host"),
-    ("preload/handler/bad.cc", '#include "preload/agent/recorder.h"', "may not include preload/agent"),
+    ("preload/handler/bad.cc", '#include "preload/agent/engine/recorder.h"', "may not include preload/agent"),
     ("preload/unwind/bad.cc", "#include <string>", "reserved for"),
     ("cli/export/bad.cc", '#include "symbolize/symbolizer.h"', "may not include symbolize"),
     ("cli/commands/bad.cc", "#include <CLI/CLI.hpp>", "reserved for cli/options"),

@@ -1,4 +1,4 @@
-#include "preload/agent/connection.h"
+#include "preload/agent/serve/connection.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "preload/agent/exit_gate.h"
+#include "preload/agent/guest/exit_gate.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 #include <thread>
+
+#include "preload/agent/threads/own_waiters.h"
 
 namespace swipr::agent {
 namespace {
@@ -76,7 +78,7 @@ TEST_F(AgentExitGate, WaitsForAFlushAndGoesOn) {
   armed.wait(false);
   exit_gate::ask_for_flush();
   control.join();
-  EXPECT_EQ(exit_gate::waiting_tid.load(), 0);
+  EXPECT_FALSE(own_waiters::contains(Tid{::gettid()}));
 }
 
 TEST_F(AgentExitGate, FlushIsNothingWithoutARecordingOrToOtherProcesses) {

@@ -1,4 +1,4 @@
-#include "preload/agent/fixed_text.h"
+#include "preload/agent/base/fixed_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "preload/agent/frame_registrations.h"
+#include "preload/agent/modules/frame_registrations.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "preload/agent/glob.h"
+#include "preload/agent/base/glob.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "preload/agent/http_request.h"
+#include "preload/agent/serve/http_request.h"
 
 #include <gtest/gtest.h>
 

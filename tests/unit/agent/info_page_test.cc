@@ -1,4 +1,4 @@
-#include "preload/agent/info_page.h"
+#include "preload/agent/serve/info_page.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

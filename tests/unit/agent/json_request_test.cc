@@ -1,4 +1,4 @@
-#include "preload/agent/json_request.h"
+#include "preload/agent/serve/json_request.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "preload/agent/listener.h"
+#include "preload/agent/serve/listener.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "preload/agent/module_file.h"
+#include "preload/agent/modules/module_file.h"
 
 #include <elf.h>
 #include <fcntl.h>

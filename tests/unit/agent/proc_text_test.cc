@@ -1,4 +1,4 @@
-#include "preload/agent/proc_text.h"
+#include "preload/agent/proc/proc_text.h"
 
 #include <gtest/gtest.h>
 

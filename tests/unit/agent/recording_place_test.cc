@@ -1,4 +1,4 @@
-#include "preload/agent/recording_place.h"
+#include "preload/agent/output/recording_place.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

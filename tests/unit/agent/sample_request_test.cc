@@ -1,4 +1,4 @@
-#include "preload/agent/sample_request.h"
+#include "preload/agent/serve/sample_request.h"
 
 #include <gtest/gtest.h>
 
@@ -10,35 +10,10 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-nanoseconds duration(std::string_view text) {
-  nanoseconds out{-1};
-  return parse_duration(text, out) ? out : nanoseconds{-1};
-}
-
 std::string sample_error(std::string body) {
   SampleRequest request;
   FixedText<512> error;
   return parse_sample_request(body, request, error) ? "" : std::string(error.view());
-}
-
-TEST(AgentDuration, TakesEveryUnit) {
-  EXPECT_EQ(duration("100 ms"), 100ms);
-  EXPECT_EQ(duration("10us"), 10us);
-  EXPECT_EQ(duration("10 \xc2\xb5s"), 10us);
-  EXPECT_EQ(duration("1 s"), 1s);
-  EXPECT_EQ(duration("50"), 50ms);
-  EXPECT_EQ(duration(" 7ns "), 7ns);
-  EXPECT_EQ(duration("2min"), 2min);
-  EXPECT_EQ(duration("1h"), 1h);
-  EXPECT_EQ(duration("1.25 s"), 1250ms);
-  EXPECT_EQ(duration("0.0000000019 s"), 1ns);
-}
-
-TEST(AgentDuration, RefusesTheRest) {
-  for (const char* text : {"", "ms", "-1 ms", "1 fortnight", "1.", "1. s", "1,5 s", "1 s s",
-                           "99999999999999999999", "9999999999 h", "1e3 ms"}) {
-    EXPECT_EQ(duration(text), nanoseconds{-1}) << text;
-  }
 }
 
 TEST(AgentSampleRequest, ReadsFieldsAndIgnoresUnknownOnes) {

@@ -1,4 +1,4 @@
-#include "preload/agent/settings.h"
+#include "preload/agent/guest/settings.h"
 
 #include <gtest/gtest.h>
 

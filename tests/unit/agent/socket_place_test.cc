@@ -1,4 +1,4 @@
-#include "preload/agent/socket_place.h"
+#include "preload/agent/serve/socket_place.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "preload/agent/task_files.h"
+#include "preload/agent/proc/task_files.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

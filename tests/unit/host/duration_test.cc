@@ -24,27 +24,30 @@ TEST(ParseDuration, KnowsEveryUnit) {
   EXPECT_EQ(parsed("7h"), 7h);
 }
 
-TEST(ParseDuration, AllowsOneBlankAndAFraction) {
+TEST(ParseDuration, AllowsBlanksAndAFraction) {
   EXPECT_EQ(parsed("10 ms"), 10ms);
+  EXPECT_EQ(parsed(" 10  ms "), 10ms);
   EXPECT_EQ(parsed("1.5s"), 1500ms);
   EXPECT_EQ(parsed("0.001 ms"), 1us);
-  EXPECT_EQ(parsed("0.5ns"), 1ns);
+  EXPECT_EQ(parsed("0.5ns"), 0ns);
 }
 
 TEST(ParseDuration, RefusesWhatIsNoDuration) {
   for (std::string_view text :
-       {"", "10", "ms", "-1s", "+1s", "1e3s", ".5s", "1.s", "10  ms", "10ms ", " 10ms",
-        "10 fortnights", "0x10s", "1.5.5s", "99999999999999999999s"}) {
+       {"", "10", "ms", "-1s", "+1s", "1e3s", ".5s", "1.s", "10 fortnights", "0x10s", "1.5.5s"}) {
     const auto duration = parse_duration(text);
     ASSERT_FALSE(duration) << text;
     EXPECT_THAT(duration.error().message(), testing::HasSubstr(std::string(text)));
   }
 }
 
-TEST(ParseDuration, RefusesMoreThanNanosecondsHold) {
-  EXPECT_EQ(parsed("2000000h"), 2000000h);
-  EXPECT_FALSE(parse_duration("3000000h"));
-  EXPECT_FALSE(parse_duration("999999999999999999s"));
+TEST(ParseDuration, EndsAtAHundredYears) {
+  EXPECT_EQ(parsed("876000h"), 876000h);
+  for (std::string_view text : {"876001h", "3153600000.1s", "9223372036s", "999999999999999999s"}) {
+    const auto duration = parse_duration(text);
+    ASSERT_FALSE(duration) << text;
+    EXPECT_THAT(duration.error().message(), testing::HasSubstr("100 years"));
+  }
 }
 
 TEST(FormatExactDuration, UsesTheLargestUnitThatFits) {

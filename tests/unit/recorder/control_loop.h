@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "preload/agent/recorder.h"
+#include "preload/agent/engine/recorder.h"
 #include "tests/unit/recorder/decoded_recording.h"
 
 namespace swipr::test {

@@ -1,5 +1,5 @@
 // Threads that run in bursts, and what their CPU timers leave behind in the process.
-#include "preload/agent/cpu_timers.h"
+#include "preload/agent/threads/cpu_timers.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

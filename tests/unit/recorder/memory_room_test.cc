@@ -1,6 +1,6 @@
 // Cgroups as files in a folder of the test: limits, use and what can be reclaimed are written as
 // the kernel writes them.
-#include "preload/agent/memory_room.h"
+#include "preload/agent/proc/memory_room.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

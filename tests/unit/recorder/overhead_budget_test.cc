@@ -1,5 +1,5 @@
 // The plan of looks, with costs made up: no clock is read here.
-#include "preload/agent/overhead_budget.h"
+#include "preload/agent/record/overhead_budget.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "preload/agent/proc_files.h"
+#include "preload/agent/proc/proc_files.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "preload/agent/mapped_memory.h"
+#include "preload/agent/base/mapped_memory.h"
 #include "preload/handler/disposition.h"
 #include "tests/unit/recorder/control_loop.h"
 #include "tests/unit/recorder/program_threads.h"

@@ -1,5 +1,5 @@
 // What the recorder says about threads whose truth is known.
-#include "preload/agent/recorder.h"
+#include "preload/agent/engine/recorder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Generated code that the process itself registers in one of two ways.
-#include "preload/agent/registered_code.h"
+#include "preload/agent/modules/registered_code.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "preload/agent/frame_registrations.h"
-#include "preload/agent/module_map.h"
+#include "preload/agent/modules/frame_registrations.h"
+#include "preload/agent/modules/module_map.h"
 #include "preload/unwind/unwind_table.h"
 #include "tests/targets/jit_debug_object.h"
 #include "tests/unit/recorder/control_loop.h"

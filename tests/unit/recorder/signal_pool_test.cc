@@ -1,5 +1,5 @@
 // When a thread is asked for its stack by signal, and what happens to signals that get lost.
-#include "preload/agent/signal_pool.h"
+#include "preload/agent/threads/signal_pool.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

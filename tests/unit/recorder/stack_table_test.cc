@@ -1,4 +1,4 @@
-#include "preload/agent/stack_table.h"
+#include "preload/agent/record/stack_table.h"
 
 #include <gtest/gtest.h>
 

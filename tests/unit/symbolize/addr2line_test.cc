@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 
-#include "symbolize/elf_file.h"
+#include "symbolize/elf/elf_file.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/symbolize/fixture.h"
 

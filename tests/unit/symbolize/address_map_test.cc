@@ -1,4 +1,4 @@
-#include "symbolize/address_map.h"
+#include "symbolize/elf/address_map.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "symbolize/debug_files.h"
+#include "symbolize/files/debug_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "symbolize/demangle.h"
+#include "symbolize/text/demangle.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <functional>
 
-#include "symbolize/elf_file.h"
+#include "symbolize/elf/elf_file.h"
 
 namespace swipr::symbolize::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "symbolize/function_starts.h"
+#include "symbolize/elf/function_starts.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "symbolize/symbol_table.h"
+#include "symbolize/elf/symbol_table.h"
 #include "tests/unit/symbolize/fixture.h"
 
 namespace swipr::symbolize::test {

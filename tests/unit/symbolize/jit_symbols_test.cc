@@ -1,4 +1,4 @@
-#include "symbolize/jit_symbols.h"
+#include "symbolize/generated/jit_symbols.h"
 
 #include <gtest/gtest.h>
 

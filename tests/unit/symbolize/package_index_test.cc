@@ -1,4 +1,4 @@
-#include "symbolize/package_index.h"
+#include "symbolize/files/package_index.h"
 
 #include <gtest/gtest.h>
 

@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "common/host/unique_fd.h"
-#include "symbolize/debug_files.h"
-#include "symbolize/debuginfod.h"
-#include "symbolize/mini_debug_info.h"
+#include "symbolize/elf/mini_debug_info.h"
+#include "symbolize/files/debug_files.h"
+#include "symbolize/files/debuginfod.h"
 #include "tests/unit/symbolize/fixture.h"
 
 namespace swipr::symbolize::test {

@@ -1,4 +1,4 @@
-#include "symbolize/swift_names.h"
+#include "symbolize/text/swift_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "symbolize/symbol_table.h"
+#include "symbolize/elf/symbol_table.h"
 
 #include <gtest/gtest.h>
 
-#include "symbolize/elf_file.h"
-#include "symbolize/plt_entries.h"
+#include "symbolize/elf/elf_file.h"
+#include "symbolize/elf/plt_entries.h"
 #include "tests/unit/symbolize/fixture.h"
 
 namespace swipr::symbolize::test {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <set>
 
-#include "symbolize/elf_file.h"
+#include "symbolize/elf/elf_file.h"
 #include "tests/unit/symbolize/fixture.h"
 
 namespace swipr::symbolize::test {

@@ -1,4 +1,4 @@
-#include "preload/unwind/code_map.h"
+#include "preload/unwind/image/code_map.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "preload/unwind/dynamic_symbol.h"
+#include "preload/unwind/image/dynamic_symbol.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

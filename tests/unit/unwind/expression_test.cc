@@ -1,4 +1,4 @@
-#include "preload/unwind/expression.h"
+#include "preload/unwind/cfi/expression.h"
 
 #include <gtest/gtest.h>
 

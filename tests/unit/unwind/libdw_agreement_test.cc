@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "preload/unwind/rule.h"
-#include "preload/unwind/step.h"
 #include "preload/unwind/unwind_table.h"
+#include "preload/unwind/walk/rule.h"
+#include "preload/unwind/walk/step.h"
 #include "tests/unit/unwind/mapped_file.h"
 
 namespace swipr::unwind {

@@ -1,4 +1,4 @@
-#include "preload/unwind/page_probe_reader.h"
+#include "preload/unwind/walk/page_probe_reader.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "preload/unwind/rule_cache.h"
+#include "preload/unwind/walk/rule_cache.h"
 
 #include <gtest/gtest.h>
 

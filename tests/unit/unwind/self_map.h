@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "preload/unwind/code_map.h"
-#include "preload/unwind/rule_cache.h"
+#include "preload/unwind/image/code_map.h"
 #include "preload/unwind/table_builder.h"
-#include "preload/unwind/walk.h"
+#include "preload/unwind/walk/rule_cache.h"
+#include "preload/unwind/walk/walk.h"
 
 namespace swipr::unwind {
 

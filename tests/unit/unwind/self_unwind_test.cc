@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "preload/unwind/page_probe_reader.h"
+#include "preload/unwind/walk/page_probe_reader.h"
 #include "tests/unit/unwind/chain.h"
 #include "tests/unit/unwind/self_map.h"
 

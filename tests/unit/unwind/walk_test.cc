@@ -1,4 +1,4 @@
-#include "preload/unwind/walk.h"
+#include "preload/unwind/walk/walk.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "preload/unwind/rule_cache.h"
 #include "preload/unwind/table_builder.h"
+#include "preload/unwind/walk/rule_cache.h"
 #include "tests/unit/unwind/cfi_image.h"
 
 namespace swipr::unwind {

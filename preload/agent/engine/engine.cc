@@ -1,0 +1,268 @@
+#include "preload/agent/engine/engine.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <new>
+
+#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/log.h"
+#include "preload/agent/modules/frame_registrations.h"
+#include "preload/agent/proc/proc_directory.h"
+#include "preload/handler/asking.h"
+#include "preload/handler/disposition.h"
+#include "preload/handler/signal_handler.h"
+
+namespace swipr::agent {
+
+namespace {
+
+constexpr int kCloseAttempts = 1000;
+constexpr const char* kTooLittleRoom =
+    "the program's memory cgroup has too little memory left: the kernel could end the program for "
+    "what a recording takes (4 MiB and more)";
+
+constexpr std::size_t kRecordingBytes = round_to_pages(sizeof(Recording));
+
+void read_identity(ProcessIdentity& identity) noexcept {
+  std::string_view name =
+      read_file_at(-1, "/proc/self/comm", std::span(identity.command_name).first(15));
+  if (!name.empty() && name.back() == '\n') identity.command_name[name.size() - 1] = '\0';
+  const std::string_view path = read_link_below_proc(
+      "/proc/self/exe", std::span(identity.executable).first(sizeof(identity.executable) - 1));
+  identity.executable[path.size()] = '\0';
+}
+
+// Of the main thread, which is there as long as the process.
+bool has_scheduler_times(int task_directory) noexcept {
+  char text[96];
+  return parse_scheduler_times(read_task_file(task_directory, Tid{::getpid()}, "schedstat", text))
+      .known;
+}
+
+void log_end(const RecordingCounters& counters, std::string_view reason) noexcept {
+  FixedText<512> text;
+  const auto put = [&text](std::string_view what, std::uint64_t count) {
+    if (!text.empty()) text.append(", ");
+    text.append_number(count).append(' ').append(what);
+  };
+  put("ticks", counters.ticks);
+  put("samples", counters.samples);
+  put("signals", counters.signals_sent);
+  if (!reason.empty()) text.append("; ").append(reason);
+  log_line(LogLevel::kInfo, "a recording ends", text.view());
+  text.clear();
+  if (counters.ticks_missed != 0) put("ticks that came too late", counters.ticks_missed);
+  if (counters.samples_dropped != 0) put("samples (client or disk)", counters.samples_dropped);
+  if (counters.stacks_missing != 0) put("stacks", counters.stacks_missing);
+  if (!text.empty()) log_line(LogLevel::kWarning, "lost in this recording", text.view());
+}
+
+}  // namespace
+
+bool Engine::any_recording() const noexcept {
+  return std::any_of(recordings_.begin(), recordings_.end(),
+                     [](const Recording* recording) { return recording != nullptr; });
+}
+
+// --- start and end
+
+void Engine::open_before_privileges_go() noexcept {
+  keeps_memory_ = subjects_.memory.open();
+  char path[64];
+  const int size = std::snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", ::getpid());
+  if (size > 0) subjects_.main_thread_wait = open_below_proc(path, O_RDONLY);
+}
+
+bool Engine::has_room_for_another(const char** error) noexcept {
+  if (!subjects_.modules.is_short_of_room() &&
+      subjects_.room.has(room_to_begin(subjects_.threads.live_count()))) {
+    return true;
+  }
+  *error = kTooLittleRoom;
+  return false;
+}
+
+bool Engine::open(const char** error) noexcept {
+  subjects_.room.open();
+  subjects_.modules.set_room(&subjects_.room);
+  if (!subjects_.room.has(kLeastRoom)) {
+    *error = kTooLittleRoom;
+    return false;
+  }
+  const Tid self{static_cast<std::int32_t>(::syscall(SYS_gettid))};
+  if (!subjects_.threads.open(self)) {
+    *error = errno == EMFILE ? "no file may be opened any more: raise RLIMIT_NOFILE (ulimit -n)"
+                             : "/proc/self/task cannot be read: without it threads cannot be found";
+    return false;
+  }
+  subjects_.memory.open();
+  subjects_.knows_runqueue = has_scheduler_times(subjects_.threads.directory());
+  modules_known_ = subjects_.modules.refresh(subjects_.memory);
+  read_identity(identity_);
+  const Moment now = monotonic_now();
+  name_due_ = names_begun_ = now;
+  modules_due_ = now + kModulesInterval;
+  other_signal_due_ = now;
+  sampler_.forget_blocked_signal();
+  return true;
+}
+
+// The handler is the program's business: it is there only while a recording needs it.
+void Engine::open_signals() noexcept {
+  if (subjects_.can_signal || !subjects_.signals.open(Pid{::getpid()})) return;
+  subjects_.can_signal = handler::install_handler(signal_number_ != 0 ? signal_number_ : SIGURG);
+  handler::set_asking(subjects_.can_signal);
+  if (subjects_.can_signal) subjects_.timers.open();
+}
+
+void Engine::close() noexcept {
+  const bool timer_pending = subjects_.timers.close(subjects_.threads);
+  subjects_.signals.await_answers();
+  const bool pending = subjects_.signals.close();
+  handler::restore_handler(pending || timer_pending);
+  handler::set_asking(false);
+  subjects_.can_signal = false;
+  // A handler that still walks is done in microseconds of its own time; one that is not scheduled
+  // all that while keeps the tables in memory until the next recording ends.
+  for (int attempt = 0; attempt < kCloseAttempts && !subjects_.modules.try_close(); ++attempt) {
+    ::sched_yield();
+  }
+  subjects_.frames.forget();
+  subjects_.files.close_all();
+  if (!keeps_memory_) subjects_.memory.close();
+  subjects_.threads.close();
+  subjects_.room.close();
+}
+
+Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
+                         const char** error) noexcept {
+  if (request.interval < kMinInterval || request.interval > kMaxInterval) {
+    *error = "the interval is out of range";
+    return nullptr;
+  }
+  const auto free = std::find(recordings_.begin(), recordings_.end(), nullptr);
+  if (free == recordings_.end()) {
+    *error = "too many recordings run already";
+    return nullptr;
+  }
+  const bool is_first = !any_recording();
+  if ((is_first && !open(error)) || !has_room_for_another(error)) {
+    if (is_first) close();
+    return nullptr;
+  }
+  if (request.mode != wire::RecordMode::kOffCpu) open_signals();
+  void* memory = map_memory(kRecordingBytes);
+  auto* recording = memory == nullptr ? nullptr : new (memory) Recording;
+  if (recording == nullptr) *error = "no memory for another recording";
+  const bool created =
+      recording != nullptr && recording->create(request, output, monotonic_now(), error);
+  if (created && begin(*recording, error)) {
+    *free = recording;
+    ++ended_.recordings_started;
+    FixedText<32> interval;
+    interval.append_number(static_cast<std::uint64_t>(request.interval.count())).append(" ns");
+    log_line(LogLevel::kInfo, "a recording begins, looking every", interval.view());
+    return recording;
+  }
+  if (created) recording->release();
+  if (memory != nullptr) unmap_memory(memory, kRecordingBytes);
+  if (!any_recording()) close();
+  return nullptr;
+}
+
+bool Engine::begin(Recording& recording, const char** error) noexcept {
+  if (!recording.write_beginning(identity_)) {
+    *error = "no room for the recording's first bytes";
+    return false;
+  }
+  if (!subjects_.knows_runqueue) recording.leave_runqueue_out();
+  recording.set_wait_channels(subjects_.wait_channels);
+  recording.begin_modules(subjects_.modules);
+  refresh_threads();
+  if (another_is_blocked_less()) take_other_signal();
+  for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
+    if (subjects_.threads[place].tid.value != 0) sampler_.meet(recording, place);
+  }
+  recording.start_accounts(monotonic_now());
+  recording.introduce_all(subjects_.threads);
+  warn(recording);
+  recording.send_now(monotonic_now());
+  return true;
+}
+
+// Limits of this process, for the person who reads the profile.
+void Engine::warn(Recording& recording) noexcept {
+  constexpr auto kWarning = wire::MessageLevel::kWarning;
+  if (!modules_known_) {
+    recording.write_message(kWarning, "/proc/self/maps cannot be read: addresses have no names");
+  }
+  if (!subjects_.memory.is_open()) {
+    recording.write_message(kWarning,
+                            "/proc/self/mem cannot be opened: stacks come from signals and frame "
+                            "pointers only");
+  }
+  if (frame_registrations::left_out_count() != 0 || subjects_.modules.jit_interface().left_out()) {
+    recording.write_message(kWarning,
+                            "more call frame information was registered at run time than fits: "
+                            "stacks may end in generated code");
+  }
+  if (!subjects_.knows_runqueue && recording.mode() != wire::RecordMode::kCpu) {
+    recording.write_message(kWarning,
+                            "the kernel keeps no schedstat: waiting for a CPU counts as blocked");
+  }
+  if (!subjects_.can_signal && recording.mode() != wire::RecordMode::kOffCpu) {
+    recording.write_message(
+        kWarning, "the signal handler cannot be installed: running threads have no stacks");
+  } else if (recording.mode() != wire::RecordMode::kOffCpu && !subjects_.timers.is_usable()) {
+    recording.write_message(kWarning,
+                            "no CPU timers (they need Linux 5.10, or something forbids them): CPU "
+                            "time of threads that run in short bursts may go to wrong functions");
+  }
+}
+
+void Engine::finish(Recording* recording, wire::EndReason reason, const char* text) noexcept {
+  const auto found = std::find(recordings_.begin(), recordings_.end(), recording);
+  if (recording == nullptr || found == recordings_.end()) return;
+  collect();
+  if (!recording->is_complete()) close_accounts(*recording);
+  if (recording->failure() != nullptr) {
+    reason = wire::EndReason::kFailed;
+    text = recording->failure();
+  }
+  recording->write_end(reason, text == nullptr ? "" : text, subjects_.modules, subjects_.threads);
+  log_end(recording->counters(), text == nullptr ? "" : text);
+  subjects_.signals.forget_recording(static_cast<unsigned>(found - recordings_.begin()));
+  add_up(*recording, ended_);
+  *found = nullptr;
+  recording->release();
+  unmap_memory(recording, kRecordingBytes);
+  if (!any_recording()) close();
+}
+
+// --- counters
+
+void Engine::add_up(const Recording& recording, RecorderCounters& sum) const noexcept {
+  sum.ticks += recording.counters().ticks;
+  sum.samples += recording.counters().samples;
+  sum.signals_sent += recording.counters().signals_sent;
+}
+
+RecorderCounters Engine::counters() const noexcept {
+  RecorderCounters sum = ended_;
+  for (const Recording* recording : recordings_) {
+    if (recording == nullptr) continue;
+    ++sum.recordings_active;
+    add_up(*recording, sum);
+  }
+  sum.signals_stray = handler::shared.strays.load(std::memory_order_relaxed);
+  return sum;
+}
+
+}  // namespace swipr::agent

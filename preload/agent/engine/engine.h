@@ -1,0 +1,80 @@
+// The recorder behind its facade: all recordings and what they share.
+// Context: control thread.
+#pragma once
+
+#include <array>
+
+#include "preload/agent/engine/recorder.h"
+#include "preload/agent/record/recording.h"
+#include "preload/agent/sample/sampler.h"
+
+namespace swipr::agent {
+
+class Engine {
+ public:
+  constexpr Engine() noexcept : sampler_(subjects_) {}
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  void open_before_privileges_go() noexcept;
+  Recording* start(const RecordingRequest& request, OutputQueue& output,
+                   const char** error) noexcept;
+  void finish(Recording* recording, wire::EndReason reason, const char* text) noexcept;
+  Moment next_deadline() const noexcept;
+  void run_due(Moment now) noexcept;
+  void flush(Moment now) noexcept;
+  RecorderCounters counters() const noexcept;
+  void set_signal_number(int number) noexcept { signal_number_ = number; }
+  void forgo_signal_free_looks() noexcept { subjects_.signal_free = false; }
+  bool looks_signal_free() const noexcept { return subjects_.signal_free; }
+  int signal_number() const noexcept { return signal_number_; }
+
+ private:
+  // dlclose is noticed this late at most; dlopen as soon as a walk meets the new code.
+  static constexpr std::chrono::milliseconds kModulesInterval{500};
+
+  bool has_room_for_another(const char** error) noexcept;
+  bool open(const char** error) noexcept;
+  void open_signals() noexcept;
+  void close() noexcept;
+  bool begin(Recording& recording, const char** error) noexcept;
+  void warn(Recording& recording) noexcept;
+  bool any_recording() const noexcept;
+  void tick(unsigned number, Moment now) noexcept;
+  void close_accounts(Recording& recording) noexcept;
+  void sample_all(unsigned number, Moment now) noexcept;
+  void refresh_threads() noexcept;
+  bool may_list(Moment now) const noexcept { return now >= may_list_from_; }
+  void look_after_process(Moment now) noexcept;
+  void consider_other_signal(Moment now) noexcept;
+  bool another_is_blocked_less() noexcept;
+  bool take_other_signal() noexcept;
+  bool fewer_threads_block(int number) noexcept;
+  void refresh_modules(Moment now) noexcept;
+  void refresh_modules_when_needed(Moment now) noexcept;
+  void refresh_names(Moment now) noexcept;
+  void end_where_memory_is_short(Moment now) noexcept;
+  void collect() noexcept;
+  void add_up(const Recording& recording, RecorderCounters& sum) const noexcept;
+
+  Subjects subjects_;
+  Sampler sampler_;
+  std::array<Recording*, kMaxRecordings> recordings_{};
+  int signal_number_ = 0;  // 0: SIGURG
+  bool modules_known_ = false;
+  bool keeps_memory_ = false;  // opened at the process's start and never closed
+  Moment name_due_{0};
+  Moment names_begun_{0};  // when the round began that name_cursor_ is in
+  Moment listing_due_{0};
+  Moment may_list_from_{0};
+  std::chrono::nanoseconds listing_cost_{0};
+  Moment modules_due_{0};
+  Moment registered_due_{0};  // what was registered since: not before this
+  Moment other_signal_due_{0};
+  Moment room_due_{0};
+  std::uint32_t name_cursor_ = 0;
+  ProcessIdentity identity_;
+  RecorderCounters ended_;  // sums of recordings that are forgotten
+};
+
+}  // namespace swipr::agent

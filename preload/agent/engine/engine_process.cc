@@ -1,0 +1,173 @@
+// What changes about the process while it is recorded: its threads, their signal masks and names,
+// its modules.
+#include <signal.h>
+
+#include <algorithm>
+
+#include "preload/agent/base/log.h"
+#include "preload/agent/engine/engine.h"
+#include "preload/agent/proc/thread_clock.h"
+#include "preload/handler/disposition.h"
+#include "preload/handler/signal_handler.h"
+
+namespace swipr::agent {
+
+namespace {
+
+// Reading the maps of a program with thousands of mappings takes milliseconds: at most 2 %.
+constexpr int kModulesCostFactor = 50;
+// One name after the other, each of them at most five times a second.
+constexpr std::chrono::milliseconds kNameInterval{5};
+constexpr std::chrono::milliseconds kNamesRound{200};
+// While threads come and go all the time, a listing follows the last one at once, unless that costs
+// more than 2 %: 10,000 threads take 10 ms.
+constexpr int kListingRestFactor = 50;
+constexpr int kOtherSignal = SIGWINCH;
+// What a recording takes meanwhile stays far below kLeastRoom.
+constexpr std::chrono::milliseconds kRoomInterval{100};
+constexpr const char* kShortOfRoom =
+    "the program's memory cgroup has less than 2 MiB left: going on could end the program";
+
+}  // namespace
+
+void Engine::refresh_threads() noexcept {
+  const std::chrono::nanoseconds cpu_before = read_own_clock();
+  bool any_gone = false;
+  subjects_.threads.refresh([this, &any_gone](std::uint32_t place) {
+    any_gone = true;
+    subjects_.signals.cancel(subjects_.threads[place]);
+    subjects_.timers.stop(subjects_.threads[place]);
+    for (Recording* recording : recordings_) {
+      if (recording != nullptr) recording->drop_thread(place, subjects_.threads[place]);
+    }
+  });
+  for (Recording* recording : recordings_) {
+    if (any_gone && recording != nullptr) recording->write_staged(subjects_.threads);
+  }
+  listing_cost_ = read_own_clock() - cpu_before;
+  may_list_from_ = monotonic_now() + listing_cost_ * kListingRestFactor;
+}
+
+// Some thread blocks the sampling signal now that did not when the recording began.
+void Engine::consider_other_signal(Moment now) noexcept {
+  constexpr std::chrono::seconds kPause{10};
+  if (!sampler_.met_blocked_signal() || now < other_signal_due_) return;
+  sampler_.forget_blocked_signal();
+  other_signal_due_ = now + kPause;
+  if (another_is_blocked_less() && take_other_signal()) return;
+  for (Recording* recording : recordings_) {
+    if (recording != nullptr) recording->note_blocked_signal();
+  }
+}
+
+// A thread that blocks the sampling signal is not asked: it would see the signal wait. Some
+// programs block SIGURG for good (Postgres takes it from a signalfd). SIGWINCH does as well: it is
+// ignored by default, too.
+bool Engine::another_is_blocked_less() noexcept {
+  return subjects_.can_signal && signal_number_ == 0 && fewer_threads_block(kOtherSignal);
+}
+
+// False: it cannot be had. True also where it has to be tried again later.
+bool Engine::take_other_signal() noexcept {
+  subjects_.signals.await_answers();
+  collect();
+  if (subjects_.signals.is_waiting()) return true;
+  // Before 6.13 a deleted timer's signal may still come.
+  const bool has_to_wait = subjects_.timers.close(subjects_.threads);
+  const bool taken = !has_to_wait && handler::move_to(kOtherSignal);
+  if (taken) {
+    signal_number_ = kOtherSignal;
+    for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
+      Thread& thread = subjects_.threads[place];
+      thread.mask_known = false;
+      thread.blocked_readings = thread.timer_stops = 0;
+    }
+    log_line(LogLevel::kInfo, "threads block SIGURG: sampling with SIGWINCH");
+  }
+  subjects_.timers.open();
+  return taken || has_to_wait;
+}
+
+bool Engine::fewer_threads_block(int number) noexcept {
+  constexpr int kMostLooks = 128;  // 10 µs each
+  const std::uint64_t present = std::uint64_t{1} << (handler::installed_signal() - 1);
+  const std::uint64_t other = std::uint64_t{1} << (number - 1);
+  int block_present = 0;
+  int block_other = 0;
+  int looks = 0;
+  for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
+    const Tid tid = subjects_.threads[place].tid;
+    if (tid.value == 0) continue;
+    char text[512];
+    const std::uint64_t blocked =
+        parse_blocked_signals(read_task_file(subjects_.threads.directory(), tid, "stat", text));
+    block_present += (blocked & present) != 0 ? 1 : 0;
+    block_other += (blocked & other) != 0 ? 1 : 0;
+    if (++looks == kMostLooks) break;
+  }
+  return block_other < block_present;
+}
+
+void Engine::look_after_process(Moment now) noexcept {
+  // At every tick (0.3 µs): until then the program's new handler would get this tick's signals.
+  if (subjects_.can_signal) {
+    handler::retake_handler();
+    consider_other_signal(now);
+  }
+  refresh_names(now);
+  const bool outdated =
+      subjects_.modules.is_outdated(subjects_.memory, now) && now >= registered_due_;
+  if (outdated || now >= modules_due_) {
+    refresh_modules(now);
+  } else {
+    subjects_.modules.free_retired();
+  }
+}
+
+void Engine::refresh_modules(Moment now) noexcept {
+  const unwind::CodeMap* const known = subjects_.modules.code_map();
+  modules_known_ = subjects_.modules.refresh(subjects_.memory);
+  if (subjects_.modules.code_map() != known) subjects_.frames.forget();
+  registered_due_ = now + subjects_.modules.cost_of_last_refresh() * kModulesCostFactor;
+  modules_due_ = std::max(now + kModulesInterval, registered_due_);
+  for (Recording* recording : recordings_) {
+    if (recording != nullptr) recording->sync_modules(subjects_.modules, subjects_.threads);
+  }
+}
+
+// The stacks that met new code are not written yet: its module precedes them in the stream.
+void Engine::refresh_modules_when_needed(Moment now) noexcept {
+  if (!sampler_.met_unknown_code()) return;
+  sampler_.forget_unknown_code();
+  if (subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) subjects_.frames.forget();
+}
+
+// The program would be ended for what a recording of it takes.
+void Engine::end_where_memory_is_short(Moment now) noexcept {
+  if (!subjects_.room.is_limited() || now < room_due_) return;
+  room_due_ = now + kRoomInterval;
+  if (!subjects_.modules.is_short_of_room() && subjects_.room.has(kLeastRoom)) return;
+  log_line(LogLevel::kWarning, "recordings end early", kShortOfRoom);
+  for (Recording* recording : recordings_) {
+    if (recording == nullptr || recording->is_complete()) continue;
+    close_accounts(*recording);
+    recording->set_failure(kShortOfRoom);
+  }
+}
+
+// At most two: of 200 reads a second each takes some 10 µs.
+void Engine::refresh_names(Moment now) noexcept {
+  ThreadList& threads = subjects_.threads;
+  for (int looked = 0; looked < 2 && now >= name_due_; ++looked) {
+    name_due_ = std::max(name_due_ + kNameInterval, now - kNameInterval);
+    if (name_cursor_ < threads.place_count()) {
+      if (threads[name_cursor_].tid.value != 0) threads.refresh_name(name_cursor_);
+      ++name_cursor_;
+      continue;
+    }
+    name_cursor_ = 0;
+    name_due_ = names_begun_ = std::max(name_due_, names_begun_ + kNamesRound);
+  }
+}
+
+}  // namespace swipr::agent

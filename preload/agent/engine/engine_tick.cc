@@ -1,0 +1,137 @@
+// What is done when time has passed: ticks, their answers, and what ends with them.
+#include <algorithm>
+
+#include "preload/agent/engine/engine.h"
+
+namespace swipr::agent {
+
+namespace {
+
+constexpr std::chrono::milliseconds kMaxLookingTime{20};
+// A thread born when another ended is not seen by their number. While all threads are looked at on
+// every tick, the missing one tells; otherwise it takes a listing: at most 0.5 %.
+constexpr std::chrono::milliseconds kListingInterval{100};
+constexpr int kListingCostFactor = 200;
+
+}  // namespace
+
+Moment Engine::next_deadline() const noexcept {
+  Moment next = kNever;
+  for (const Recording* recording : recordings_) {
+    if (recording != nullptr) next = std::min(next, recording->next_deadline());
+  }
+  return next;
+}
+
+void Engine::run_due(Moment now) noexcept {
+  if (!any_recording()) return;
+  collect();
+  for (unsigned number = 0; number < recordings_.size(); ++number) {
+    if (recordings_[number] != nullptr && recordings_[number]->due_ticks(now) != 0) {
+      tick(number, now);
+    }
+  }
+  refresh_modules_when_needed(now);
+  end_where_memory_is_short(now);
+  for (unsigned number = 0; number < recordings_.size(); ++number) {
+    Recording* const recording = recordings_[number];
+    if (recording == nullptr || recording->is_complete()) continue;
+    if (recording->collect_is_due(now)) {
+      if (subjects_.signals.is_asked_for(number) && recording->put_off_last_collect(now)) continue;
+      recording->close_tick(subjects_.modules, subjects_.threads);
+      recording->send(now);
+    }
+    if (recording->is_over(now)) close_accounts(*recording);
+  }
+}
+
+void Engine::flush(Moment now) noexcept {
+  if (!any_recording()) return;
+  collect();
+  for (Recording* recording : recordings_) {
+    if (recording == nullptr || recording->is_complete()) continue;
+    recording->write_so_far(subjects_.modules, subjects_.threads, now);
+  }
+}
+
+void Engine::close_accounts(Recording& recording) noexcept {
+  for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
+    if (subjects_.threads[place].tid.value == 0) continue;
+    sampler_.close_account(recording, place, monotonic_now());
+  }
+  recording.close_accounts(subjects_.threads.live_count());
+  recording.set_complete();
+}
+
+void Engine::tick(unsigned number, Moment now) noexcept {
+  Recording& recording = *recordings_[number];
+  recording.close_tick(subjects_.modules, subjects_.threads);
+  recording.send(now);
+  recording.begin_tick(recording.due_ticks(now), now);
+  look_after_process(now);
+  const bool due = recording.stretches() && now >= listing_due_;
+  if (may_list(now) && (due || subjects_.threads.count_changed())) {
+    refresh_threads();
+    listing_due_ = now + std::max<Moment>(kListingInterval, listing_cost_ * kListingCostFactor);
+  }
+  sample_all(number, now);
+  collect();
+}
+
+void Engine::sample_all(unsigned number, Moment now) noexcept {
+  Recording& recording = *recordings_[number];
+  ThreadList& threads = subjects_.threads;
+  bool any_gone = false;
+  bool any_left_out = false;
+  sampler_.begin_tick(
+      std::min<std::chrono::nanoseconds>(recording.interval() / 2, kMaxLookingTime));
+  const std::uint32_t count = threads.place_count();
+  // Another begins at each tick: what the previous one had no time for comes early.
+  const std::uint32_t first = count == 0 ? 0 : recording.next_first_place(count);
+  for (std::uint32_t at = 0; at < count; ++at) {
+    const std::uint32_t place = first + at < count ? first + at : first + at - count;
+    if (!recording.looks_at(place)) {
+      any_left_out = true;
+      continue;
+    }
+    if (threads[place].tid.value == 0) continue;
+    any_gone = !sampler_.sample(recording, number, place, now) || any_gone;
+  }
+  if (any_left_out) recording.note_stretched();
+  if (!any_gone || !may_list(now)) return;
+  // One that ended may hide one that was born: their number is the same.
+  refresh_threads();
+  for (std::uint32_t place = 0; place < threads.place_count(); ++place) {
+    if (threads[place].tid.value == 0 || recording.find_thread(place, threads[place]) != nullptr) {
+      continue;
+    }
+    sampler_.sample(recording, number, place, now);
+  }
+}
+
+void Engine::collect() noexcept {
+  subjects_.signals.collect([this](std::uint32_t place, std::uint32_t generation,
+                                   std::uint32_t asked, handler::Slot& slot) {
+    if (place >= subjects_.threads.place_count()) return;  // an earlier recording's
+    Thread& thread = subjects_.threads[place];
+    if (thread.generation != generation || thread.tid.value == 0) return;
+    sampler_.note_answer(place, slot);
+    for (unsigned number = 0; number < recordings_.size(); ++number) {
+      if ((asked & 1u << number) != 0 && recordings_[number] != nullptr) {
+        sampler_.take_answer(*recordings_[number], place, slot);
+      }
+    }
+  });
+  subjects_.timers.collect(
+      [this](std::uint32_t place, std::uint16_t generation, const handler::Slot& slot) {
+        if (place >= subjects_.threads.place_count()) return;
+        const Thread& thread = subjects_.threads[place];
+        if (static_cast<std::uint16_t>(thread.generation) != generation || thread.tid.value == 0)
+          return;
+        for (Recording* recording : recordings_) {
+          if (recording != nullptr) sampler_.take_timer_stack(*recording, place, slot);
+        }
+      });
+}
+
+}  // namespace swipr::agent

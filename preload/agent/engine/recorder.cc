@@ -1,0 +1,71 @@
+#include "preload/agent/engine/recorder.h"
+
+#include <signal.h>
+
+#include <new>
+
+#include "preload/agent/engine/engine.h"
+#include "preload/handler/asking.h"
+#include "preload/handler/disposition.h"
+#include "preload/handler/signal_handler.h"
+#include "preload/handler/timed_threads.h"
+
+namespace swipr::agent {
+
+namespace {
+constinit Engine engine;
+}
+
+void Recorder::open_before_privileges_go() noexcept { engine.open_before_privileges_go(); }
+
+Recording* Recorder::start(const RecordingRequest& request, OutputQueue& output,
+                           const char** error) noexcept {
+  return engine.start(request, output, error);
+}
+
+void Recorder::finish(Recording* recording, wire::EndReason reason, const char* text) noexcept {
+  engine.finish(recording, reason, text);
+}
+
+bool Recorder::is_complete(const Recording* recording) const noexcept {
+  return recording->is_complete();
+}
+
+void Recorder::set_signal_number(int signal_number) noexcept {
+  engine.set_signal_number(signal_number);
+}
+
+void Recorder::forgo_signal_free_looks() noexcept { engine.forgo_signal_free_looks(); }
+
+void Recorder::set_owner(int pid) noexcept {
+  const int number = engine.signal_number();
+  handler::set_disposition_owner(pid, number != 0 ? number : SIGURG);
+}
+
+Moment Recorder::next_deadline() const noexcept { return engine.next_deadline(); }
+void Recorder::run_due(Moment now) noexcept { engine.run_due(now); }
+void Recorder::flush(Moment now) noexcept { engine.flush(now); }
+RecorderCounters Recorder::counters() const noexcept { return engine.counters(); }
+
+void Recorder::reset_after_fork() noexcept {
+  handler::forget_disposition_lock();
+  handler::forget_asking_after_fork();
+  handler::forget_timed_threads();
+  handler::restore_handler(false);
+  handler::forget_after_fork();
+  // Nothing is released: the memory was not inherited, the descriptors are those of a table that
+  // the child does not have, and the parent's control thread may have been in the middle of
+  // anything.
+  const int signal_number = engine.signal_number();
+  const bool signal_free = engine.looks_signal_free();
+  new (&engine) Engine;
+  if (!signal_free) engine.forgo_signal_free_looks();
+  engine.set_signal_number(signal_number);
+}
+
+Recorder& recorder() noexcept {
+  static constinit Recorder instance;
+  return instance;
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,72 @@
+// The capture side of the agent as the server sees it: starts recordings, runs their ticks, ends
+// them. Several recordings run at once, each with its own interval, stack ids and output. Context:
+// control thread only.
+#pragma once
+
+#include <cstdint>
+
+#include "common/wire/format.h"
+#include "preload/agent/base/moment.h"
+#include "preload/agent/base/output_queue.h"
+#include "preload/agent/record/recording_request.h"
+
+namespace swipr::agent {
+
+class Recording;
+
+struct RecorderCounters {
+  std::uint64_t recordings_started = 0;
+  std::uint64_t recordings_active = 0;
+  std::uint64_t ticks = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t signals_sent = 0;
+  std::uint64_t signals_stray = 0;  // arrived too late and were ignored
+};
+
+class Recorder {
+ public:
+  // Opens for good what cannot be opened after setuid or PR_SET_DUMPABLE 0 but works on when it is
+  // open: /proc/self/mem and the main thread's `syscall` file. Call at the start of the process.
+  void open_before_privileges_go() noexcept;
+
+  // Writes the file header, the source record and the state of modules and threads into `output`,
+  // installs the signal handler if it is the first recording. `output` must outlive the recording.
+  // nullptr: refused, and *error (static text) says why.
+  Recording* start(const RecordingRequest& request, OutputQueue& output,
+                   const char** error) noexcept;
+  // Collects what is outstanding, writes totals and the end record (as far as `output` has room),
+  // and forgets the recording. Also for recordings that ended by themselves. The last one to end
+  // removes the signal handler and gives memory back.
+  void finish(Recording* recording, wire::EndReason reason, const char* text) noexcept;
+  // True when count or duration was reached: the server then drains `output` and calls finish.
+  bool is_complete(const Recording* recording) const noexcept;
+
+  // The signal that asks running threads for their stacks; SIGURG unless set. Before the first
+  // start.
+  void set_signal_number(int signal_number) noexcept;
+
+  // Does without /proc/self/task/T/syscall, as where the kernel does not have it: for tests. Before
+  // the first start.
+  void forgo_signal_free_looks() noexcept;
+
+  // The process that it belongs to; 0: none any more. Before the first start.
+  void set_owner(int pid) noexcept;
+
+  // When run_due wants to be called next; kNever without recordings.
+  Moment next_deadline() const noexcept;
+  void run_due(Moment now) noexcept;
+
+  // Hands everything recorded so far, totals included, to the outputs.
+  void flush(Moment now) noexcept;
+
+  RecorderCounters counters() const noexcept;
+
+  // In the child of a fork: forgets everything without writing anything and puts the program's own
+  // disposition of the signal back. Context: the forking thread, before other threads exist.
+  void reset_after_fork() noexcept;
+};
+
+// The only one. Constant-initialised; costs nothing until start().
+Recorder& recorder() noexcept;
+
+}  // namespace swipr::agent

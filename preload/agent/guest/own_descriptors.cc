@@ -1,0 +1,81 @@
+#include "preload/agent/guest/own_descriptors.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+
+#include "preload/agent/base/log.h"
+#include "preload/agent/base/raw_syscall_x86_64.h"
+#include "preload/agent/proc/proc_directory.h"
+
+namespace swipr::agent {
+
+namespace {
+
+constexpr unsigned kCloseRangeUnshare = 2;  // linux/close_range.h is younger than the oldest libc
+
+// Source: getdents64(2). 8 inode, 8 offset, 2 record length, 1 type, then the name.
+constexpr std::size_t kRecordLengthAt = 16;
+constexpr std::size_t kNameAt = 19;
+
+// Before Linux 5.9. Closing while reading the directory can hide entries, so repeat until none is
+// left.
+bool close_some_listed(int directory) noexcept {
+  char buffer[4096];
+  bool closed = false;
+  ::lseek(directory, 0, SEEK_SET);
+  for (;;) {
+    const long got = ::syscall(SYS_getdents64, directory, buffer, sizeof buffer);
+    if (got <= 0) return closed;
+    for (long at = 0; at < got;) {
+      unsigned short length = 0;
+      std::memcpy(&length, buffer + at + kRecordLengthAt, sizeof length);
+      const char* name = buffer + at + kNameAt;
+      int fd = -1;
+      std::from_chars(name, name + std::strlen(name), fd);
+      if (fd >= 3 && fd != directory && ::close(fd) == 0) closed = true;
+      at += length;
+    }
+  }
+}
+
+bool unshare_and_close() noexcept {
+  // Not through libc's name for it, which is wrapped to make room for the program's own calls.
+  if (raw_syscall(SYS_unshare, CLONE_FILES) != 0) return false;
+  const int directory = ::open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return true;  // no /proc: they stay open, in this thread only
+  while (close_some_listed(directory)) {
+  }
+  ::close(directory);
+  return true;
+}
+
+}  // namespace
+
+bool take_own_descriptors() noexcept {
+  // A root directory of its own: after the program's chroot sockets and /proc are where they were.
+  // And the program may enter a mount namespace, which it may not while somebody shares its root.
+  // Refused in most containers.
+  raw_syscall(SYS_unshare, CLONE_FS);
+  const bool own = ::syscall(SYS_close_range, 3u, ~0u, kCloseRangeUnshare) == 0;
+  if (!own && !unshare_and_close()) return false;
+  open_log();
+  // The program's pipes must not stay open here when it closes them. Something has to have these
+  // numbers, or a socket would get them.
+  int placeholder = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (placeholder < 0) placeholder = ::eventfd(0, EFD_CLOEXEC);
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (placeholder != fd) ::dup3(placeholder, fd, O_CLOEXEC);
+  }
+  if (placeholder > 2) ::close(placeholder);
+  open_proc_directory();
+  return true;
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,239 @@
+#include "preload/agent/modules/module_map.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "preload/agent/modules/debug_frame_file.h"
+#include "preload/agent/proc/proc_directory.h"
+#include "preload/agent/proc/thread_clock.h"
+
+namespace swipr::agent {
+
+namespace {
+// Code that stays unknown (generated at run time, or a damaged stack) must not make every tick read
+// the maps.
+constexpr std::chrono::milliseconds kUnknownCodePauseMin{10};
+constexpr std::chrono::milliseconds kUnknownCodePauseMax{1000};
+}  // namespace
+
+bool ModuleMap::refresh(ProcMemory& memory) noexcept {
+  const std::chrono::nanoseconds begin = read_own_clock();
+  // Until the new state is published the current code map may still name images that are dead here.
+  bool changed = stale_;
+  stale_ = true;
+  const bool ok = read_text() && parse_text(memory, changed) && drop_vanished(changed) &&
+                  update_registered(memory, changed) && (!changed || publish());
+  stale_ = !ok;
+  free_retired();
+  cost_ = read_own_clock() - begin;
+  return ok;
+}
+
+bool ModuleMap::refresh_for_unknown_code(ProcMemory& memory,
+                                         std::chrono::nanoseconds now) noexcept {
+  if (now < unknown_code_due_) return false;
+  const std::size_t known = events_.size();
+  const bool outdated = is_outdated(memory, now);
+  refresh(memory);
+  const bool changed = outdated || events_.size() != known;
+  unknown_code_pause_ =
+      changed ? kUnknownCodePauseMin
+              : std::clamp<std::chrono::nanoseconds>(unknown_code_pause_ * 2, kUnknownCodePauseMin,
+                                                     kUnknownCodePauseMax);
+  unknown_code_due_ = now + unknown_code_pause_;
+  return changed;
+}
+
+bool ModuleMap::read_text() noexcept {
+  const int file = open_below_proc("/proc/self/maps", O_RDONLY);
+  if (file < 0) return false;
+  maps_text_.clear();
+  bool ok = true;
+  while (ok) {
+    ok = maps_text_.reserve(maps_text_.size() + 65536);
+    if (!ok) break;
+    const ssize_t count = ::read(file, maps_text_.data() + maps_text_.size(), 65536);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      ok = count == 0;
+      break;
+    }
+    maps_text_.add_written(static_cast<std::size_t>(count));
+  }
+  ::close(file);
+  return ok && !maps_text_.empty();
+}
+
+bool ModuleMap::parse_text(ProcMemory& memory, bool& changed) noexcept {
+  for (Module& module : modules_) module.seen = false;
+  std::string_view rest(maps_text_.data(), maps_text_.size());
+  // The loader maps an image's segments in ascending order, the ELF header first.
+  MapsLine first{};
+  while (!rest.empty()) {
+    const std::size_t line_end = std::min(rest.find('\n'), rest.size());
+    MapsLine line;
+    const bool understood = parse_maps_line(rest.substr(0, line_end), line);
+    rest.remove_prefix(std::min(line_end + 1, rest.size()));
+    if (!understood) continue;
+    if (line.offset == 0 && !line.path.empty()) first = line;
+    if (!line.executable || line.path == "[vsyscall]") continue;
+    const bool same_image = !line.path.empty() && line.inode == first.inode &&
+                            line.device == first.device && line.path == first.path;
+    if (!take_mapping(line, same_image ? first.start : 0, memory, changed)) return false;
+  }
+  return true;
+}
+
+// The live module at the line's address; modules_.size(): none.
+std::uint32_t ModuleMap::find_module(const MapsLine& line) const noexcept {
+  const std::uint32_t* found = std::lower_bound(
+      live_.begin(), live_.end(), line.start,
+      [this](std::uint32_t index, std::uint64_t start) { return modules_[index].start < start; });
+  const auto none = static_cast<std::uint32_t>(modules_.size());
+  if (found == live_.end()) return none;
+  const Module& module = modules_[*found];
+  const bool same = module.start == line.start && module.end == line.end &&
+                    module.file_offset == line.offset && module.inode == line.inode &&
+                    module.device == line.device &&
+                    (line.path.empty() || path_of(module) == line.path);
+  return same ? *found : none;
+}
+
+bool ModuleMap::take_mapping(const MapsLine& line, std::uint64_t header, ProcMemory& memory,
+                             bool& changed) noexcept {
+  const std::uint32_t known = find_module(line);
+  if (known < modules_.size()) {
+    modules_[known].seen = true;
+    return true;
+  }
+  changed = true;
+  const std::string_view path = line.path.empty() ? std::string_view("[anon]") : line.path;
+  Module module{.start = line.start,
+                .end = line.end,
+                .file_offset = line.offset,
+                .device = line.device,
+                .inode = line.inode,
+                .path_begin = static_cast<std::uint32_t>(texts_.size()),
+                .path_size = static_cast<std::uint32_t>(path.size()),
+                .seen = true};
+  if (header != 0) module.image = find_or_build_image(line, header, memory);
+  if (!texts_.reserve(texts_.size() + path.size())) return false;
+  std::memcpy(texts_.data() + texts_.size(), path.data(), path.size());
+  const auto index = static_cast<std::uint32_t>(modules_.size());
+  texts_.add_written(path.size());
+  return modules_.push_back(module) && events_.push_back({index, false});
+}
+
+namespace {
+
+// Code built without .eh_frame still has the few bytes of it that belong to the start-up code.
+unwind::BuildResult build_image(const MapsLine& line, std::uint64_t header,
+                                ProcMemory& memory) noexcept {
+  constexpr std::uint64_t kStartUpOnly = 1024;
+  using unwind::BuildStatus;
+  unwind::BuildResult built = unwind::build_table(header, memory.image_reader());
+  const bool may_have_more =
+      built.status == BuildStatus::kOk
+          ? built.eh_frame_bytes < kStartUpOnly
+          : built.status == BuildStatus::kNoCfi || built.status == BuildStatus::kDamaged;
+  if (!may_have_more) return built;
+  DebugFrameFile file(line.path, line.inode);
+  if (file.section().bytes == 0) return built;
+  unwind::BuildResult more = unwind::build_table(header, memory.image_reader(), file.section());
+  if (more.status != BuildStatus::kOk) return built;
+  unwind::destroy_table(built.table);
+  return more;
+}
+
+}  // namespace
+
+// The table and the copy that it is made from take less than half of what the code itself has.
+bool ModuleMap::has_room_for_table(const MapsLine& line) noexcept {
+  if (room_ != nullptr && !room_->has(kLeastRoom + (line.end - line.start) / 2)) {
+    short_of_room_ = true;
+  }
+  return !short_of_room_;
+}
+
+std::uint32_t ModuleMap::find_or_build_image(const MapsLine& line, std::uint64_t header,
+                                             ProcMemory& memory) noexcept {
+  for (std::uint32_t index = 0; index < images_.size(); ++index) {
+    const Image& image = images_[index];
+    if (image.live && image.header == header && image.inode == line.inode &&
+        image.device == line.device) {
+      return index;
+    }
+  }
+  Image image;
+  image.header = header;
+  image.device = line.device;
+  image.inode = line.inode;
+  image.live = true;
+  if (memory.is_open() && has_room_for_table(line)) {
+    image.built = build_image(line, header, memory);
+  }
+  if (!images_.push_back(image)) {
+    if (image.built.table != nullptr) unwind::destroy_table(image.built.table);
+    return kNoImage;
+  }
+  return static_cast<std::uint32_t>(images_.size() - 1);
+}
+
+bool ModuleMap::drop_vanished(bool& changed) noexcept {
+  for (Image& image : images_) image.live = false;
+  live_.clear();
+  for (std::uint32_t index = 0; index < modules_.size(); ++index) {
+    Module& module = modules_[index];
+    if (module.gone) continue;
+    if (!module.seen) {
+      module.gone = changed = true;
+      if (!events_.push_back({index, true})) return false;
+      continue;
+    }
+    if (module.image != kNoImage) images_[module.image].live = true;
+    if (!live_.push_back(index)) return false;
+  }
+  std::sort(live_.begin(), live_.end(), [this](std::uint32_t left, std::uint32_t right) {
+    return modules_[left].start < modules_[right].start;
+  });
+  return true;
+}
+
+// Code can come into a mapping that is known, and a mapping below code that is.
+bool ModuleMap::update_registered(ProcMemory& memory, bool& changed) noexcept {
+  if (!changed && !is_outdated(memory, monotonic_now())) return true;
+  if (changed) find_jit_descriptors();
+  if (registered_.is_unused()) return true;
+  changed = true;
+  bare_code_.clear();
+  for (const std::uint32_t index : live_) {
+    const Module& module = modules_[index];
+    if (own_table_of(module) != nullptr) continue;
+    if (!bare_code_.push_back({module.start, module.end})) return false;
+  }
+  return registered_.rebuild(bare_code_.span(), memory);
+}
+
+void ModuleMap::find_jit_descriptors() noexcept {
+  registered_.jit_interface().forget_descriptors();
+  for (const Image& image : images_) {
+    if (image.live && image.built.jit_descriptor != 0) {
+      registered_.jit_interface().add_descriptor(image.built.jit_descriptor);
+    }
+  }
+}
+
+const unwind::UnwindTable* ModuleMap::own_table_of(const Module& module) const noexcept {
+  const Image* const image = image_of(module);
+  return image == nullptr ? nullptr : image->built.table;
+}
+
+const Image* ModuleMap::image_of(const Module& module) const noexcept {
+  return module.image == kNoImage ? nullptr : &images_[module.image];
+}
+
+}  // namespace swipr::agent

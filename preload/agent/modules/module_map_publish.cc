@@ -1,0 +1,100 @@
+// The code map that walks look in: made of what is known, given to the handler, taken back.
+#include <new>
+
+#include "preload/agent/modules/module_map.h"
+#include "preload/handler/slots.h"
+#include "preload/unwind/walk/rule_cache.h"
+
+namespace swipr::agent {
+
+// A published code map, its cache and its ranges in one mapping.
+struct ModuleMap::Snapshot {
+  std::size_t bytes;
+  unwind::RuleCache cache;
+  unwind::CodeMap map;
+};
+
+unwind::CodeRange ModuleMap::range_of(const Module& module) const noexcept {
+  unwind::CodeRange range{.start = module.start, .end = module.end};
+  const Image* const image = image_of(module);
+  if (image != nullptr) range.load_bias = image->built.load_bias;
+  range.table = own_table_of(module);
+  if (range.table != nullptr) return range;
+  range.table = registered_.find(module.start);
+  if (range.table == nullptr) return range;
+  range.load_bias = 0;
+  range.is_registered = true;
+  return range;
+}
+
+bool ModuleMap::publish() noexcept {
+  if (current_ != nullptr && retired_count_ == kMaxRetired) free_retired();
+  if (current_ != nullptr && retired_count_ == kMaxRetired) return false;
+  const std::size_t bytes =
+      round_to_pages(sizeof(Snapshot) + live_.size() * sizeof(unwind::CodeRange));
+  void* memory = map_memory(bytes);
+  if (memory == nullptr) return false;
+  auto* ranges =
+      reinterpret_cast<unwind::CodeRange*>(static_cast<std::byte*>(memory) + sizeof(Snapshot));
+  for (std::size_t at = 0; at < live_.size(); ++at) {
+    ranges[at] = range_of(modules_[live_[at]]);
+  }
+  // The cache is fresh memory, all zero.
+  auto* snapshot = static_cast<Snapshot*>(memory);
+  snapshot->bytes = bytes;
+  new (&snapshot->map)
+      unwind::CodeMap(std::span<const unwind::CodeRange>(ranges, live_.size()), &snapshot->cache,
+                      registered_.withdrawals(), registered_.witnesses());
+  handler::shared.code_map.store(&snapshot->map, std::memory_order_seq_cst);
+  if (current_ != nullptr) retired_[retired_count_++] = current_;
+  current_ = snapshot;
+  return true;
+}
+
+// What is dead is known to a map that was retired, or to none.
+void ModuleMap::free_retired() noexcept {
+  if (retired_count_ == 0 && current_ != nullptr) return;
+  if (!handler::retired_maps_are_free()) return;
+  for (std::size_t at = 0; at < retired_count_; ++at)
+    unmap_memory(retired_[at], retired_[at]->bytes);
+  retired_count_ = 0;
+  if (!stale_) destroy_dead_tables();
+}
+
+// Only when no older code map is left and the current one does not know the dead images.
+void ModuleMap::destroy_dead_tables() noexcept {
+  registered_.destroy_dead();
+  for (Image& image : images_) {
+    if (image.live || image.built.table == nullptr) continue;
+    unwind::destroy_table(image.built.table);
+    image.built.table = nullptr;
+  }
+}
+
+bool ModuleMap::try_close() noexcept {
+  handler::shared.code_map.store(nullptr, std::memory_order_seq_cst);
+  if (!handler::retired_maps_are_free()) return false;
+  if (current_ != nullptr) unmap_memory(current_, current_->bytes);
+  current_ = nullptr;
+  for (Image& image : images_) image.live = false;
+  stale_ = false;
+  free_retired();
+  stale_ = true;
+  short_of_room_ = false;
+  unknown_code_due_ = unknown_code_pause_ = {};
+  maps_text_.release();
+  texts_.release();
+  modules_.release();
+  live_.release();
+  images_.release();
+  events_.release();
+  bare_code_.release();
+  registered_.release();
+  return true;
+}
+
+const unwind::CodeMap* ModuleMap::code_map() const noexcept {
+  return current_ == nullptr ? nullptr : &current_->map;
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,133 @@
+#include "preload/agent/output/recording_place.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "preload/agent/base/text_view.h"
+#include "preload/agent/proc/proc_text.h"
+
+namespace swipr::agent {
+
+namespace {
+
+constexpr std::string_view kPid = "{PID}";
+constexpr std::string_view kSuffix = ".swipr";
+constexpr unsigned kMaxImages = 1000;  // that one process records into one folder
+// Process start times come in clock ticks of 10 ms, rounded down.
+constexpr std::uint64_t kStartPrecisionNs = 10'000'000;
+
+void expand_pid(std::string_view pattern, pid_t pid, TextWriter& out) noexcept {
+  for (;;) {
+    const std::size_t at = pattern.find(kPid);
+    out.append(pattern.substr(0, at));
+    if (at == std::string_view::npos) return;
+    out.append_number(static_cast<std::uint64_t>(pid));
+    pattern = skip(pattern, at + kPid.size());
+  }
+}
+
+bool is_folder(const TextWriter& path) noexcept {
+  struct stat status {};
+  if (path.view().ends_with('/')) return true;
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+void append_program(TextWriter& out) noexcept {
+  PathText executable;
+  const ssize_t length =
+      ::readlink("/proc/self/exe", executable.free_space().data(), executable.free_space().size());
+  if (length > 0) executable.grow(static_cast<std::size_t>(length));
+  const std::string_view name = skip(executable.view(), executable.view().rfind('/') + 1);
+  out.append(name.empty() ? std::string_view("program") : name);
+}
+
+// The lock belongs to the open file, so it lasts as long as the control thread has the file open.
+bool lock_regular_file(int fd) noexcept {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return false;
+  if (!S_ISREG(status.st_mode)) {
+    errno = EINVAL;
+    return false;
+  }
+  return ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+int open_and_lock(const char* path, int flags) noexcept {
+  // Not blocking: a FIFO without a reader would hold up the start of the program.
+  const int fd = ::open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0666);
+  if (fd < 0) {
+    if (errno == ENXIO) errno = EINVAL;  // a FIFO that nobody reads, a socket
+    return -1;
+  }
+  if (lock_regular_file(fd)) return fd;
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  return -1;
+}
+
+bool is_of_our_time(int fd) noexcept {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || status.st_size == 0) return false;
+  const std::uint64_t start_ns = read_process_status().start_time_ns;
+  const std::uint64_t written_ns =
+      static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000u +
+      static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
+  return start_ns != 0 && written_ns >= start_ns + kStartPrecisionNs;
+}
+
+// EEXIST: it belongs to somebody whose recording must not be lost.
+int open_shared_name(const char* path) noexcept {
+  const int fd = open_and_lock(path, 0);
+  if (fd < 0) {
+    if (errno == EWOULDBLOCK) errno = EEXIST;
+    return -1;
+  }
+  if (!is_of_our_time(fd) && ::ftruncate(fd, 0) == 0) return fd;
+  ::close(fd);
+  errno = EEXIST;
+  return -1;
+}
+
+int open_own_name(std::string_view stem, TextWriter& path) noexcept {
+  for (unsigned image = 1; image <= kMaxImages; ++image) {
+    path.clear();
+    path.append(stem);
+    if (image > 1) path.append('.').append_number(image);
+    path.append(kSuffix);
+    if (path.overflowed()) break;
+    const int fd = open_and_lock(path.c_str(), O_EXCL);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  errno = path.overflowed() ? ENAMETOOLONG : EEXIST;
+  return -1;
+}
+
+}  // namespace
+
+int open_recording_file(std::string_view pattern, pid_t pid, TextWriter& path) noexcept {
+  path.clear();
+  expand_pid(pattern, pid, path);
+  if (path.overflowed()) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  const bool in_folder = is_folder(path);
+  const bool named_by_pid = !in_folder && pattern.find(kPid) != std::string_view::npos;
+  if (!in_folder && !named_by_pid) {
+    const int fd = open_shared_name(path.c_str());
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  std::string_view name = path.view();
+  if (!in_folder && name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
+  PathText stem(name);
+  if (in_folder) append_program(stem.append('/'));
+  if (!named_by_pid) stem.append('-').append_number(static_cast<std::uint64_t>(pid));
+  return open_own_name(stem.view(), path);
+}
+
+}  // namespace swipr::agent

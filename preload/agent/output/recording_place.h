@@ -1,0 +1,21 @@
+// Which file SWIPR_RECORD means, for each of the processes and images that inherit the variable.
+// Context: control thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string_view>
+
+#include "preload/agent/base/fixed_text.h"
+
+namespace swipr::agent {
+
+// Opens the file and holds a lock on it as long as it is open. {PID} in `pattern` is replaced; in a
+// folder the name is PROGRAM-PID.swipr. An existing file is replaced, unless a process records into
+// it or it was written since this process started (by an earlier image of it, or by another process
+// that inherited the same name): then "-PID" joins the name. Names with the pid never replace a
+// file; a number joins them.
+// −1, errno set: impossible; EINVAL: what is there is no regular file. `path`: the name tried last.
+int open_recording_file(std::string_view pattern, pid_t pid, TextWriter& path) noexcept;
+
+}  // namespace swipr::agent

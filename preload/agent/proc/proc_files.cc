@@ -1,0 +1,250 @@
+#include "preload/agent/proc/proc_files.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "preload/agent/proc/proc_directory.h"
+
+namespace swipr::agent {
+
+namespace {
+
+// Takes numbers and words off the front of a text.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) noexcept : rest_(text) {}
+
+  bool ok() const noexcept { return ok_; }
+  std::string_view rest() const noexcept { return rest_; }
+
+  bool accept(char wanted) noexcept {
+    if (rest_.empty() || rest_.front() != wanted) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  void expect(char wanted) noexcept {
+    if (!accept(wanted)) ok_ = false;
+  }
+  char take() noexcept {
+    if (rest_.empty()) {
+      ok_ = false;
+      return '\0';
+    }
+    const char first = rest_.front();
+    rest_.remove_prefix(1);
+    return first;
+  }
+  void skip_blanks() noexcept {
+    while (accept(' ')) {
+    }
+  }
+  std::uint64_t take_decimal() noexcept { return take_number(10); }
+  // With or without 0x.
+  std::uint64_t take_hex() noexcept {
+    if (rest_.substr(0, 2) == "0x") rest_.remove_prefix(2);
+    return take_number(16);
+  }
+
+ private:
+  static int digit_value(char digit) noexcept {
+    if (digit >= '0' && digit <= '9') return digit - '0';
+    if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+    return 16;
+  }
+  std::uint64_t take_number(int base) noexcept {
+    std::uint64_t value = 0;
+    std::size_t digits = 0;
+    while (digits < rest_.size() && digit_value(rest_[digits]) < base) {
+      value =
+          value * static_cast<unsigned>(base) + static_cast<unsigned>(digit_value(rest_[digits]));
+      ++digits;
+    }
+    if (digits == 0) ok_ = false;
+    rest_.remove_prefix(digits);
+    return value;
+  }
+
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+// signal(7), "Interruption of system calls and library functions by signal handlers"
+bool restarts_unnoticed(std::int64_t system_call,
+                        const std::array<std::uint64_t, 6>& arguments) noexcept {
+  switch (system_call) {
+    case SYS_futex: {
+      const std::uint64_t operation = arguments[1] & static_cast<unsigned>(FUTEX_CMD_MASK);
+      const bool waits = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+      return waits && arguments[3] == 0;  // no time-out
+    }
+    case SYS_wait4:
+    case SYS_waitid:
+    case SYS_flock:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The field of that number in `stat`, as in proc(5).
+std::uint64_t parse_stat_number(std::string_view text, int wanted) noexcept {
+  constexpr int kFirstField = 3;  // the state, behind the name
+  const std::size_t end = text.rfind(')');
+  if (end == std::string_view::npos) return 0;
+  text.remove_prefix(end + 1);
+  for (int field = kFirstField; field <= wanted; ++field) {
+    const std::size_t blank = text.find(' ');
+    if (blank == std::string_view::npos) return 0;
+    text.remove_prefix(blank + 1);
+  }
+  Scanner in(text);
+  const std::uint64_t number = in.take_decimal();
+  return in.ok() ? number : 0;
+}
+
+std::string_view read_and_close(int file, std::span<char> buffer) noexcept {
+  if (file < 0) return {};
+  std::size_t size = 0;
+  while (size < buffer.size()) {
+    const ssize_t count = ::read(file, buffer.data() + size, buffer.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    size += static_cast<std::size_t>(count);
+    // The small files of a thread come whole in the first read; a second one would double the cost.
+    if (size < buffer.size() && buffer.size() <= 512) break;
+  }
+  ::close(file);
+  return {buffer.data(), size};
+}
+
+}  // namespace
+
+std::string_view read_file_at(int directory, const char* path, std::span<char> buffer) noexcept {
+  return read_and_close(directory < 0 ? open_below_proc(path, O_RDONLY)
+                                      : ::openat(directory, path, O_RDONLY | O_CLOEXEC),
+                        buffer);
+}
+
+int open_task_file(int task_directory, Tid tid, std::string_view name) noexcept {
+  char path[40];
+  char digits[12];
+  std::size_t digit_count = 0;
+  for (auto rest = static_cast<std::uint32_t>(tid.value); digit_count == 0 || rest != 0;
+       rest /= 10) {
+    digits[digit_count++] = static_cast<char>('0' + rest % 10);
+  }
+  std::size_t length = 0;
+  while (digit_count != 0) path[length++] = digits[--digit_count];
+  path[length++] = '/';
+  if (name.size() > sizeof(path) - length - 1) return -1;
+  std::memcpy(path + length, name.data(), name.size());
+  path[length + name.size()] = '\0';
+  return ::openat(task_directory, path, O_RDONLY | O_CLOEXEC);
+}
+
+std::string_view read_task_file(int task_directory, Tid tid, std::string_view name,
+                                std::span<char> buffer) noexcept {
+  return read_and_close(open_task_file(task_directory, tid, name), buffer);
+}
+
+WaitPlace parse_wait_place(std::string_view text) noexcept {
+  if (text.substr(0, 7) == "running") return {.kind = WaitKind::kRunning};
+  Scanner in(text);
+  WaitPlace place;
+  if (in.accept('-')) {
+    if (in.take_decimal() != 1) return {};
+  } else {
+    place.system_call = static_cast<std::int64_t>(in.take_decimal());
+    std::array<std::uint64_t, 6> arguments{};
+    for (std::uint64_t& argument : arguments) {
+      in.expect(' ');
+      argument = in.take_hex();
+    }
+    place.restarts = restarts_unnoticed(place.system_call, arguments);
+    place.first_argument = arguments[0];
+  }
+  in.expect(' ');
+  place.sp = in.take_hex();
+  in.expect(' ');
+  place.pc = in.take_hex();
+  if (!in.ok() || place.sp == 0) return {};
+  place.kind = WaitKind::kBlocked;
+  return place;
+}
+
+bool is_asleep_by_stat(std::string_view text) noexcept {
+  const std::size_t end = text.rfind(')');
+  if (end == std::string_view::npos || text.size() - end < 3) return false;
+  const char state = text[end + 2];
+  return state >= 'A' && state <= 'Z' && state != 'R';
+}
+
+std::uint64_t parse_blocked_signals(std::string_view text) noexcept {
+  return parse_stat_number(text, 32);
+}
+
+std::uint64_t parse_pending_signals(std::string_view text) noexcept {
+  return parse_stat_number(text, 31);
+}
+
+std::optional<std::uint64_t> parse_voluntary_switches(std::string_view text) noexcept {
+  constexpr std::string_view kField = "\nvoluntary_ctxt_switches:\t";
+  const std::size_t field = text.find(kField);
+  if (field == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(field + kField.size());
+  Scanner in(text);
+  const std::uint64_t count = in.take_decimal();
+  return in.ok() ? std::optional(count) : std::nullopt;
+}
+
+SchedulerTimes parse_scheduler_times(std::string_view text) noexcept {
+  Scanner in(text);
+  in.take_decimal();
+  in.expect(' ');
+  const std::uint64_t runqueue_ns = in.take_decimal();
+  return {in.ok(), runqueue_ns};
+}
+
+SignalQueue parse_signal_queue(std::string_view text) noexcept {
+  constexpr std::string_view kField = "\nSigQ:\t";
+  const std::size_t field = text.find(kField);
+  if (field == std::string_view::npos) return {};
+  text.remove_prefix(field + kField.size());
+  Scanner in(text);
+  SignalQueue queue;
+  queue.used = in.take_decimal();
+  in.expect('/');
+  queue.limit = in.take_decimal();
+  return in.ok() ? queue : SignalQueue{};
+}
+
+bool parse_maps_line(std::string_view line, MapsLine& out) noexcept {
+  Scanner in(line);
+  out.start = in.take_hex();
+  in.expect('-');
+  out.end = in.take_hex();
+  in.expect(' ');
+  out.readable = in.take() == 'r';
+  in.take();
+  out.executable = in.take() == 'x';
+  in.take();
+  in.expect(' ');
+  out.offset = in.take_hex();
+  in.expect(' ');
+  const std::uint64_t device_major = in.take_hex();
+  in.expect(':');
+  out.device = device_major << 32 | in.take_hex();
+  in.expect(' ');
+  out.inode = in.take_decimal();
+  in.skip_blanks();
+  out.path = in.rest();
+  return in.ok() && out.start < out.end;
+}
+
+}  // namespace swipr::agent

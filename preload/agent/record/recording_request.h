@@ -1,0 +1,28 @@
+// What a client may ask of a recording, with its limits.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/wire/format.h"
+
+namespace swipr::agent {
+
+inline constexpr std::uint32_t kDefaultMaxOverheadPermille = 20;
+inline constexpr std::uint32_t kDefaultMaxStacks = 65535;
+
+struct RecordingRequest {
+  std::chrono::nanoseconds interval{10'000'000};
+  std::uint64_t ticks = 0;               // 0: no limit
+  std::chrono::nanoseconds duration{0};  // 0: no limit
+  wire::RecordMode mode = wire::RecordMode::kWall;
+  // Of one CPU. Above it threads that hardly run are looked at less often; their times stay exact.
+  std::uint32_t max_overhead_permille = kDefaultMaxOverheadPermille;
+  std::uint32_t max_stacks = kDefaultMaxStacks;  // kept at a time, with 12 MiB as the other bound
+};
+inline constexpr std::chrono::nanoseconds kMinInterval{100'000};  // 10 kHz
+inline constexpr std::chrono::nanoseconds kMaxInterval{3'600'000'000'000};
+inline constexpr std::size_t kMaxRecordings = 16;
+
+}  // namespace swipr::agent

@@ -1,0 +1,122 @@
+// Looks at one thread at one tick, as cheaply as the truth allows: its CPU clock first, then its
+// stack from outside while it is blocked, and a signal only when it runs.
+// Context: control thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "preload/agent/modules/module_map.h"
+#include "preload/agent/proc/proc_memory.h"
+#include "preload/agent/proc/task_files.h"
+#include "preload/agent/record/recording.h"
+#include "preload/agent/sample/frame_recovery.h"
+#include "preload/agent/threads/cpu_timers.h"
+#include "preload/agent/threads/signal_pool.h"
+#include "preload/agent/threads/thread_list.h"
+
+namespace swipr::agent {
+
+// What all recordings share.
+struct Subjects {
+  ThreadList threads;
+  MemoryRoom room;
+  ModuleMap modules;
+  ProcMemory memory;
+  SignalPool signals;
+  CpuTimers timers;
+  FrameRecovery frames;
+  WaitChannels wait_channels;
+  TaskFiles files;
+  bool can_signal = false;
+  bool knows_runqueue = false;  // the kernel keeps schedstat
+  bool signal_free = true;      // `syscall` files say where blocked threads are
+  // The main thread's `syscall` file, open since the process's start; -1: not. Kept because servers
+  // that give up privileges wait in this thread, and later it can no longer be opened.
+  int main_thread_wait = -1;
+};
+
+class Sampler {
+ public:
+  constexpr explicit Sampler(Subjects& subjects) noexcept : subjects_(subjects) {}
+
+  // A thread that exists when the recording starts: its times count from now.
+  void meet(Recording& recording, std::uint32_t place) noexcept;
+  // Looks from outside cost about 10 µs each: when thousands are new, those that do not fit into
+  // `looking_time` of CPU behind the first few are left to the next ticks.
+  void begin_tick(std::chrono::nanoseconds looking_time) noexcept;
+  // `number` is the recording's bit among those that ask. False: the thread has ended.
+  bool sample(Recording& recording, unsigned number, std::uint32_t place, Moment now) noexcept;
+  // After the recording's last tick: makes up for what no tick had the time or the budget for.
+  void close_account(Recording& recording, std::uint32_t place, Moment now) noexcept;
+  // The thread answered: gives its stack to the recording when it waits for it.
+  void take_answer(Recording& recording, std::uint32_t place, const handler::Slot& slot) noexcept;
+  // The thread's CPU timer took its stack.
+  void take_timer_stack(Recording& recording, std::uint32_t place,
+                        const handler::Slot& slot) noexcept;
+  // What the answer tells about the thread itself. Call once before take_answer.
+  void note_answer(std::uint32_t place, handler::Slot& slot) noexcept;
+
+  // A frame outside all known modules was met: the module map is out of date, or code is generated
+  // at run time.
+  bool met_unknown_code() const noexcept { return unknown_code_; }
+  void forget_unknown_code() noexcept { unknown_code_ = false; }
+  // A thread that ran was not asked, because it blocks the signal.
+  bool met_blocked_signal() const noexcept { return blocked_signal_; }
+  void forget_blocked_signal() noexcept { blocked_signal_ = false; }
+
+ private:
+  Activity judge(const Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
+  wire::ThreadState state_of(const handler::Slot& slot, const Thread& thread) noexcept;
+  std::int32_t call_before(const unwind::Registers& registers) noexcept;
+  enum class Look : std::uint8_t { kSettled, kRunning, kNeedsSignal, kMoved };
+  Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
+  Look walk_blocked(Recording& recording, std::uint32_t place, RecordedThread& known,
+                    const WaitPlace& wait, Moment now) noexcept;
+  bool is_on_cpu(Thread& thread, const RecordedThread& known) noexcept;
+  std::optional<Look> look_behind_sleep(Recording& recording, Thread& thread,
+                                        RecordedThread& known) noexcept;
+  Look pass_over(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  bool has_left_its_call(Recording& recording, const Thread& thread,
+                         RecordedThread& known) noexcept;
+  void settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  WaitPlace read_wait_place(Tid tid) noexcept;
+  bool is_hidden(const WaitPlace& wait, Tid tid) const noexcept;
+  Look look_at_hidden(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  bool may_ask_hidden(const Recording& recording, const Thread& thread,
+                      const RecordedThread& known) noexcept;
+  void settle_hidden(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  void note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept;
+  bool may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept;
+  unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
+  void settle(Recording& recording, std::uint32_t place, RecordedThread& known,
+              const WaitPlace& wait) noexcept;
+  void ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,
+           Moment now) noexcept;
+  void time_bursts(const Recording& recording, std::uint32_t place,
+                   const RecordedThread& known) noexcept;
+  bool look_after_timer(const Recording& recording, Thread& thread, const RecordedThread& known,
+                        std::int64_t clock_ns) noexcept;
+  void leave_to_timer(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  void note_busy_look(const Recording& recording, Thread& thread, const RecordedThread& known,
+                      std::int64_t clock_ns) noexcept;
+  void give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
+               Moment now) noexcept;
+  void read_runqueue(const Thread& thread, RecordedThread& known) noexcept;
+  static std::uint32_t wire_syscall(const WaitPlace& place) noexcept;  // as records have it
+  WaitKey wait_key(Thread& thread, const RecordedThread& known, const WaitPlace& wait) noexcept;
+  std::uint32_t intern(Recording& recording, const unwind::FrameBuffer& frames,
+                       WaitKey wait) noexcept;
+
+  Subjects& subjects_;
+  bool has_time_to_look() noexcept;
+
+  bool unknown_code_ = false;
+  bool blocked_signal_ = false;
+  std::chrono::nanoseconds looking_time_{0};
+  std::chrono::nanoseconds looking_until_{0};  // on the control thread's CPU clock
+  std::uint32_t looks_ = 0;
+  unwind::FrameBuffer frames_{};
+};
+
+}  // namespace swipr::agent

@@ -1,0 +1,167 @@
+// What the answers of signalled threads tell.
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "preload/agent/sample/sampler.h"
+#include "preload/handler/interrupted_code.h"
+
+namespace swipr::agent {
+
+namespace {
+
+using Run = RecordedThread::Run;
+using Asked = HiddenWait::Asked;
+using wire::RecordMode;
+using wire::ThreadState;
+
+// `syscall` is two bytes long; a call that restarts is found before it, a waiting one behind it.
+constexpr std::uint64_t kSyscallBytes = 2;
+
+constexpr unsigned kRcx = 2;  // where `syscall` leaves the address behind it
+
+// Where the signal found a thread.
+enum class Found : std::uint8_t { kInItsCode, kBehindACall, kInAWait };
+Found found_at(const handler::Slot& slot) noexcept {
+  const std::uint64_t behind = slot.registers.values[kRcx];
+  const std::uint64_t pc = slot.registers.values[unwind::kPc];
+  // The kernel makes it again, or the handler. What has transferred a part was at work.
+  const auto result = static_cast<std::int64_t>(slot.registers.values[unwind::kRax]);
+  const bool again = pc + kSyscallBytes == behind || (pc == behind && result == -EINTR);
+  if (again) return Found::kInAWait;
+  return pc == behind ? Found::kBehindACall : Found::kInItsCode;
+}
+
+// Calls that do nothing but wait.
+bool is_pure_wait(std::int32_t call) noexcept {
+  constexpr std::int32_t kCalls[] = {
+      SYS_futex,         SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2,
+      SYS_poll,          SYS_ppoll,      SYS_select,          SYS_pselect6,
+      SYS_nanosleep,     SYS_accept,     SYS_clock_nanosleep, SYS_accept4,
+      SYS_rt_sigsuspend, SYS_pause,      SYS_rt_sigtimedwait, SYS_semtimedop,
+      SYS_wait4,         SYS_waitid,     SYS_io_getevents,    SYS_mq_timedreceive};
+  return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
+}
+
+}  // namespace
+
+std::uint32_t Sampler::wire_syscall(const WaitPlace& place) noexcept {
+  return static_cast<std::uint32_t>(place.system_call + 1);
+}
+
+// What a thread that has run since its last entry was doing when it was asked. One that was found
+// in a wait had got there before its signal; one that was not on a CPU, and had not left a call
+// that only waits, had been woken and waited for a CPU. What they have used by then they have used
+// elsewhere.
+ThreadState Sampler::state_of(const handler::Slot& slot, const Thread& thread) noexcept {
+  switch (found_at(slot)) {
+    case Found::kInAWait:
+      return thread.was_on_cpu ? ThreadState::kBlocked : ThreadState::kRunnable;
+    case Found::kBehindACall:
+      if (thread.was_on_cpu || !is_pure_wait(call_before(slot.registers))) break;
+      return ThreadState::kRunnable;
+    default:
+      break;
+  }
+  return ThreadState::kRunning;
+}
+
+std::int32_t Sampler::call_before(const unwind::Registers& registers) noexcept {
+  std::array<std::uint8_t, handler::kCodeBytes> code;
+  const std::uint64_t start = registers.values[unwind::kPc] - code.size();
+  if (!subjects_.memory.read(start, std::as_writable_bytes(std::span(code)))) return -1;
+  return handler::decode_call_number(code);
+}
+
+// Where its call is to be made again the thread goes back to the same wait. The frame is that of
+// the call, as in other waits.
+void Sampler::note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept {
+  HiddenWait& wait = thread.hidden;
+  if (wait.asked != Asked::kYes) return;
+  wait.asked = Asked::kNo;
+  if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted) wait.barred = true;
+  if (found_at(slot) != Found::kInAWait || wait.barred) return;
+  wait.asked = Asked::kFoundWaiting;
+  ++wait.switches;
+  unwind::Registers behind = slot.registers;
+  behind.values[unwind::kPc] = slot.registers.values[kRcx];
+  if (slot.frames.frame_count != 0) slot.frames.pcs[0] = behind.values[unwind::kPc];
+  thread.signalled_place = {.system_call = call_before(behind)};
+}
+
+void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
+  Thread& thread = subjects_.threads[place];
+  thread.slot = kNoSlot;
+  thread.late_count = 0;
+  note_hidden_answer(thread, slot);
+  const WaitPlace& wait = thread.signalled_place;
+  if (wait.kind != WaitKind::kBlocked) return;
+  const std::uint64_t pc = slot.registers.values[unwind::kPc];
+  if (slot.registers.values[unwind::kRsp] != wait.sp ||
+      (pc != wait.pc && pc + kSyscallBytes != wait.pc)) {
+    thread.signalled_place = WaitPlace{};  // it had moved on
+    return;
+  }
+  if (slot.frames.frame_count != 0) slot.frames.pcs[0] = wait.pc;
+  thread.kept.place = wait;
+  for (std::size_t at = 0; at < std::size(KeptRegisters::kNumbers); ++at) {
+    thread.kept.values[at] = slot.registers.values[KeptRegisters::kNumbers[at]];
+  }
+}
+
+void Sampler::take_answer(Recording& recording, std::uint32_t place,
+                          const handler::Slot& slot) noexcept {
+  const Thread& thread = subjects_.threads[place];
+  RecordedThread* known = recording.find_thread(place, thread);
+  if (known == nullptr || known->run != Run::kAwaiting) return;
+  if (slot.bare) ++recording.counters().signals_bare;
+  if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted)
+    ++recording.counters().calls_interrupted;
+  const WaitPlace& wait = thread.signalled_place;
+  const bool hidden = thread.hidden.asked == HiddenWait::Asked::kFoundWaiting;
+  const bool blocked = hidden || wait.kind == WaitKind::kBlocked;
+  const std::uint32_t stack =
+      intern(recording, slot.frames, blocked ? WaitKey{.syscall = wire_syscall(wait)} : WaitKey{});
+  if (hidden) {
+    known->stack = stack;
+    known->stack_generation = recording.stack_generation();
+    known->hidden_wait = thread.hidden.number;
+  }
+  // Now it has run: a wait for a CPU that it was in at the tick is complete.
+  read_runqueue(thread, *known);
+  const bool ran = known->run_cpu_ns > known->written.cpu_ns;
+  known->state = blocked ? ThreadState::kBlocked
+                 : ran   ? state_of(slot, thread)
+                         : ThreadState::kRunnable;
+  known->run = Run::kNone;
+  if (known->is_timed && known->state == ThreadState::kRunning) return;  // its timer tells
+  if (recording.mode() == RecordMode::kCpu && known->state != ThreadState::kRunning) {
+    return recording.leave_out_run(*known);
+  }
+  recording.end_run(place, *known, stack, known->state);
+}
+
+void Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
+                               const handler::Slot& slot) noexcept {
+  RecordedThread* known = recording.find_thread(place, subjects_.threads[place]);
+  if (known == nullptr || !known->is_timed) return;
+  recording.note_cpu_stack(*known, intern(recording, slot.frames, {}));
+}
+
+std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames,
+                              WaitKey wait) noexcept {
+  if (frames.frame_count == 0) return 0;
+  bool is_new = false;
+  const std::uint32_t stack =
+      recording.intern(frames, wait, is_new, subjects_.modules, subjects_.threads);
+  const unwind::CodeMap* map = subjects_.modules.code_map();
+  if (is_new && (frames.flags & wire::kStackBroken) != 0) unknown_code_ = true;
+  for (std::uint32_t frame = 0; is_new && map != nullptr && frame < frames.frame_count; ++frame) {
+    if (map->find(frames.pcs[frame]) == nullptr) unknown_code_ = true;
+  }
+  return stack;
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,75 @@
+// Threads that sleep where the kernel does not show it: their `syscall` files are closed to a
+// process that gave up its privileges. Each wait is met by one signal, whose answer is the stack
+// for as long as it lasts; the handler makes the call again.
+#include "preload/agent/sample/sampler.h"
+#include "preload/handler/signal_handler.h"
+
+namespace swipr::agent {
+
+namespace {
+
+using Run = RecordedThread::Run;
+using Asked = HiddenWait::Asked;
+using wire::RecordMode;
+using wire::ThreadState;
+
+// Waits whose time-outs are absolute, or that have none: whenever they began, made again they end
+// at the same time. Everybody may read the kernel's function. Source: kernel, kernel/futex,
+// fs/pipe.c.
+bool is_timeless(std::string_view wait_channel) noexcept {
+  return wait_channel.starts_with("futex_") || wait_channel.starts_with("pipe_") ||
+         wait_channel.starts_with("anon_pipe_");
+}
+
+}  // namespace
+
+// A thread found asleep by its `stat`. Its clock says whether it has been meanwhile.
+Sampler::Look Sampler::look_at_hidden(Recording& recording, std::uint32_t place,
+                                      RecordedThread& known) noexcept {
+  Thread& thread = subjects_.threads[place];
+  char text[2048];
+  const auto switches = parse_voluntary_switches(
+      read_task_file(subjects_.threads.directory(), thread.tid, "status", text));
+  if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
+  HiddenWait& wait = thread.hidden;
+  if (!switches || *switches != wait.switches || wait.number == 0) {
+    ++wait.number;
+    wait.switches = switches.value_or(0);
+  }
+  const bool is_known =
+      known.hidden_wait == wait.number && known.stack_generation == recording.stack_generation();
+  if (!is_known) known.stack = 0;
+  if (!is_known && switches && known.asked_wait != wait.number &&
+      may_ask_hidden(recording, thread, known)) {
+    known.asked_wait = wait.number;
+    wait.asked = Asked::kYes;
+    ++recording.counters().signals_to_blocked;
+    return Look::kNeedsSignal;
+  }
+  settle_hidden(recording, place, known);
+  return Look::kSettled;
+}
+
+bool Sampler::may_ask_hidden(const Recording& recording, const Thread& thread,
+                             const RecordedThread& known) noexcept {
+  if (recording.mode() != RecordMode::kWall || !subjects_.can_signal || thread.hidden.barred ||
+      !handler::restarts_calls()) {
+    return false;
+  }
+  if (known.wait_is_young) return true;
+  char text[64];
+  return is_timeless(read_task_file(subjects_.threads.directory(), thread.tid, "wchan", text));
+}
+
+void Sampler::settle_hidden(Recording& recording, std::uint32_t place,
+                            RecordedThread& known) noexcept {
+  time_bursts(recording, place, known);
+  read_runqueue(subjects_.threads[place], known);
+  known.state = ThreadState::kBlocked;
+  known.stack_generation = recording.stack_generation();
+  known.settled_cpu_ns = known.run_cpu_ns;
+  known.run = Run::kSettled;
+  recording.end_run(place, known, known.stack, known.state);
+}
+
+}  // namespace swipr::agent

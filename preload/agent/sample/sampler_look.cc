@@ -1,0 +1,254 @@
+// Where a thread is, found out from outside, without disturbing it.
+#include <unistd.h>
+
+#include "preload/agent/proc/thread_clock.h"
+#include "preload/agent/sample/sampler.h"
+#include "preload/agent/threads/own_waiters.h"
+#include "preload/handler/signal_handler.h"
+
+namespace swipr::agent {
+
+namespace {
+
+using Run = RecordedThread::Run;
+using wire::RecordMode;
+using wire::ThreadState;
+
+constexpr int kLookAttempts = 5;
+constexpr int kLookAttemptsOfTimed = 2;  // its wait may as well be seen another time
+
+unwind::Registers registers_at(const WaitPlace& place, const KeptRegisters& kept) noexcept {
+  unwind::Registers registers;
+  registers.values[unwind::kRsp] = place.sp;
+  registers.values[unwind::kPc] = place.pc;
+  registers.known = 1u << unwind::kRsp | 1u << unwind::kPc;
+  if (kept.place != place) return registers;
+  for (std::size_t at = 0; at < std::size(KeptRegisters::kNumbers); ++at) {
+    registers.values[KeptRegisters::kNumbers[at]] = kept.values[at];
+    registers.known |= 1u << KeptRegisters::kNumbers[at];
+  }
+  return registers;
+}
+
+}  // namespace
+
+// Finds out where the thread is, without disturbing it.
+Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedThread& known,
+                            Moment now) noexcept {
+  const bool can_walk = subjects_.memory.is_open() && subjects_.modules.code_map() != nullptr;
+  Thread& thread = subjects_.threads[place];
+  if (own_waiters::contains(thread.tid)) return Look::kRunning;
+  thread.signalled_place = WaitPlace{};
+  thread.hidden.asked = HiddenWait::Asked::kNo;
+  thread.was_on_cpu = false;
+  if (!thread.may_be_waking(known.run_cpu_ns) && is_on_cpu(thread, known)) return Look::kRunning;
+  WaitPlace last;
+  bool asleep = false;
+  const int attempts = known.is_timed ? kLookAttemptsOfTimed : kLookAttempts;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    last = read_wait_place(thread.tid);
+    asleep = last.kind == WaitKind::kBlocked || is_hidden(last, thread.tid);
+    if (asleep && recording.mode() == RecordMode::kCpu) {
+      return pass_over(recording, place, known);
+    }
+    if (last.kind == WaitKind::kBlocked && can_walk) {
+      const Look found = walk_blocked(recording, place, known, last, now);
+      if (found != Look::kMoved) return found;
+    } else if (last.kind == WaitKind::kUnknown && asleep) {
+      const Look found = look_at_hidden(recording, place, known);
+      if (found != Look::kMoved) return found;
+    } else if (asleep) {
+      thread.asleep_cpu_ns = known.run_cpu_ns;
+      break;
+    } else if (recording.mode() == RecordMode::kOffCpu) {
+      if (!thread.may_be_waking(known.run_cpu_ns)) return Look::kRunning;
+      break;  // nothing is sent to it: no need to wait until that would be safe
+    } else if (known.is_timed || has_left_its_call(recording, thread, known)) {
+      return Look::kRunning;
+    }
+  }
+  if (known.is_timed && can_walk && last.kind == WaitKind::kBlocked) return Look::kRunning;
+  if (!asleep) {
+    settle_waking(recording, place, known);
+    return Look::kSettled;
+  }
+  // It blocks and wakes faster than it can be looked at: a signal may meet it blocked.
+  if (may_interrupt(recording, last)) {
+    ++recording.counters().signals_to_blocked;
+    return Look::kRunning;
+  }
+  frames_.frame_count = 0;
+  settle(recording, place, known, last);
+  return Look::kSettled;
+}
+
+// The kernel brings the clock of a thread that is on a CPU up to date at every reading.
+bool Sampler::is_on_cpu(Thread& thread, const RecordedThread& known) noexcept {
+  const auto clock = read_thread_clock(thread.tid);
+  thread.was_on_cpu = clock && clock->count() != known.run_cpu_ns;
+  return thread.was_on_cpu;
+}
+
+// What a look at a sleeping thread read may be torn where its clock has moved meanwhile. None: it
+// slept throughout.
+std::optional<Sampler::Look> Sampler::look_behind_sleep(Recording& recording, Thread& thread,
+                                                        RecordedThread& known) noexcept {
+  const auto clock = read_thread_clock(thread.tid);
+  if (!clock) return Look::kRunning;
+  thread.asleep_cpu_ns = clock->count();
+  if (clock->count() == known.run_cpu_ns) return std::nullopt;
+  recording.note_cpu(known, clock->count());
+  return Look::kMoved;
+}
+
+// Takes the stack of a blocked thread from outside. Its clock before and after tells whether the
+// thread ran meanwhile; then what was read may be torn.
+Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
+                                    RecordedThread& known, const WaitPlace& wait,
+                                    Moment now) noexcept {
+  Thread& thread = subjects_.threads[place];
+  const unwind::WalkEnd end = walk_from_outside(wait, thread.kept);
+  if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
+  // Not to the root: perhaps through a library that was loaded just now.
+  if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
+      subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) {
+    subjects_.frames.forget();
+    return Look::kMoved;
+  }
+  if (end == unwind::WalkEnd::kUnknownRegister && may_interrupt(recording, wait)) {
+    thread.signalled_place = wait;
+    ++recording.counters().signals_to_blocked;
+    return Look::kNeedsSignal;
+  }
+  settle(recording, place, known, wait);
+  return Look::kSettled;
+}
+
+// What waits is not recorded. Its clock is that of its sleep only when it is read behind the look.
+Sampler::Look Sampler::pass_over(Recording& recording, std::uint32_t place,
+                                 RecordedThread& known) noexcept {
+  Thread& thread = subjects_.threads[place];
+  if (const auto clock = read_thread_clock(thread.tid)) {
+    recording.note_cpu(known, clock->count());
+    thread.asleep_cpu_ns = clock->count();
+  }
+  time_bursts(recording, place, known);
+  recording.leave_out_run(known);
+  return Look::kSettled;
+}
+
+// A thread that was asleep at its last look and has hardly run since may still be inside that call,
+// on its way out, where a signal can turn its result into EINTR: poll looks for signals before it
+// sees that its time is over. Waits, bounded, until the thread has run for longer than any way out
+// takes. False: it does not get there, it waits for a CPU or has blocked again.
+bool Sampler::has_left_its_call(Recording& recording, const Thread& thread,
+                                RecordedThread& known) noexcept {
+  constexpr int kClockReads = 64;  // 30 µs
+  constexpr int kStillReads = 4;
+  int still = 0;
+  for (int read = 0; read < kClockReads && thread.may_be_waking(known.run_cpu_ns); ++read) {
+    const auto clock = read_thread_clock(thread.tid);
+    if (!clock) return true;
+    still = clock->count() == known.run_cpu_ns ? still + 1 : 0;
+    if (still == kStillReads) return false;
+    recording.note_cpu(known, clock->count());
+  }
+  return !thread.may_be_waking(known.run_cpu_ns);
+}
+
+// It has been woken and has not come out of its call: its last stack is still its stack.
+void Sampler::settle_waking(Recording& recording, std::uint32_t place,
+                            RecordedThread& known) noexcept {
+  const bool holds = known.settled_cpu_ns == subjects_.threads[place].asleep_cpu_ns &&
+                     known.stack_generation == recording.stack_generation();
+  if (recording.mode() == RecordMode::kCpu) return recording.leave_out_run(known);
+  if (!holds) known.stack = 0;
+  time_bursts(recording, place, known);
+  read_runqueue(subjects_.threads[place], known);
+  known.state = ThreadState::kRunnable;
+  known.run = known.stack != 0 ? Run::kSettled : Run::kNone;
+  recording.end_run(place, known, known.stack, known.state);
+}
+
+WaitPlace Sampler::read_wait_place(Tid tid) noexcept {
+  if (!subjects_.signal_free) return {};
+  char text[256];
+  const WaitPlace place = parse_wait_place(
+      subjects_.files.read(subjects_.threads.directory(), tid, TaskFiles::Kind::kSyscall, text));
+  if (place.kind != WaitKind::kUnknown || tid.value != ::getpid()) return place;
+  const ssize_t size = ::pread(subjects_.main_thread_wait, text, sizeof(text), 0);
+  return size <= 0 ? place : parse_wait_place({text, static_cast<std::size_t>(size)});
+}
+
+// Asleep by what everybody may read, also where `syscall` is closed (after setuid,
+// PR_SET_DUMPABLE 0).
+bool Sampler::is_hidden(const WaitPlace& wait, Tid tid) const noexcept {
+  if (wait.kind != WaitKind::kUnknown) return false;
+  char text[128];
+  const std::string_view stat = read_task_file(subjects_.threads.directory(), tid, "stat", text);
+  return is_asleep_by_stat(stat);
+}
+
+// Only where the program cannot notice. Otherwise a stack that is marked incomplete has to do.
+bool Sampler::may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept {
+  return recording.mode() == RecordMode::kWall && subjects_.can_signal && wait.restarts &&
+         handler::restarts_calls();
+}
+
+unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
+                                           const KeptRegisters& kept) noexcept {
+  using unwind::WalkEnd;
+  const unwind::CodeMap& map = *subjects_.modules.code_map();
+  unwind::Registers registers = registers_at(wait, kept);
+  StackPieces stack(subjects_.memory);
+  const WalkEnd end = unwind::walk(map, registers, stack.reader(), frames_);
+  if (end != WalkEnd::kUnknownRegister || (registers.known & 1u << unwind::kRbp) != 0) return end;
+  const std::uint64_t pc = frames_.frame_count == 0 ? 0 : frames_.pcs[frames_.frame_count - 1];
+  const std::uint64_t pushed_at = frames_.frame_count == 1 ? wait.sp - 8 : stack.find_read(pc);
+  if (pc == 0 || pushed_at == 0) return end;
+  const auto rbp = subjects_.frames.recover_rbp(subjects_.memory, map, pc, pushed_at + 8);
+  if (!rbp) return end;
+  registers.values[unwind::kRbp] = *rbp;
+  registers.known |= 1u << unwind::kRbp;
+  // Only a walk that arrives at the thread's root confirms it.
+  if (unwind::walk(map, registers, stack.reader(), frames_) == WalkEnd::kRoot)
+    return WalkEnd::kRoot;
+  registers.known &= ~(1u << unwind::kRbp);
+  return unwind::walk(map, registers, stack.reader(), frames_);
+}
+
+// The kernel's function is read once for each place where the thread waits, and believed only when
+// the thread slept on meanwhile.
+WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
+                          const WaitPlace& wait) noexcept {
+  WaitKey key{.syscall = wire_syscall(wait)};
+  if (wait.kind != WaitKind::kBlocked) return key;
+  if (thread.channel_place == wait && thread.channel_argument == wait.first_argument) {
+    key.channel = thread.wait_channel;
+    return key;
+  }
+  char text[64];
+  const std::uint32_t channel = subjects_.wait_channels.number_of(
+      read_task_file(subjects_.threads.directory(), thread.tid, "wchan", text));
+  const auto clock = read_thread_clock(thread.tid);
+  if (!clock || clock->count() != known.run_cpu_ns) return key;
+  thread.channel_place = wait;
+  thread.channel_argument = wait.first_argument;
+  thread.wait_channel = channel;
+  key.channel = channel;
+  return key;
+}
+
+void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,
+                     const WaitPlace& wait) noexcept {
+  time_bursts(recording, place, known);
+  read_runqueue(subjects_.threads[place], known);
+  known.state = ThreadState::kBlocked;
+  known.stack = intern(recording, frames_, wait_key(subjects_.threads[place], known, wait));
+  known.stack_generation = recording.stack_generation();
+  known.settled_cpu_ns = known.run_cpu_ns;
+  known.run = known.stack != 0 ? Run::kSettled : Run::kNone;
+  recording.end_run(place, known, known.stack, known.state);
+}
+
+}  // namespace swipr::agent

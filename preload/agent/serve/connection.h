@@ -1,0 +1,152 @@
+// One client: its request, then one answer, which is a short text, the raw stream, or what a helper
+// process makes of the raw stream. One request for each connection.
+// Context: control thread.  Blocks: never.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/output_queue.h"
+#include "preload/agent/engine/recorder.h"
+#include "preload/agent/serve/helper_process.h"
+#include "preload/agent/serve/http_request.h"
+#include "preload/agent/serve/listener.h"
+
+namespace swipr::agent {
+
+class Connection;
+
+// Decides what to answer once the request is complete.
+using RouteFunction = void (*)(Connection& connection);
+
+class Connection {
+ public:
+  // `listener` null: the agent made this connection itself. In anonymous memory of its own, which
+  // goes back when the client goes. nullptr: no memory (`fd` stays the caller's).
+  static Connection* create(int fd, const Listener* listener, RouteFunction route,
+                            Moment now) noexcept;
+  static void destroy(Connection* connection) noexcept;
+  // After a fork, in the child: gives memory back; descriptors and recording belong to the parent.
+  static void forget(Connection* connection) noexcept;
+
+  // Two entries: the client and the helper's input.
+  static constexpr std::size_t kPollCount = 2;
+  void fill_polls(pollfd* out) const noexcept;
+  Moment wake_at() const noexcept;
+  // When a client that has not sent its whole request yet is given up; kNever: it has.
+  Moment request_due_at() const noexcept { return state_ == State::kReading ? deadline_ : kNever; }
+  // Of a client that has not sent its whole request yet: gives it up now. It may hear why.
+  void make_room() noexcept;
+  void step(Moment now, short client_events, short helper_events) noexcept;
+  // Sends what waits for company, as far as the client takes it.
+  void flush(Moment now) noexcept;
+  // The agent leaves: ends the recording and sends what there is.
+  void end_for_good(Moment now, wire::EndReason reason, const char* text) noexcept;
+
+  bool is_closed() const noexcept { return state_ == State::kClosed; }
+  bool is_recording() const noexcept { return recording_ != nullptr; }
+  bool has_recorded() const noexcept { return has_recorded_; }
+  // Bytes of a recording that the client or the helper has not been given yet.
+  bool has_unsent() const noexcept {
+    return state_ == State::kStreaming || (state_ == State::kHelped && !helper_input_ended_);
+  }
+
+  // For routes.
+  HttpRequestParser& request() noexcept { return request_; }
+  const Listener* listener() const noexcept { return listener_; }
+  TextWriter& body() noexcept { return body_; }  // of a short answer, to be filled before answer()
+  // `extra_headers`: whole lines with their ends.
+  void answer(int status, std::string_view content_type,
+              std::string_view extra_headers = {}) noexcept;
+  // The client asked for the answer's head alone, which is all that it is sent.
+  bool wants_head_only() const noexcept { return request_.method() == "HEAD"; }
+  // The head of an answer that nobody makes only to measure its length.
+  void answer_head(std::string_view content_type) noexcept;
+  // Answers with the file, which becomes the connection's.
+  void send_file(int file, std::uint64_t size_bytes) noexcept;
+  // nullptr: started, and one of the two below must follow; otherwise the reason.
+  const char* start_recording(const RecordingRequest& request) noexcept;
+  // `ends_on_half_close`: the client ends the recording by shutting down its write side.
+  void stream_recording(std::string_view file_name, bool ends_on_half_close) noexcept;
+  // nullptr: the helper answers; otherwise the reason, and the recording has ended.
+  const char* hand_to_helper(const Settings& settings, HelperOptions options) noexcept;
+
+ private:
+  enum class State : std::uint8_t {
+    kReading,
+    kAnswering,
+    kStreaming,
+    kHelped,
+    kLingering,
+    kClosed
+  };
+  // Of a client that does not fetch the end of its recording.
+  static constexpr Moment kStallTimeout = std::chrono::seconds(60);
+  enum class Sent : std::uint8_t { kAll, kBlocked, kFailed };
+
+  Connection(int fd, const Listener* listener, RouteFunction route, Moment now) noexcept;
+  ~Connection();
+
+  void read_request(Moment now) noexcept;
+  void on_request_bytes(std::span<const char> bytes) noexcept;
+  void refuse(HttpError error) noexcept;
+  void discard_input() noexcept;
+  void on_client_gone() noexcept;
+  void end_recording(wire::EndReason reason, const char* text) noexcept;
+  void end_recording_if_due() noexcept;
+  void pump(Moment now) noexcept;
+  void pump_answer(Moment now) noexcept;
+  void pump_file(Moment now) noexcept;
+  void pump_stream(Moment now) noexcept;
+  bool begin_frame() noexcept;
+  Sent send_frame() noexcept;
+  void pump_helper(Moment now) noexcept;
+  void step_helper(Moment now, short events) noexcept;
+  void on_helper_gone(Moment now) noexcept;
+  void linger(Moment now) noexcept;
+  void write_answer_head(int status, std::string_view content_type,
+                         std::optional<std::uint64_t> content_bytes,
+                         std::string_view extra_headers) noexcept;
+  void close_client() noexcept;
+  void close() noexcept;
+  bool worth_sending(Moment now) noexcept;
+
+  State state_ = State::kReading;
+  int fd_;
+  const Listener* listener_;
+  RouteFunction route_;
+  Moment deadline_;           // of the present state; kNever: none
+  Moment flush_at_ = kNever;  // when bytes that wait for company go out anyway
+  Moment reap_at_ = kNever;   // when to look for the helper's end again
+  bool input_open_ = true;    // the client has not shut down its write side
+  bool blocked_ = false;      // the last write did not take everything
+  bool ends_on_half_close_ = false;
+  bool stop_asked_ = false;
+  bool has_recorded_ = false;
+  bool chunked_ = true;
+  bool last_frame_ = false;
+  bool helper_input_ended_ = false;
+  bool continue_sent_ = false;
+
+  int file_ = -1;  // its rest follows body_
+  std::uint64_t file_left_ = 0;
+  Recording* recording_ = nullptr;
+  OutputQueue queue_;
+  HelperProcess helper_;
+
+  // The frame under way: head_, then frame_bytes_ of the queue's front, then tail_.
+  std::size_t frame_bytes_ = 0;
+  std::size_t frame_sent_ = 0;
+  std::string_view tail_;
+  FixedText<1024> head_;
+  FixedText<32768> body_;
+  HttpRequestParser request_;
+};
+
+std::string_view status_text(int status) noexcept;
+
+}  // namespace swipr::agent

@@ -1,0 +1,47 @@
+// Runs `swipr answer` so that the recorded program never sees a child.
+// Context: control thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/guest/settings.h"
+#include "preload/agent/serve/sample_request.h"
+
+namespace swipr::agent {
+
+// The swipr program: SWIPR_PROGRAM, else beside this library, else in PATH. False: none to be
+// found.
+bool find_swipr_program(const Settings& settings, TextWriter& path) noexcept;
+
+// A helper at work. `input` is the agent's end of its standard input (a socket, non-blocking); it
+// reports a hang-up when the helper and its intermediate parent are gone.
+struct HelperProcess {
+  pid_t pid = -1;
+  int input = -1;
+  void* memory = nullptr;  // of the intermediate process
+};
+
+struct HelperOptions {
+  const char* program = nullptr;
+  AnswerFormat format = AnswerFormat::kPerf;
+  const char* disposition = nullptr;  // suggested file name
+  int client = -1;                    // becomes the standard output
+};
+
+// nullptr: started. Otherwise static text that says what failed.
+const char* start_helper(const Settings& settings, const HelperOptions& options,
+                         HelperProcess& out) noexcept;
+
+enum class HelperState : std::uint8_t { kRunning, kAnswered, kNotStarted };
+// Reaps the helper if it is gone and releases what it had. kNotStarted: it could not be executed
+// and has written nothing.
+HelperState try_reap_helper(HelperProcess& helper) noexcept;
+// Gives its memory back. Only once no process uses it: after the reaping, or in the child of a
+// fork.
+void release_helper_memory(HelperProcess& helper) noexcept;
+
+}  // namespace swipr::agent

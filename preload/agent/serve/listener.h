@@ -1,0 +1,33 @@
+// Listening sockets: bound so that a client never meets one that is not ready, and only where
+// nobody else can interfere. Context: control thread.  Blocks: never longer than a local connect.
+#pragma once
+
+#include <sys/types.h>
+
+#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/guest/settings.h"
+#include "preload/agent/serve/socket_place.h"
+
+namespace swipr::agent {
+
+struct Listener {
+  int fd = -1;
+  bool is_tcp = false;
+  PathText path;      // UNIX socket: the file
+  FixedText<96> url;  // TCP: http://host:port, with the port that was bound
+};
+
+// <directory>/<pid>.sock; when a live process of another PID namespace has that name,
+// <pid>-<namespace inode>.sock. False: nowhere to listen, the log says why.
+bool open_default_listener(const Settings& settings, pid_t pid, Listener& out) noexcept;
+// SWIPR_SERVER_URL with its patterns expanded.
+bool open_url_listener(const Settings& settings, pid_t pid, Listener& out) noexcept;
+
+// Connects to the socket of a waiting `swipr record`; -1 with errno.
+int connect_unix(std::string_view path) noexcept;
+
+// Whether the process at the other end of a UNIX socket runs as the caller's uid (as it is now) or
+// as root.
+bool is_trusted_peer(int fd) noexcept;
+
+}  // namespace swipr::agent

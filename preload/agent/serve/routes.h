@@ -1,0 +1,20 @@
+// What each request is answered with.
+// Context: control thread.
+#pragma once
+
+#include "preload/agent/guest/settings.h"
+#include "preload/agent/serve/connection.h"
+#include "preload/agent/serve/listener.h"
+
+namespace swipr::agent {
+
+// What routes know besides the request. Set once before the first connection.
+struct RouteContext {
+  const Settings* settings = nullptr;
+  const Listener* default_listener = nullptr;
+};
+void set_route_context(const RouteContext& context) noexcept;
+
+void route_request(Connection& connection);
+
+}  // namespace swipr::agent

@@ -1,0 +1,32 @@
+// What a client asks to be recorded, from JSON bodies and query strings, with limits checked.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/record/recording_request.h"
+
+namespace swipr::agent {
+
+enum class AnswerFormat : std::uint8_t { kRaw, kPerf, kPprof, kCollapsed };
+
+struct SampleRequest {
+  RecordingRequest recording;
+  AnswerFormat format = AnswerFormat::kPerf;
+};
+
+// All of these: false means refused, and `error` names the field and what is wrong with it.
+
+// Body of POST /sample: numberOfSamples (100), timeInterval (10 ms), format (perf), mode (wall),
+// maxOverhead (2%).
+bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& error) noexcept;
+// Body of POST /v1/record: numberOfSamples and duration (no limit), timeInterval (10 ms), mode
+// (wall), maxOverhead (2%).
+bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWriter& error) noexcept;
+// Query of GET /debug/pprof/profile: seconds 0…1000 (30), rate 1…1000 (100), mode (wall).
+bool parse_profile_query(std::string_view query, RecordingRequest& out, TextWriter& error) noexcept;
+
+}  // namespace swipr::agent

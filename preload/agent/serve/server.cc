@@ -1,0 +1,344 @@
+#include "preload/agent/serve/server.h"
+
+#include <fcntl.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/log.h"
+#include "preload/agent/serve/routes.h"
+
+namespace swipr::agent {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Between fork and exec there is nothing to record; a socket there would be work for nothing.
+constexpr Moment kForkDelay = 10ms;
+constexpr Moment kExitDrain = 150ms;  // the exiting thread waits 200 ms altogether
+constexpr Moment kExitDrainStep = 5ms;
+constexpr const char* kParkedText = "the program asks the kernel for a world without this thread";
+constexpr Moment kAcceptRetry = 1s;  // where no descriptor is left for a client
+
+// The answer to a client too many. Best effort: the client may not even read it.
+void turn_away(int fd, std::string_view reason) noexcept {
+  log_line(LogLevel::kWarning, "client refused", reason);
+  FixedText<256> answer;
+  answer.append("HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\ncontent-length: ");
+  answer.append_number(reason.size() + 1).append("\r\nconnection: close\r\n\r\n");
+  answer.append(reason).append('\n');
+  ::send(fd, answer.c_str(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  ::close(fd);
+}
+
+// Relative to now, with a nanosecond's resolution; poll() itself has milliseconds.
+timespec time_left(Moment deadline) noexcept {
+  const Moment left = std::max(deadline - monotonic_now(), Moment::zero());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  return {seconds.count(), (left - seconds).count()};
+}
+
+void sleep_until(Moment deadline) noexcept {
+  const timespec timeout = time_left(deadline);
+  ::ppoll(nullptr, 0, deadline == kNever ? nullptr : &timeout, nullptr);
+}
+
+// poll() for a program whose RLIMIT_NOFILE is below the few descriptors of this thread.
+void select_until(pollfd* polls, std::size_t count, Moment deadline) noexcept {
+  fd_set readable;
+  fd_set writable;
+  FD_ZERO(&readable);
+  FD_ZERO(&writable);
+  int end = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (polls[i].fd >= FD_SETSIZE) continue;
+    if ((polls[i].events & POLLIN) != 0) FD_SET(polls[i].fd, &readable);
+    if ((polls[i].events & POLLOUT) != 0) FD_SET(polls[i].fd, &writable);
+    end = std::max(end, polls[i].fd + 1);
+  }
+  const timespec timeout = time_left(deadline);
+  const int ready = ::pselect(end, &readable, &writable, nullptr,
+                              deadline == kNever ? nullptr : &timeout, nullptr);
+  for (std::size_t i = 0; ready > 0 && i < count; ++i) {
+    if (polls[i].fd >= FD_SETSIZE) continue;
+    if (FD_ISSET(polls[i].fd, &readable)) polls[i].revents |= POLLIN;
+    if (FD_ISSET(polls[i].fd, &writable)) polls[i].revents |= POLLOUT;
+  }
+}
+
+void poll_until(pollfd* polls, std::size_t count, Moment deadline) noexcept {
+  const timespec timeout = time_left(deadline);
+  if (::ppoll(polls, count, deadline == kNever ? nullptr : &timeout, nullptr) >= 0) return;
+  for (std::size_t i = 0; i < count; ++i) polls[i].revents = 0;
+  if (errno != EINTR) select_until(polls, count, deadline);
+}
+
+bool is_gone(const Listener& listener) noexcept {
+  if (listener.fd < 0) return true;
+  struct stat status {};
+  return !listener.is_tcp && ::lstat(listener.path.c_str(), &status) != 0 && errno == ENOENT;
+}
+
+void forget_place(Listener& listener) noexcept {
+  listener.fd = -1;
+  listener.is_tcp = false;
+  listener.path.clear();
+  listener.url.clear();
+}
+
+void close_place(Listener& listener) noexcept {
+  if (listener.fd >= 0) ::close(listener.fd);
+  forget_place(listener);
+}
+
+}  // namespace
+
+void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
+  settings_ = &settings;
+  set_route_context({&settings, &default_listener_});
+  if (!forked) file_recording_.start(settings, pid);
+  meet(settings);
+  // A worker of root is about to give up its rights, and with them that to the socket directory.
+  const bool may_wait = ::geteuid() != 0;
+  if (forked && meeting_ == nullptr && may_wait) sleep_until(monotonic_now() + kForkDelay);
+  if (forked) file_recording_.start(settings, pid);
+  if (exit_gate::begin_places()) {
+    open_places(settings, pid);
+    exit_gate::end_places();
+  }
+  while (!exit_gate::is_exit_asked()) {
+    wait();
+    step(monotonic_now());
+    if (exit_gate::begin_parking()) return park();
+  }
+  leave();
+}
+
+// Those that are not open, or whose file somebody has removed.
+void Server::open_places(const Settings& settings, pid_t pid) noexcept {
+  if (!settings.server_url.empty() && is_gone(url_listener_)) {
+    close_place(url_listener_);
+    if (open_url_listener(settings, pid, url_listener_)) {
+      log_line(LogLevel::kInfo, "listening",
+               url_listener_.is_tcp ? url_listener_.url.view() : url_listener_.path.view());
+    }
+  }
+  // Also with a URL: it is where `swipr record` and `swipr list` look.
+  if (is_gone(default_listener_)) {
+    close_place(default_listener_);
+    if (open_default_listener(settings, pid, default_listener_)) {
+      log_line(LogLevel::kInfo, "listening", default_listener_.path.view());
+    }
+  }
+  for (const Listener* listener : {&url_listener_, &default_listener_}) {
+    if (listener->fd >= 0 && !listener->is_tcp) exit_gate::add_socket_file(listener->path.view());
+  }
+}
+
+void Server::restore_places() noexcept {
+  const bool any_gone =
+      is_gone(default_listener_) || (!settings_->server_url.empty() && is_gone(url_listener_));
+  if (!any_gone || !exit_gate::begin_places_again()) return;
+  open_places(*settings_, ::getpid());
+  exit_gate::end_places();
+}
+
+// Connects to a waiting `swipr record`. Whatever fails here lets the program go on at once.
+void Server::meet(const Settings& settings) noexcept {
+  if (settings.rendezvous.empty()) return start_gate::open();
+  const int fd = connect_unix(settings.rendezvous);
+  if (fd < 0) {
+    log_line(LogLevel::kError, "cannot connect", settings.rendezvous, errno);
+  } else if (!is_trusted_peer(fd)) {
+    log_line(LogLevel::kError, "rendezvous refused: another user's", settings.rendezvous);
+    ::close(fd);
+  } else {
+    ::fcntl(fd, F_SETFL, 0);  // a helper writes to it and expects to block
+    if (add(fd, nullptr, meeting_) == nullptr) return;
+    ::close(fd);
+  }
+  start_gate::open();
+}
+
+// A free one, or that of the client which has been sending its request for the longest time: who
+// opens connections and says nothing must not lock others out. nullptr: all are being answered.
+Connection** Server::find_slot() noexcept {
+  Connection** oldest = nullptr;
+  for (Connection*& slot : connections_) {
+    if (slot == nullptr) return &slot;
+    if (slot == meeting_ || slot->request_due_at() == kNever) continue;
+    if (oldest == nullptr || slot->request_due_at() < (*oldest)->request_due_at()) oldest = &slot;
+  }
+  if (oldest == nullptr) return nullptr;
+  (*oldest)->make_room();
+  Connection::destroy(*oldest);
+  *oldest = nullptr;
+  return oldest;
+}
+
+const char* Server::add(int fd, const Listener* listener, Connection*& out) noexcept {
+  Connection** const slot = find_slot();
+  if (slot == nullptr) return "there are 32 clients already";
+  *slot = Connection::create(fd, listener, route_request, monotonic_now());
+  out = *slot;
+  return out != nullptr ? nullptr : "there is no memory for a client";
+}
+
+void Server::wait() noexcept {
+  const bool can_accept = monotonic_now() >= accept_again_at_;
+  polls_[0] = {can_accept ? default_listener_.fd : -1, POLLIN, 0};
+  polls_[1] = {can_accept ? url_listener_.fd : -1, POLLIN, 0};
+  polls_[kListenerCount] = {exit_gate::poll_fd(), POLLIN, 0};
+  std::size_t count = kFirstConnectionPoll;
+  for (const Connection* connection : connections_) {
+    if (connection != nullptr) {
+      connection->fill_polls(&polls_[count]);
+    } else {
+      std::fill_n(&polls_[count], Connection::kPollCount, pollfd{-1, 0, 0});
+    }
+    count += Connection::kPollCount;
+  }
+  // The kernel refuses more entries than RLIMIT_NOFILE, and counts the empty ones.
+  pollfd open[kPollCount];
+  std::size_t open_count = 0;
+  for (const pollfd& entry : polls_) {
+    if (entry.fd >= 0) open[open_count++] = entry;
+  }
+  poll_until(open, open_count, next_wake());
+  open_count = 0;
+  for (pollfd& entry : polls_) {
+    entry.revents = 0;
+    if (entry.fd >= 0) entry.revents = open[open_count++].revents;
+  }
+}
+
+Moment Server::next_wake() const noexcept {
+  Moment wake = std::min(recorder().next_deadline(), exit_gate::look_again_at(monotonic_now()));
+  if (monotonic_now() < accept_again_at_) wake = std::min(wake, accept_again_at_);
+  for (const Connection* connection : connections_) {
+    if (connection != nullptr) wake = std::min(wake, connection->wake_at());
+  }
+  return wake;
+}
+
+void Server::step(Moment now) noexcept {
+  recorder().run_due(now);  // first: ticks are what must be on time
+  const bool asked = polls_[kListenerCount].revents != 0 && exit_gate::on_readable();
+  if (exit_gate::take_wish_for_places() || asked) restore_places();
+  if (exit_gate::is_flush_asked()) flush(now);
+  exit_gate::follow();
+  file_recording_.write_out();
+  bool recording = file_recording_.is_running();
+  for (std::size_t i = 0; i < kMaxConnections; ++i) {
+    Connection*& connection = connections_[i];
+    if (connection == nullptr) continue;
+    const pollfd* polls = &polls_[kFirstConnectionPoll + i * Connection::kPollCount];
+    connection->step(now, polls[0].revents, polls[1].revents);
+    recording = recording || connection->is_recording() || connection->has_unsent();
+    if (connection == meeting_) report_meeting();
+    if (!connection->is_closed()) continue;
+    Connection::destroy(connection);
+    connection = nullptr;
+  }
+  exit_gate::update(recording);
+  // Last: their first poll entries are filled in the next round.
+  if (polls_[0].revents != 0) accept_from(default_listener_);
+  if (polls_[1].revents != 0) accept_from(url_listener_);
+}
+
+void Server::flush(Moment now) noexcept {
+  recorder().flush(now);
+  file_recording_.write_out();
+  for (Connection* connection : connections_) {
+    if (connection != nullptr) connection->flush(now);
+  }
+  exit_gate::report_flushed();
+}
+
+void Server::report_meeting() noexcept {
+  if (!meeting_->has_recorded() && !meeting_->is_closed()) return;
+  meeting_ = nullptr;
+  start_gate::open();
+}
+
+void Server::accept_from(const Listener& listener) noexcept {
+  // Not SOCK_NONBLOCK: the file description is shared with a helper, which expects to block.
+  const int fd = ::accept4(listener.fd, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0) {
+    // The client stays in the queue, and the queue readable.
+    if (errno != EMFILE && errno != ENFILE) return;
+    log_line(LogLevel::kWarning, "a client has to wait: no file may be opened any more", {}, errno);
+    accept_again_at_ = monotonic_now() + kAcceptRetry;
+    return;
+  }
+  if (!listener.is_tcp && !is_trusted_peer(fd)) {
+    log_line(LogLevel::kWarning, "client refused: another user's", listener.path.view());
+    ::close(fd);
+    return;
+  }
+  Connection* added = nullptr;
+  if (const char* const refusal = add(fd, &listener, added)) turn_away(fd, refusal);
+}
+
+void Server::end_recordings(wire::EndReason reason, const char* text) noexcept {
+  file_recording_.finish(reason, text);
+  const Moment deadline = monotonic_now() + kExitDrain;
+  bool unsent = true;
+  while (unsent && monotonic_now() < deadline) {
+    unsent = false;
+    for (Connection* connection : connections_) {
+      if (connection == nullptr) continue;
+      connection->end_for_good(monotonic_now(), reason, text);
+      unsent = unsent || connection->has_unsent();
+    }
+    if (unsent) sleep_until(monotonic_now() + kExitDrainStep);
+  }
+}
+
+void Server::close_listeners() noexcept {
+  if (default_listener_.fd >= 0) ::close(default_listener_.fd);
+  if (url_listener_.fd >= 0) ::close(url_listener_.fd);
+}
+
+void Server::leave() noexcept {
+  close_listeners();
+  end_recordings(wire::EndReason::kProcessExit, "");
+  log_line(LogLevel::kDebug, "the process exits");
+  exit_gate::report_finished();
+  start_gate::open();
+  // The process is about to end, and this thread with it.
+  for (;;) sleep_until(kNever);
+}
+
+// What is open ends with this thread and its descriptor table.
+void Server::park() noexcept {
+  log_line(LogLevel::kInfo,
+           "leaving for the program's sake (unshare, setns, seccomp, TSan's fork)");
+  end_recordings(wire::EndReason::kStopped, kParkedText);
+  for (Connection* connection : connections_) {
+    if (connection != nullptr) Connection::destroy(connection);
+  }
+  std::fill_n(connections_, kMaxConnections, nullptr);
+  exit_gate::update(false);
+  close_listeners();
+}
+
+void Server::reset_after_fork() noexcept {
+  for (Connection*& connection : connections_) {
+    if (connection != nullptr) Connection::forget(connection);
+    connection = nullptr;
+  }
+  meeting_ = nullptr;
+  file_recording_.reset_after_fork();
+  forget_place(default_listener_);
+  forget_place(url_listener_);
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,216 @@
+#include "preload/agent/threads/cpu_timers.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "preload/agent/base/mapped_memory.h"
+#include "preload/agent/proc/thread_clock.h"
+#include "preload/handler/disposition.h"
+
+namespace swipr::agent {
+
+namespace {
+
+constexpr std::size_t kSlotsBytes = round_to_pages(handler::kOpenSlotCount * sizeof(handler::Slot));
+// A thread that changes its mask all the time would be given its timer again at every look.
+constexpr std::uint8_t kMaxStops = 4;
+
+// Older kernels send the signal from the interrupt, also to a thread that is about to sleep.
+bool kernel_sends_at_return() noexcept {
+  utsname name{};
+  if (::uname(&name) != 0) return false;
+  char* end = nullptr;
+  const unsigned long major = std::strtoul(name.release, &end, 10);
+  const unsigned long minor = *end == '.' ? std::strtoul(end + 1, nullptr, 10) : 0;
+  return major > 5 || (major == 5 && minor >= 10);
+}
+
+timespec to_timespec(std::int64_t ns) noexcept {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return {ns / kSecond, ns % kSecond};
+}
+
+// −1: errno says why.
+int create_timer(Tid tid, std::uint64_t value) noexcept {
+  const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(tid.value)) << 3 | 6u);
+  sigevent event;
+  std::memset(&event, 0, sizeof(event));
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = handler::installed_signal();
+  event._sigev_un._tid = tid.value;
+  event.sigev_value.sival_ptr = reinterpret_cast<void*>(value);
+  int timer = -1;
+  return ::syscall(SYS_timer_create, clock, &event, &timer) == 0 ? timer : -1;
+}
+
+void delete_timer(int timer) noexcept { ::syscall(SYS_timer_delete, timer); }
+
+// By this process: a filter may refuse it.
+bool kernel_creates_timers() noexcept {
+  const int timer = create_timer(Tid{static_cast<std::int32_t>(::syscall(SYS_gettid))}, 0);
+  if (timer >= 0) delete_timer(timer);
+  return timer >= 0;
+}
+
+bool waits_for_delivery(int task_directory, Tid tid) noexcept {
+  char text[512];
+  const std::uint64_t pending =
+      parse_pending_signals(read_task_file(task_directory, tid, "stat", text));
+  return (pending >> (handler::installed_signal() - 1) & 1) != 0;
+}
+
+}  // namespace
+
+bool CpuTimers::open() noexcept {
+  usable_ = kernel_sends_at_return() && kernel_creates_timers();
+  random_ = static_cast<std::uint64_t>(read_process_clock().count()) | 1;
+  return usable_;
+}
+
+bool CpuTimers::close(ThreadList& threads) noexcept {
+  bool pending = false;
+  for (std::uint32_t place = 0; place < threads.place_count() && timer_count_ != 0; ++place) {
+    Thread& thread = threads[place];
+    if (thread.cpu_timer < 0) continue;
+    stop(thread);
+    // With any other disposition the kernel drops it when swipr's handler goes.
+    pending = pending || (handler::program_handles_signal() &&
+                          waits_for_delivery(threads.directory(), thread.tid));
+  }
+  close_slots();
+  usable_ = false;
+  allowance_ = 0;
+  return pending;
+}
+
+bool CpuTimers::open_slots() noexcept {
+  if (slots_open_) return true;
+  if (slots_ == nullptr) {
+    slots_ = static_cast<handler::Slot*>(map_memory(kSlotsBytes));
+    if (slots_ == nullptr) return false;
+    handler::shared.open_slots.store(slots_, std::memory_order_release);
+  }
+  for (std::uint32_t number = 0; number < handler::kOpenSlotCount; ++number) {
+    // One that a handler has claimed before the last recording ended comes with its answer.
+    if (handler::slot_status(slots_[number], handler::kOpenSequence) !=
+        handler::SlotStatus::kClaimed) {
+      open_slot(number);
+    }
+  }
+  slots_open_ = true;
+  return true;
+}
+
+void CpuTimers::open_slot(std::uint32_t number) noexcept {
+  handler::free_slot(slots_[number], handler::kOpenSequence);
+  handler::shared.open.fetch_or(std::uint64_t{1} << number, std::memory_order_release);
+}
+
+void CpuTimers::close_slots() noexcept {
+  if (!slots_open_) return;
+  slots_open_ = false;
+  handler::shared.open.store(0);
+  const bool idle =
+      std::none_of(slots_, slots_ + handler::kOpenSlotCount, [](const handler::Slot& slot) {
+        return handler::slot_status(slot, handler::kOpenSequence) == handler::SlotStatus::kClaimed;
+      });
+  if (idle) ::madvise(slots_, kSlotsBytes, MADV_DONTNEED);
+}
+
+// A timer's signal counts as one that waits, always, and all processes of a user share what may
+// wait: a program that finds none left gets EAGAIN. Many processes may be recorded at once: each
+// takes an eighth of what is left of a quarter, then reads again.
+bool CpuTimers::may_create(Moment now) noexcept {
+  constexpr std::uint64_t kShare = 4;
+  constexpr std::uint64_t kStep = 8;
+  constexpr std::chrono::seconds kPause{1};
+  if (timer_count_ == handler::kTimedThreadCount) return false;
+  if (allowance_ == 0 && now >= next_reading_) {
+    char text[4096];
+    const SignalQueue queue = parse_signal_queue(read_file_at(-1, "/proc/self/status", text));
+    const std::uint64_t share = queue.limit / kShare;
+    const std::uint64_t room = queue.used < share ? share - queue.used : 0;
+    allowance_ = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(room / kStep, handler::kTimedThreadCount));
+    if (allowance_ == 0) next_reading_ = now + kPause;
+  }
+  return allowance_ != 0;
+}
+
+void CpuTimers::start(std::uint32_t place, Thread& thread, std::chrono::nanoseconds interval,
+                      SignalPool& signals, int task_directory, Moment now,
+                      std::int64_t cpu_ns) noexcept {
+  if (!usable_ || runs(thread) || thread.timer_stops >= kMaxStops) return;
+  const bool was_stopped = thread.cpu_timer >= 0;
+  if (!was_stopped && !may_create(now)) return;
+  if (!open_slots()) return;
+  handler::Asking asking(thread.tid.value);
+  if (!signals.may_signal(asking, thread, task_directory, now, cpu_ns)) return;
+  if (was_stopped) ++thread.timer_stops;
+  stop(thread);
+  const int timer = create_timer(
+      thread.tid, handler::pack_timer_value(place, static_cast<std::uint16_t>(thread.generation)));
+  if (timer < 0) {
+    ++thread.timer_stops;  // refused: a few more attempts, not one at each look
+    return;
+  }
+  const bool entered = handler::enter_timed_thread(thread.tid.value, timer);
+  if (!entered || !arm(timer, interval)) {
+    if (entered) handler::leave_timed_thread(thread.tid.value);
+    return delete_timer(timer);
+  }
+  thread.cpu_timer = timer;
+  thread.timer_interval_ns = interval.count();
+  thread.timer_seen_cpu_ns = cpu_ns;
+  ++timer_count_;
+  if (!was_stopped) --allowance_;
+}
+
+// Somewhere within the first interval: a thread that uses a hundredth of it altogether is seen once
+// in a hundred times.
+bool CpuTimers::arm(std::int32_t timer, std::chrono::nanoseconds interval) noexcept {
+  itimerspec times{};
+  times.it_interval = to_timespec(interval.count());
+  times.it_value = to_timespec(1 + random_below(interval.count()));
+  return ::syscall(SYS_timer_settime, timer, 0, &times, nullptr) == 0;
+}
+
+void CpuTimers::stop(Thread& thread) noexcept {
+  if (thread.cpu_timer < 0) return;
+  delete_timer(thread.cpu_timer);
+  handler::leave_timed_thread(thread.tid.value);
+  thread.cpu_timer = -1;
+  --timer_count_;
+}
+
+void CpuTimers::give_up(Thread& thread) noexcept {
+  stop(thread);
+  thread.timer_stops = kMaxStops;
+  thread.mask_known = false;
+}
+
+bool CpuTimers::is_silent(const Thread& thread, std::int64_t cpu_ns) noexcept {
+  constexpr std::int64_t kIntervals = 8;
+  constexpr std::int64_t kClockInterrupts = 100'000'000;  // 25 of them at 250 Hz
+  return cpu_ns - thread.timer_seen_cpu_ns >
+         kIntervals * thread.timer_interval_ns + kClockInterrupts;
+}
+
+// Xorshift of 64 bits (Marsaglia 2003).
+std::int64_t CpuTimers::random_below(std::int64_t end) noexcept {
+  random_ ^= random_ << 13;
+  random_ ^= random_ >> 7;
+  random_ ^= random_ << 17;
+  return static_cast<std::int64_t>((random_ >> 1) % static_cast<std::uint64_t>(end));
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,79 @@
+// CPU timers of threads that run in short bursts: the kernel looks at its own clock interrupt
+// whether a thread has used up an interval of CPU time, and sends the signal that takes the stack
+// to that thread, on its way back to its code. A sleeping thread is never met, no call ends early,
+// and what is seen is drawn from the thread's CPU time: nobody has to get onto a CPU first to look
+// at it. Context: control thread. Source: kernel/time/posix-cpu-timers.c; with
+// CONFIG_POSIX_CPU_TIMERS_TASK_WORK (5.10, x86-64) the signal is sent by the thread itself when it
+// leaves the kernel.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "preload/agent/base/moment.h"
+#include "preload/agent/threads/signal_pool.h"
+#include "preload/agent/threads/thread_list.h"
+#include "preload/handler/slots.h"
+#include "preload/handler/timed_threads.h"
+
+namespace swipr::agent {
+
+class CpuTimers {
+ public:
+  // While the sampling signal's handler is installed. False: the kernel makes none, no thread will
+  // have one.
+  bool open() noexcept;
+  // Deletes all timers. True: one of their signals still waits where the program would get it.
+  bool close(ThreadList& threads) noexcept;
+  bool is_usable() const noexcept { return usable_; }
+
+  // Gives the thread a timer that fires whenever it has used `interval` of CPU time; the first time
+  // somewhere within. Without one afterwards: it blocks the signal, or a bound is reached.
+  void start(std::uint32_t place, Thread& thread, std::chrono::nanoseconds interval,
+             SignalPool& signals, int task_directory, Moment now, std::int64_t cpu_ns) noexcept;
+  void stop(Thread& thread) noexcept;
+  // For good.
+  void give_up(Thread& thread) noexcept;
+  // The thread stops it before it blocks the signal.
+  static bool runs(const Thread& thread) noexcept {
+    return thread.cpu_timer >= 0 && !handler::has_stopped_timer(thread.tid.value);
+  }
+  // The thread has used so much CPU time without a word from its timer that none will come: it has
+  // closed its mask in a way that is not noticed, or has deleted a timer that is not its own.
+  static bool is_silent(const Thread& thread, std::int64_t cpu_ns) noexcept;
+
+  // Calls `on_answer(place, generation's low bits, slot)` for each stack, then opens its slot
+  // again.
+  template <typename OnAnswer>
+  void collect(OnAnswer&& on_answer) noexcept {
+    if (!slots_open_) return;
+    std::uint64_t taken = ~handler::shared.open.load(std::memory_order_relaxed);
+    for (; taken != 0; taken &= taken - 1) {
+      const auto number = static_cast<std::uint32_t>(std::countr_zero(taken));
+      const handler::Slot& slot = slots_[number];
+      if (handler::slot_status(slot, handler::kOpenSequence) != handler::SlotStatus::kDone)
+        continue;
+      on_answer(handler::place_of_timer(slot.timer_value),
+                handler::generation_of_timer(slot.timer_value), slot);
+      open_slot(number);
+    }
+  }
+
+ private:
+  bool may_create(Moment now) noexcept;
+  bool open_slots() noexcept;
+  void open_slot(std::uint32_t number) noexcept;
+  void close_slots() noexcept;
+  std::int64_t random_below(std::int64_t end) noexcept;
+  bool arm(std::int32_t timer, std::chrono::nanoseconds interval) noexcept;
+
+  handler::Slot* slots_ = nullptr;
+  bool slots_open_ = false;
+  bool usable_ = false;
+  std::uint32_t timer_count_ = 0;
+  std::uint32_t allowance_ = 0;  // timers that may be made before the user's limit is read again
+  Moment next_reading_{0};
+  std::uint64_t random_ = 0;
+};
+
+}  // namespace swipr::agent

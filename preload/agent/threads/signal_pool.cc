@@ -1,0 +1,181 @@
+#include "preload/agent/threads/signal_pool.h"
+
+#include <sys/mman.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "preload/agent/base/mapped_memory.h"
+#include "preload/handler/disposition.h"
+#include "preload/handler/signal_handler.h"
+
+namespace swipr::agent {
+
+namespace {
+constexpr std::size_t kSlotsBytes = round_to_pages(handler::kSlotCount * sizeof(handler::Slot));
+// Handlers, and threads that are just being made, block everything for a moment.
+constexpr std::uint8_t kMaskReadings = 8;
+}  // namespace
+
+bool SignalPool::open(Pid process) noexcept {
+  process_ = process;
+  if (slots_ != nullptr) return true;
+  // Zeroed memory is idle slots. Never unmapped: a handler may be on its way in.
+  slots_ = static_cast<handler::Slot*>(map_memory(kSlotsBytes));
+  if (slots_ == nullptr) return false;
+  for (std::uint16_t number = 0; number < handler::kSlotCount; ++number) {
+    free_[free_count_++] = static_cast<std::uint16_t>(handler::kSlotCount - 1 - number);
+  }
+  handler::shared.slots.store(slots_, std::memory_order_release);
+  return true;
+}
+
+void SignalPool::await_answers() noexcept {
+  constexpr int kAttempts = 40;
+  constexpr timespec kPause{0, 250'000};
+  const auto all_answered = [this] {
+    return std::all_of(&active_[0], &active_[active_count_], [this](std::uint16_t number) {
+      return handler::slot_status(slots_[number], requests_[number].sequence) ==
+             handler::SlotStatus::kDone;
+    });
+  };
+  for (int attempt = 0; attempt < kAttempts && !all_answered(); ++attempt) {
+    ::nanosleep(&kPause, nullptr);
+  }
+}
+
+bool SignalPool::close() noexcept {
+  bool pending = gave_up_;
+  gave_up_ = false;
+  for (std::size_t at = 0; at < active_count_;) {
+    const std::uint16_t number = active_[at];
+    requests_[number].recordings = 0;
+    if (handler::try_cancel_slot(slots_[number], requests_[number].sequence)) pending = true;
+    if (handler::slot_status(slots_[number], requests_[number].sequence) ==
+        handler::SlotStatus::kClaimed) {
+      ++at;  // a later open or collect frees it
+    } else {
+      release(at);
+    }
+  }
+  if (active_count_ == 0 && slots_ != nullptr) ::madvise(slots_, kSlotsBytes, MADV_DONTNEED);
+  return pending || active_count_ != 0;
+}
+
+SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned recording,
+                                  int task_directory, Moment now, std::int64_t cpu_ns) noexcept {
+  if (thread.slot != kNoSlot) {
+    requests_[thread.slot].recordings |= 1u << recording;
+    return Asked::kShared;
+  }
+  if (free_count_ == 0) return Asked::kFailed;
+  handler::Asking asking(thread.tid.value);
+  if (!is_calm(asking, now)) return Asked::kFailed;
+  if (blocks_signal(asking, thread, task_directory, cpu_ns)) {
+    return thread.blocked_readings == kMaskReadings ? Asked::kBlocked : Asked::kFailed;
+  }
+  const std::uint16_t number = free_[free_count_ - 1];
+  const std::uint64_t sequence = ++sequence_;
+  handler::set_target(number, thread.tid);
+  handler::arm_slot(slots_[number], sequence);
+  if (!handler::send_signal(process_, thread.tid, {sequence, number})) {
+    handler::free_slot(slots_[number], sequence);
+    return Asked::kFailed;
+  }
+  --free_count_;
+  active_[active_count_++] = number;
+  requests_[number] = {sequence, place, thread.generation, 1u << recording};
+  thread.slot = number;
+  return Asked::kSent;
+}
+
+bool SignalPool::is_calm(handler::Asking& asking, Moment now) noexcept {
+  constexpr std::chrono::seconds kLongestChange{1};
+  const std::uint32_t epoch = asking.mask_epoch();
+  const bool calm = asking.is_calm();
+  if (calm || epoch != calm_epoch_) {
+    calm_at_ = now;
+    calm_epoch_ = epoch;
+  } else if (now - calm_at_ > kLongestChange) {
+    asking.forget_changes();
+  }
+  return calm;
+}
+
+// A thread's mask is its own to change, and libc's functions for that count their uses. What they
+// do not see (a longjmp, a system call of the program's own) is seen when it is read again.
+bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread, int task_directory,
+                               std::int64_t cpu_ns) noexcept {
+  const std::uint16_t asks_per_reading = thread.blocks_signal ? 100 : 1000;
+  const std::uint32_t epoch = asking.mask_epoch();
+  if (thread.mask_known && thread.mask_epoch == epoch && ++thread.mask_uses != asks_per_reading) {
+    return thread.blocks_signal;
+  }
+  char text[512];
+  const std::uint64_t blocked =
+      parse_blocked_signals(read_task_file(task_directory, thread.tid, "stat", text));
+  thread.blocks_signal = (blocked >> (handler::installed_signal() - 1) & 1) != 0;
+  if (thread.blocked_readings == 0) thread.blocked_since_cpu_ns = cpu_ns;
+  thread.blocked_readings =
+      thread.blocks_signal ? std::min<std::uint8_t>(thread.blocked_readings + 1, kMaskReadings) : 0;
+  // A moment of its own time: it may have to wait for a CPU in the middle.
+  constexpr std::int64_t kLongestMoment = 1'000'000;
+  thread.mask_known =
+      !thread.blocks_signal || (thread.blocked_readings == kMaskReadings &&
+                                cpu_ns - thread.blocked_since_cpu_ns >= kLongestMoment);
+  thread.mask_epoch = epoch;
+  thread.mask_uses = 0;
+  return thread.blocks_signal;
+}
+
+void SignalPool::cancel(Thread& thread) noexcept {
+  if (thread.slot == kNoSlot) return;
+  const std::uint16_t number = thread.slot;
+  thread.slot = kNoSlot;
+  requests_[number].recordings = 0;
+  if (!handler::try_cancel_slot(slots_[number], requests_[number].sequence)) return;
+  for (std::size_t at = 0; at < active_count_; ++at) {
+    if (active_[at] == number) return release(at);
+  }
+}
+
+void SignalPool::give_up(Thread& thread) noexcept {
+  gave_up_ = gave_up_ || thread.slot != kNoSlot;
+  thread.mask_known = false;
+  cancel(thread);
+}
+
+bool SignalPool::cancel_lost(Thread& thread, int task_directory) noexcept {
+  if (thread.slot == kNoSlot) return false;
+  char text[512];
+  const std::string_view stat = read_task_file(task_directory, thread.tid, "stat", text);
+  if (stat.empty() || (parse_pending_signals(stat) >> (handler::installed_signal() - 1) & 1) != 0) {
+    return false;
+  }
+  const std::uint64_t sequence = requests_[thread.slot].sequence;
+  if (handler::slot_status(slots_[thread.slot], sequence) != handler::SlotStatus::kArmed)
+    return false;
+  cancel(thread);
+  return true;
+}
+
+bool SignalPool::is_asked_for(unsigned recording) const noexcept {
+  return std::any_of(&active_[0], &active_[active_count_], [this, recording](std::uint16_t number) {
+    return (requests_[number].recordings & 1u << recording) != 0;
+  });
+}
+
+void SignalPool::forget_recording(unsigned recording) noexcept {
+  for (std::size_t at = 0; at < active_count_; ++at) {
+    requests_[active_[at]].recordings &= ~(1u << recording);
+  }
+}
+
+void SignalPool::release(std::size_t active_index) noexcept {
+  const std::uint16_t number = active_[active_index];
+  handler::free_slot(slots_[number], requests_[number].sequence);
+  active_[active_index] = active_[--active_count_];
+  free_[free_count_++] = number;
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,95 @@
+// The agent's side of the slots: asks threads for their stacks by signal and collects the answers.
+// A thread has at most one signal outstanding; several recordings share its answer.
+// Context: control thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "common/core/ids.h"
+#include "preload/agent/base/moment.h"
+#include "preload/agent/threads/thread_list.h"
+#include "preload/handler/asking.h"
+#include "preload/handler/slots.h"
+
+namespace swipr::agent {
+
+class SignalPool {
+ public:
+  // False: no memory.
+  bool open(Pid process) noexcept;
+  // Waits, for some milliseconds, until all that were asked have answered.
+  void await_answers() noexcept;
+  // Cancels everything and gives memory back. True: signals may still be pending in some threads.
+  bool close() noexcept;
+
+  enum class Asked : std::uint8_t { kSent, kShared, kFailed, kBlocked };
+  // Asks for the thread's stack on behalf of recording `recording` (an index below 32). kShared: a
+  // signal is outstanding already. kFailed: not now, no slot is free, or the kernel refused.
+  // kBlocked: the thread blocks the signal. `task_directory`: where its mask is read when it may
+  // have changed. `cpu_ns`: its CPU clock as it was last read.
+  Asked ask(std::uint32_t place, Thread& thread, unsigned recording, int task_directory, Moment now,
+            std::int64_t cpu_ns) noexcept;
+  // An answer is still to come, or a signal that nobody waits for any more.
+  bool is_waiting() const noexcept { return active_count_ != 0 || gave_up_; }
+  // An answer for this recording is still to come.
+  bool is_asked_for(unsigned recording) const noexcept;
+
+  // False: not now, or the thread blocks the signal. Holds as long as `asking`.
+  bool may_signal(handler::Asking& asking, Thread& thread, int task_directory, Moment now,
+                  std::int64_t cpu_ns) noexcept {
+    return is_calm(asking, now) && !blocks_signal(asking, thread, task_directory, cpu_ns);
+  }
+
+  // Calls `on_answer(place, generation, recordings, slot)` for each answer, then frees its slot.
+  // `recordings`: one bit for each that asked.
+  template <typename OnAnswer>
+  void collect(OnAnswer&& on_answer) noexcept {
+    for (std::size_t at = 0; at < active_count_;) {
+      const std::uint16_t number = active_[at];
+      Request& request = requests_[number];
+      if (handler::slot_status(slots_[number], request.sequence) != handler::SlotStatus::kDone) {
+        ++at;
+        continue;
+      }
+      on_answer(request.place, request.generation, request.recordings, slots_[number]);
+      release(at);
+    }
+  }
+  // The thread has ended: frees its slot. A handler that is at work in it keeps it.
+  void cancel(Thread& thread) noexcept;
+  // The same for one that does not answer.
+  void give_up(Thread& thread) noexcept;
+  // Frees the slot of one that has not answered although no signal waits in it: where the program
+  // has sent the same signal to the same thread, the kernel keeps one of the two only. True: it was
+  // so.
+  bool cancel_lost(Thread& thread, int task_directory) noexcept;
+  void forget_recording(unsigned recording) noexcept;
+
+ private:
+  struct Request {
+    std::uint64_t sequence = 0;
+    std::uint32_t place = 0;
+    std::uint32_t generation = 0;
+    std::uint32_t recordings = 0;
+  };
+
+  bool blocks_signal(const handler::Asking& asking, Thread& thread, int task_directory,
+                     std::int64_t cpu_ns) noexcept;
+  bool is_calm(handler::Asking& asking, Moment now) noexcept;
+  void release(std::size_t active_index) noexcept;
+
+  Pid process_{};
+  handler::Slot* slots_ = nullptr;
+  Moment calm_at_{};  // and its epoch: the last time that no mask was being changed
+  std::uint32_t calm_epoch_ = 0;
+  bool gave_up_ = false;        // a signal may still be on its way to somebody who did not answer
+  std::uint64_t sequence_ = 0;  // never starts again: late signals must not find a new request
+  std::size_t active_count_ = 0;
+  std::size_t free_count_ = 0;
+  std::array<std::uint16_t, handler::kSlotCount> active_{};
+  std::array<std::uint16_t, handler::kSlotCount> free_{};
+  std::array<Request, handler::kSlotCount> requests_{};
+};
+
+}  // namespace swipr::agent

@@ -1,0 +1,117 @@
+#include "preload/unwind/image/dynamic_symbol.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+
+namespace swipr::unwind {
+namespace {
+
+constexpr std::size_t kMaxDynamicEntries = 64;  // real images have about thirty
+constexpr unsigned kMaxChain = 64;              // symbols in one bucket; linkers aim at two or four
+constexpr std::size_t kMaxName = 32;
+
+struct HashHeader {
+  std::uint32_t bucket_count;
+  std::uint32_t first_symbol;  // those below are imports
+  std::uint32_t bloom_words;
+  std::uint32_t bloom_shift;
+};
+
+class ExportedSymbols {
+ public:
+  ExportedSymbols(std::uint64_t load_bias, ImageReader reader) noexcept
+      : load_bias_(load_bias), reader_(reader) {}
+
+  bool open(Range<std::uint64_t> dynamic) noexcept {
+    std::array<Elf64_Dyn, kMaxDynamicEntries> entries{};  // a zero is DT_NULL
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(dynamic.end - dynamic.begin, sizeof entries);
+    const auto all = std::as_writable_bytes(std::span(entries));
+    if (dynamic.empty() || !reader_.read(reader_.state, dynamic.begin, all.first(bytes))) {
+      return false;
+    }
+    for (const Elf64_Dyn& entry : entries) {
+      if (entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_GNU_HASH) hash_ = address_of(entry);
+      if (entry.d_tag == DT_SYMTAB) symbols_ = address_of(entry);
+      if (entry.d_tag == DT_STRTAB) strings_ = address_of(entry);
+    }
+    return hash_ != 0 && symbols_ != 0 && strings_ != 0 && reader_.read_value(hash_, header_) &&
+           header_.bucket_count != 0 && header_.bloom_words != 0;
+  }
+
+  std::uint64_t find(std::string_view name) const noexcept {
+    const std::uint32_t hash = hash_of(name);
+    if (!may_have(hash)) return 0;
+    const std::uint64_t buckets = bloom() + header_.bloom_words * std::uint64_t{8};
+    const std::uint64_t chains = buckets + header_.bucket_count * std::uint64_t{4};
+    std::uint32_t index = 0;
+    if (!reader_.read_value(buckets + hash % header_.bucket_count * std::uint64_t{4}, index))
+      return 0;
+    if (index < header_.first_symbol) return 0;
+    for (unsigned step = 0; step < kMaxChain; ++step, ++index) {
+      std::uint32_t candidate = 0;
+      if (!reader_.read_value(chains + (index - header_.first_symbol) * std::uint64_t{4},
+                              candidate))
+        return 0;
+      if ((candidate | 1) == (hash | 1)) {
+        if (const std::uint64_t found = value_of(index, name); found != 0) return found;
+      }
+      if ((candidate & 1) != 0) return 0;  // the last of its bucket
+    }
+    return 0;
+  }
+
+ private:
+  // glibc adds the load bias in place where the section is writable; the vDSO's, and those of
+  // other loaders, keep image addresses.
+  std::uint64_t address_of(const Elf64_Dyn& entry) const noexcept {
+    return entry.d_un.d_ptr < load_bias_ ? entry.d_un.d_ptr + load_bias_ : entry.d_un.d_ptr;
+  }
+  std::uint64_t bloom() const noexcept { return hash_ + sizeof header_; }
+
+  static std::uint32_t hash_of(std::string_view name) noexcept {
+    std::uint32_t hash = 5381;
+    for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
+    return hash;
+  }
+
+  bool may_have(std::uint32_t hash) const noexcept {
+    std::uint64_t word = 0;
+    const std::uint64_t at = hash / 64 % header_.bloom_words;
+    const std::uint64_t bits = std::uint64_t{1} << hash % 64 |
+                               std::uint64_t{1} << (hash >> (header_.bloom_shift & 31)) % 64;
+    return reader_.read_value(bloom() + at * 8, word) && (word & bits) == bits;
+  }
+
+  // 0: another symbol, or one that is not defined here.
+  std::uint64_t value_of(std::uint32_t index, std::string_view name) const noexcept {
+    Elf64_Sym symbol;
+    std::array<char, kMaxName> text{};
+    if (name.size() >= text.size() || !reader_.read_value(symbols_ + index * sizeof symbol, symbol))
+      return 0;
+    const auto bytes = std::as_writable_bytes(std::span(text)).first(name.size() + 1);
+    if (!reader_.read(reader_.state, strings_ + symbol.st_name, bytes)) return 0;
+    const bool same = std::string_view(text.data(), name.size()) == name && text[name.size()] == 0;
+    return same && symbol.st_shndx != SHN_UNDEF ? load_bias_ + symbol.st_value : 0;
+  }
+
+  std::uint64_t load_bias_;
+  ImageReader reader_;
+  HashHeader header_{};
+  std::uint64_t hash_ = 0;
+  std::uint64_t symbols_ = 0;
+  std::uint64_t strings_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t find_exported(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
+                            std::string_view name, ImageReader reader) noexcept {
+  ExportedSymbols symbols(load_bias, reader);
+  return symbols.open(dynamic) ? symbols.find(name) : 0;
+}
+
+}  // namespace swipr::unwind

@@ -1,0 +1,18 @@
+// One step of a walk by a rule that is not plain. The plain ones are in walk_loop.h, inlined.
+#pragma once
+
+#include "common/core/signal_safe.h"
+#include "preload/unwind/unwind_table.h"
+#include "preload/unwind/walk/walk.h"
+
+namespace swipr::unwind {
+
+enum class StepStatus : std::uint8_t { kOk, kRoot, kUnreadable, kUnknownRegister, kNoRule };
+
+// Replaces `registers` by the caller's. After anything but kOk they are worth nothing.
+// Context: signal handler or control thread.  Allocates: never.  Errno: kept.
+SWIPR_SIGNAL_SAFE StepStatus step_by_extended_rule(const UnwindTable& table, const Rule& rule,
+                                                   StackReader reader,
+                                                   Registers& registers) noexcept;
+
+}  // namespace swipr::unwind

@@ -1,0 +1,379 @@
+// The loop of a walk, for any kind of memory reader. The plain step is some ten instructions; that
+// they are inlined around the reader's and that a cache leads from return address to rule is what
+// makes a frame cost 6 ns where libunwind's step costs 545. Context: signal handler or control
+// thread.  Allocates: never.  Errno: kept. Bounds: kMaxSteps steps. Stack with everything called
+// from here, measured: 460 bytes on plain rules, 900 through a signal frame (the evaluator of its
+// expressions).
+#pragma once
+
+#include <algorithm>
+
+#include "common/core/addresses.h"
+#include "preload/unwind/architecture.h"
+#include "preload/unwind/image/code_map.h"
+#include "preload/unwind/unwind_table.h"
+#include "preload/unwind/walk/rule_cache.h"
+#include "preload/unwind/walk/step.h"
+#include "preload/unwind/walk/walk.h"
+
+namespace swipr::unwind {
+
+// `Reader` has read_word(address, out) → bool and stack_reader() → StackReader.
+template <typename Reader>
+class WalkLoop {
+ public:
+  WalkLoop(const CodeMap& map, Reader& reader, FrameBuffer& frames) noexcept
+      : map_(map), reader_(reader), frames_(frames) {}
+
+  WalkEnd run(const Registers& registers) noexcept {
+    registers_ = registers;
+    // Never referred to by a call that is not inlined: stays in the processor's registers.
+    Hot hot = load_hot();
+    hot.exact = true;
+    std::uint32_t count = 0;
+    WalkEnd end = WalkEnd::kCut;
+    const CodeRange* range = nullptr;
+    wire::FrameSource source = wire::FrameSource::kContext;
+    const RuleCache* const cache = map_.cache();
+    for (;;) {
+      const std::uint64_t known = cache != nullptr && !hot.exact ? cache->find(hot.pc) : 0;
+      if (known == 0) {
+        range = find_range(range, hot);
+        if (range == nullptr && !hot.exact) {  // no code there: not a return address
+          end = WalkEnd::kNoRule;
+          break;
+        }
+      }
+      append(count++, hot, source);
+      if (count == kMaxSteps) break;
+      StepStatus status = StepStatus::kOk;
+      if (known != 0) [[likely]] {
+        source = wire::FrameSource::kCfi;
+        status = step_by_packed_rule(PackedRule(known), hot);
+      } else {
+        status = step(range, count - 1, hot, source);
+      }
+      if (status != StepStatus::kOk) {
+        end = to_walk_end(status);
+        break;
+      }
+      if (hot.pc == 0 && !hot.exact) {
+        // A zero alone proves nothing: it may have been read from the wrong place. Where the chain
+        // of frame pointers ends with it, too, it is the ABI's mark of the outermost frame.
+        const bool marked = source == wire::FrameSource::kFramePointer && hot.frame == 0;
+        end = marked ? WalkEnd::kRoot : WalkEnd::kNoRule;
+        break;
+      }
+    }
+    finish(count, end);
+    return end;
+  }
+
+ private:
+  // What every plain step changes.
+  struct Hot {
+    std::uint64_t pc = 0;
+    std::uint64_t stack = 0;
+    std::uint64_t frame = 0;
+    std::uint64_t base = 0;
+    std::uint32_t known = 0;
+    bool exact = false;
+  };
+
+  static WalkEnd to_walk_end(StepStatus status) noexcept {
+    switch (status) {
+      case StepStatus::kRoot:
+        return WalkEnd::kRoot;
+      case StepStatus::kUnreadable:
+        return WalkEnd::kUnreadable;
+      case StepStatus::kUnknownRegister:
+        return WalkEnd::kUnknownRegister;
+      default:
+        return WalkEnd::kNoRule;
+    }
+  }
+
+  static bool is_known(const Hot& hot, unsigned reg) noexcept {
+    return (hot.known >> reg & 1u) != 0;
+  }
+
+  Hot load_hot() const noexcept {
+    return {.pc = registers_.values[kPcRegister],
+            .stack = registers_.values[kStackRegister],
+            .frame = registers_.values[kFrameRegister],
+            .base = registers_.values[kBaseRegister],
+            .known = registers_.known};
+  }
+  void store_hot(const Hot& hot) noexcept {
+    registers_.values[kPcRegister] = hot.pc;
+    registers_.values[kStackRegister] = hot.stack;
+    registers_.values[kFrameRegister] = hot.frame;
+    registers_.values[kBaseRegister] = hot.base;
+    registers_.known = hot.known;
+  }
+  // After an ordinary call only these are certain to be the caller's.
+  static void forget_others(Hot& hot) noexcept {
+    hot.known &=
+        1u << kPcRegister | 1u << kStackRegister | 1u << kFrameRegister | 1u << kBaseRegister;
+    hot.exact = false;
+  }
+
+  static std::uint64_t lookup_pc(const Hot& hot) noexcept {
+    return lookup_address(hot.pc, hot.exact ? PcKind::kExact : PcKind::kReturnAddress);
+  }
+
+  const CodeRange* find_range(const CodeRange* previous, const Hot& hot) const noexcept {
+    const std::uint64_t pc = lookup_pc(hot);
+    if (previous != nullptr && pc >= previous->start && pc < previous->end) return previous;
+    return map_.find(pc);
+  }
+
+  // The index of a frame: beyond kMaxFrames the outer part is a ring.
+  static std::uint32_t slot(std::uint32_t index) noexcept {
+    return index < wire::kMaxFrames ? index : kKeptInner + (index - kKeptInner) % kKeptOuter;
+  }
+
+  void append(std::uint32_t index, const Hot& hot, wire::FrameSource source) noexcept {
+    const std::uint32_t at = slot(index);
+    frames_.pcs[at] = hot.pc;
+    frames_.kinds[at] =
+        static_cast<std::uint8_t>(static_cast<unsigned>(source) | (hot.exact ? kExactBit : 0u));
+  }
+  // That frame's pc turns out to be an instruction that is about to run.
+  void mark_exact(std::uint32_t index) noexcept {
+    std::uint8_t& kind = frames_.kinds[slot(index)];
+    kind = static_cast<std::uint8_t>(kind | kExactBit);
+  }
+
+  // The table of code at this place, as far as it is to be believed.
+  const UnwindTable* table_at(const CodeRange& range, const Hot& hot) noexcept {
+    const UnwindTable* const table = map_.table_of(range);
+    const bool may_be_other_code =
+        table != nullptr && range.is_registered && !map_.witnesses().sorted.empty();
+    return may_be_other_code && !hear_witness(lookup_pc(hot)) ? nullptr : table;
+  }
+  [[gnu::noinline]] bool hear_witness(std::uint64_t pc) noexcept {
+    return hearing_.is_confirmed(map_.witnesses(), pc, reader_);
+  }
+
+  // Everything but cached rules. The rare ways are not inlined and get a copy of `hot`, so that
+  // `hot` itself needs no memory.
+  StepStatus step(const CodeRange* range, std::uint32_t index, Hot& hot,
+                  wire::FrameSource& source) noexcept {
+    const UnwindTable* const table = range != nullptr ? table_at(*range, hot) : nullptr;
+    const Rule* const rule =
+        table != nullptr ? table->find(lookup_pc(hot) - range->load_bias) : nullptr;
+    if (rule != nullptr && rule->flags == 0) {
+      if (!hot.exact && map_.cache() != nullptr && !range->is_registered) {
+        map_.cache()->put(hot.pc, *rule);
+      }
+      source = wire::FrameSource::kCfi;
+      return step_by_plain_rule(*rule, hot);
+    }
+    Hot copy = hot;
+    wire::FrameSource found = wire::FrameSource::kCfi;
+    const StepStatus status = rule != nullptr ? step_by_other_rule(*table, *rule, index, copy)
+                                              : step_without_rule(range, index, copy, found);
+    source = found;
+    hot = copy;
+    return status;
+  }
+
+  StepStatus step_by_packed_rule(PackedRule rule, Hot& hot) noexcept {
+    const unsigned reg = rule.cfa_register();
+    if (!is_known(hot, reg)) return StepStatus::kUnknownRegister;
+    const std::uint64_t cfa = value_of(reg, hot) + rule.cfa_offset();
+    if (cfa <= hot.stack) return StepStatus::kNoRule;  // callers lie above: no loops
+    if (!read(cfa, kReturnAddressAt, hot.pc)) return StepStatus::kUnreadable;
+    if (const std::uint64_t below = rule.saved_frame(); below != 0) {
+      if (!reader_.read_word(cfa - below, hot.frame)) return StepStatus::kUnreadable;
+      hot.known |= 1u << kFrameRegister;
+    }
+    if (const std::uint64_t below = rule.saved_base(); below != 0) {
+      if (!reader_.read_word(cfa - below, hot.base)) return StepStatus::kUnreadable;
+      hot.known |= 1u << kBaseRegister;
+    }
+    hot.stack = cfa;
+    return StepStatus::kOk;  // a cached rule is a caller's: the other registers were forgotten
+  }
+
+  static std::uint64_t value_of(unsigned reg, const Hot& hot) noexcept {
+    return reg == kStackRegister ? hot.stack : reg == kFrameRegister ? hot.frame : hot.base;
+  }
+
+  StepStatus step_by_plain_rule(const Rule& rule, Hot& hot) noexcept {
+    const unsigned reg = rule.cfa_register;
+    if (!is_known(hot, reg)) return StepStatus::kUnknownRegister;
+    const std::uint64_t cfa =
+        value_of(reg, hot) + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
+    if (cfa <= hot.stack) return StepStatus::kNoRule;
+    if (!read(cfa, kReturnAddressAt, hot.pc)) return StepStatus::kUnreadable;
+    if (rule.saved_frame != Rule::kKept) {
+      if (!read(cfa, rule.saved_frame, hot.frame)) return StepStatus::kUnreadable;
+      hot.known |= 1u << kFrameRegister;
+    }
+    if (rule.saved_base != Rule::kKept) {
+      if (!read(cfa, rule.saved_base, hot.base)) return StepStatus::kUnreadable;
+      hot.known |= 1u << kBaseRegister;
+    }
+    hot.stack = cfa;
+    forget_others(hot);
+    return StepStatus::kOk;
+  }
+
+  bool read(std::uint64_t cfa, std::int64_t offset, std::uint64_t& out) noexcept {
+    return reader_.read_word(cfa + static_cast<std::uint64_t>(offset), out);
+  }
+
+  [[gnu::noinline]] StepStatus step_by_other_rule(const UnwindTable& table, const Rule& rule,
+                                                  std::uint32_t index, Hot& hot) noexcept {
+    const std::uint64_t stack_before = hot.stack;
+    const bool was_exact = hot.exact;
+    // The kernel made the call: the code at its return address is what runs next.
+    const bool signal_frame = (rule.flags & kRuleSignalFrame) != 0;
+    if (signal_frame) mark_exact(index);
+    store_hot(hot);
+    const StepStatus status =
+        step_by_extended_rule(table, rule, reader_.stack_reader(), registers_);
+    if (status != StepStatus::kOk) return status;
+    hot = load_hot();
+    hot.exact = signal_frame;
+    // Code that has popped its return address into a register (vfork) has its caller's stack
+    // pointer already; such code has no callees. A signal may have arrived on another stack.
+    const bool plausible =
+        signal_frame || hot.stack > stack_before || (was_exact && hot.stack == stack_before);
+    return plausible ? StepStatus::kOk : StepStatus::kNoRule;
+  }
+
+  [[gnu::noinline]] StepStatus step_without_rule(const CodeRange* range, std::uint32_t index,
+                                                 Hot& hot, wire::FrameSource& source) noexcept {
+    // A call to nowhere (a null function pointer) has pushed its return address and done no more.
+    if (range == nullptr) return step_by_guess(hot, source);
+    if (!hot.exact && is_entered_by_return(*range, hot)) {
+      mark_exact(index);
+      return StepStatus::kRoot;
+    }
+    if (hot.exact && table_at(*range, hot) != nullptr && is_called_from_top(*range, hot)) {
+      return step_by_guess(hot, source);
+    }
+    if (!is_known(hot, kFrameRegister)) return StepStatus::kUnknownRegister;
+    // The ABI's mark of the outermost frame.
+    if (hot.frame == 0 && !hot.exact) return StepStatus::kRoot;
+    const StepStatus status = step_by_frame_pointer(hot, source);
+    return status != StepStatus::kOk && hot.exact ? step_by_guess(hot, source) : status;
+  }
+
+  // No call precedes this return address, and CFI begins right there: somebody put it on a new
+  // stack so that the outermost function returns into that code (__start_context below a
+  // makecontext function; its CFI claims a caller).
+  bool is_entered_by_return(const CodeRange& range, const Hot& hot) const noexcept {
+    // Generators put nothing on stacks, and what this table says may no longer hold.
+    const UnwindTable* const table = range.is_registered ? nullptr : map_.table_of(range);
+    if (table == nullptr || hot.pc >= range.end ||
+        table->find(hot.pc - range.load_bias) == nullptr) {
+      return false;
+    }
+    std::uint64_t before = 0;
+    return reader_.read_word(hot.pc - sizeof before, before) &&
+           map_.find(direct_call_target(before, hot.pc)) == nullptr;
+  }
+
+  // In an image with CFI, code without it is assembly, mostly leaves that leave the frame pointer
+  // alone: following that would skip their caller. A call on top of the stack that leads to right
+  // here is better evidence. Code that was generated at run time has no such holes.
+  bool is_called_from_top(const CodeRange& range, const Hot& hot) const noexcept {
+    const std::uint64_t target = call_target_at(hot.stack);
+    return target >= range.start && target <= hot.pc && hot.pc - target < kLargestBare;
+  }
+
+  // Code that goes on on another stack, as Go does for calls into C, keeps the frame pointer to its
+  // own frame on the stack it came from. Believed when the return address there was pushed by a
+  // call that leads to right here, and only so often: two stacks that point at each other end.
+  bool is_called_from_other_stack(const Hot& hot) noexcept {
+    if (stack_switches_left_ == 0) return false;
+    --stack_switches_left_;
+    const std::uint64_t target = call_target_at(hot.frame + sizeof target);
+    return target != 0 && target < hot.pc && hot.pc - target < kLargestBare;
+  }
+
+  // Where the call leads that pushed the return address at `address`; 0: none did, or none that
+  // names its target.
+  std::uint64_t call_target_at(std::uint64_t address) const noexcept {
+    std::uint64_t return_address = 0;
+    std::uint64_t before = 0;
+    if (!reader_.read_word(address, return_address) || !is_return_address(return_address) ||
+        !reader_.read_word(return_address - sizeof before, before)) {
+      return 0;
+    }
+    return direct_call_target(before, return_address);
+  }
+
+  StepStatus step_by_frame_pointer(Hot& hot, wire::FrameSource& source) noexcept {
+    constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+    std::uint64_t saved_frame = 0;
+    std::uint64_t return_address = 0;
+    if (hot.frame % kWord != 0) return StepStatus::kNoRule;
+    if (hot.frame < hot.stack && !is_called_from_other_stack(hot)) return StepStatus::kNoRule;
+    if (!reader_.read_word(hot.frame, saved_frame) ||
+        !reader_.read_word(hot.frame + kWord, return_address)) {
+      return StepStatus::kUnreadable;
+    }
+    if (return_address != 0 && !is_return_address(return_address)) return StepStatus::kNoRule;
+    source = wire::FrameSource::kFramePointer;
+    hot.stack = hot.frame + 2 * kWord;
+    hot.frame = saved_frame;
+    hot.pc = return_address;
+    // Whether and where that code saved it nobody knows.
+    hot.known &= ~(1u << kBaseRegister);
+    forget_others(hot);
+    return StepStatus::kOk;
+  }
+
+  // Of code that has not touched its stack yet, or is done with it: the return address is on top.
+  StepStatus step_by_guess(Hot& hot, wire::FrameSource& source) noexcept {
+    if (!hot.exact) return StepStatus::kNoRule;
+    std::uint64_t return_address = 0;
+    if (!reader_.read_word(hot.stack, return_address)) return StepStatus::kUnreadable;
+    if (!is_return_address(return_address)) return StepStatus::kNoRule;
+    source = wire::FrameSource::kGuess;
+    hot.stack += sizeof return_address;
+    hot.pc = return_address;
+    forget_others(hot);
+    return StepStatus::kOk;
+  }
+
+  bool is_return_address(std::uint64_t address) const noexcept {
+    return address != 0 && map_.find(lookup_address(address, PcKind::kReturnAddress)) != nullptr;
+  }
+
+  void finish(std::uint32_t count, WalkEnd end) noexcept {
+    frames_.flags = 0;
+    frames_.omitted_at = 0;
+    frames_.frame_count = count;
+    if (end == WalkEnd::kRoot) {
+      frames_.flags |= wire::kStackRootReached;
+    } else if (end != WalkEnd::kCut) {
+      frames_.flags |= wire::kStackBroken;
+    }
+    if (count <= wire::kMaxFrames) return;
+    frames_.flags |= wire::kStackCut;
+    frames_.omitted_at = kKeptInner;
+    frames_.frame_count = wire::kMaxFrames;
+    const std::uint32_t oldest = slot(count);  // where the next frame would have gone
+    std::rotate(frames_.pcs.begin() + kKeptInner, frames_.pcs.begin() + oldest, frames_.pcs.end());
+    std::rotate(frames_.kinds.begin() + kKeptInner, frames_.kinds.begin() + oldest,
+                frames_.kinds.end());
+  }
+
+  static constexpr std::uint64_t kLargestBare = 4096;  // bytes of a function in assembly
+  static constexpr unsigned kExactBit = 4;             // of FrameBuffer::kinds
+
+  const CodeMap& map_;
+  Reader& reader_;
+  FrameBuffer& frames_;
+  Registers registers_;
+  WitnessHearing hearing_;
+  unsigned stack_switches_left_ = 8;
+};
+
+}  // namespace swipr::unwind

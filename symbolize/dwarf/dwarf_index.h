@@ -1,0 +1,102 @@
+// DWARF of one module: which unit covers an address, and lazily what is in that unit. One thread at
+// a time; other threads take another() of their own.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "symbolize/dwarf/debug_strings.h"
+#include "symbolize/dwarf/dwarf_sections.h"
+#include "symbolize/dwarf/function_names.h"
+#include "symbolize/dwarf/split_units.h"
+#include "symbolize/dwarf/unit_index.h"
+#include "symbolize/elf/address_map.h"
+#include "symbolize/elf/elf_file.h"
+#include "symbolize/symbolizer.h"
+
+namespace swipr::symbolize {
+
+class DwarfIndex {
+ public:
+  // Null: `file` has no DWARF. Errors: it is damaged, or needs a supplementary file that is not
+  // there. Lifetime: `image`, which tells which addresses are code, `options` and `texts` outlive
+  // the index.
+  static host::Result<std::unique_ptr<DwarfIndex>> load(ElfFile& file, const ElfFile& image,
+                                                        const Options& options, TextPool& texts);
+  // The same for another thread, with nothing indexed yet. Null: no memory.
+  std::unique_ptr<DwarfIndex> another() const;
+
+  // Which unit covers an address: the same number in all copies.
+  std::optional<std::uint32_t> unit_of(ImageAddr address) const { return unit_map_.find(address); }
+  // Bytes of DWARF that were indexed so far, and take memory until this object ends.
+  std::uint64_t indexed_bytes() const { return indexed_bytes_; }
+  // Memory of what was indexed so far, libdw's own left out.
+  std::uint64_t memory_bytes() const { return memory_bytes_; }
+  ~DwarfIndex();
+  DwarfIndex(const DwarfIndex&) = delete;
+  DwarfIndex& operator=(const DwarfIndex&) = delete;
+
+  // Innermost first. Empty: no function covers the address; `line` may still be known (assembly).
+  std::vector<SourceFunction> find(ImageAddr address, SourceLine* line);
+
+  // Reading took more than Options::work_limit; find() has no more answers.
+  bool too_slow() const { return limit_.exceeded(); }
+  // A unit that was damaged has been met.
+  bool damaged() const { return damaged_; }
+  // A .dwo file that was needed and cannot be used; empty: none.
+  const std::string& missing_split_file() const { return split_units_.missing(); }
+
+ private:
+  struct Unit {
+    Dwarf_Die die;
+    std::unique_ptr<UnitIndex> index;
+    bool has_ranges = false;
+  };
+  struct EndDwarf {
+    void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
+  };
+
+  DwarfIndex(ElfFile file, const ElfFile& image, const Options& options, TextPool& texts)
+      : file_(std::move(file)),
+        image_(&image),
+        options_(&options),
+        limit_(options.work_limit),
+        texts_(&texts),
+        names_(options.demangle, strings_, texts) {}
+  static host::Result<std::unique_ptr<DwarfIndex>> load_shared(
+      const ElfFile& file, const std::optional<ElfFile>& supplementary, const ElfFile& image,
+      const Options& options, TextPool& texts, bool looks_for_supplementary);
+  void use_package(const ElfFile& package);
+  host::Result<void> attach_supplementary(const std::optional<ElfFile>& known,
+                                          bool looks_for_supplementary);
+  void load_units();
+  void add_unit(const Dwarf_Die& unit, std::vector<Interval>* intervals);
+  void add_address_ranges(std::vector<Interval>* intervals);
+  bool has_usable_paths(Dwarf_Die* unit) const;
+  UnitIndex* unit_at(ImageAddr address);
+
+  ElfFile file_;
+  const ElfFile* image_;
+  const Options* options_;
+  WorkLimit limit_;
+  TextPool* texts_;
+  std::uint64_t indexed_bytes_ = 0;
+  std::uint64_t memory_bytes_ = 0;
+  std::optional<ElfFile> supplementary_file_;
+  std::unique_ptr<Dwarf, EndDwarf> supplementary_;
+  std::unique_ptr<Dwarf, EndDwarf> dwarf_;
+  SplitUnits split_units_;
+  bool has_skeletons_ = false;
+  std::vector<Unit> units_;
+  AddressMap unit_map_;
+  DwarfSections sections_;
+  DebugStrings strings_;
+  FunctionNames names_;
+  bool damaged_ = false;
+};
+
+}  // namespace swipr::symbolize

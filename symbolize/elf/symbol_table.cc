@@ -1,0 +1,183 @@
+#include "symbolize/elf/symbol_table.h"
+
+#include <elf.h>
+#include <gelf.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace swipr::symbolize {
+namespace {
+
+constexpr std::size_t kMaxSymbols = std::size_t{1} << 24;  // Chromium has about 1.5 million
+
+struct CodeSection {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;  // 0: not a section with code
+};
+
+// Half a million of them are common: names are measured only where they matter, because each may be
+// a cache line of its own.
+struct Candidate {
+  const char* name;
+  std::uint64_t begin;
+  std::uint64_t size;
+  std::uint32_t section;
+  bool global;  // or weak: libc's write, read and the like are weak beside global __write, __read
+};
+
+std::vector<CodeSection> code_sections(Elf* elf) {
+  std::vector<CodeSection> sections;
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf, section)) != nullptr) {
+    sections.resize(elf_ndxscn(section) + 1);
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    if ((header.sh_flags & SHF_ALLOC) == 0 || (header.sh_flags & SHF_EXECINSTR) == 0) continue;
+    if (header.sh_addr + header.sh_size < header.sh_addr) continue;
+    sections.back() = {header.sh_addr, header.sh_addr + header.sh_size};
+  }
+  return sections;
+}
+
+// $x, $d, $t, $a and $x.anything tell a disassembler where code and data begin (ELF for the Arm
+// architectures, RISC-V psABI).
+bool is_mapping_symbol(std::string_view name) {
+  return name.size() >= 2 && name[0] == '$' &&
+         std::string_view("xdta").find(name[1]) != std::string_view::npos &&
+         (name.size() == 2 || name[2] == '.');
+}
+
+std::string_view without_version(std::string_view name) {
+  const std::size_t at = name.find('@', 1);
+  return at == std::string_view::npos ? name : name.substr(0, at);
+}
+
+std::size_t leading_underscores(std::string_view name) {
+  return std::min(name.find_first_not_of('_'), name.size());
+}
+
+// Later in this order wins: a size of its own, the nearest start, the tightest end, then the
+// better name: seen from elsewhere, few leading underscores and none of libc's internal "__GI_",
+// short (of raise and gsignal, lseek and llseek, fopen and fopen64 it is the one that people call);
+// the last member only makes the choice independent of the table's order.
+bool is_worse(const Candidate& left, const Candidate& right) {
+  const bool are_sized = left.size != 0 && right.size != 0;
+  if (are_sized && left.begin != right.begin) return left.begin < right.begin;  // nearly always
+  const auto place = [](const Candidate& symbol) {
+    return std::tuple(symbol.size != 0, symbol.begin, ~symbol.size, symbol.global);
+  };
+  if (place(left) != place(right)) return place(left) < place(right);
+  const auto beauty = [](const char* text) {
+    const std::string_view name = without_version(text);
+    return std::tuple(~leading_underscores(name), !name.starts_with("__GI_"), ~name.size(), name);
+  };
+  return beauty(left.name) < beauty(right.name);
+}
+
+class TableReader {
+ public:
+  TableReader(Elf* elf, SymbolTable::Kind kind)
+      : elf_(elf), kind_(kind), sections_(code_sections(elf)) {}
+
+  std::vector<Candidate> read() {
+    Elf_Scn* section = nullptr;
+    while ((section = elf_nextscn(elf_, section)) != nullptr) {
+      GElf_Shdr header;
+      if (gelf_getshdr(section, &header) == nullptr) continue;
+      if (header.sh_type == static_cast<GElf_Word>(kind_)) read_section(section, header);
+    }
+    return std::move(symbols_);
+  }
+
+  // Where a symbol without a size may reach at most.
+  std::uint64_t section_end(const Candidate& symbol) const { return sections_[symbol.section].end; }
+
+ private:
+  void read_section(Elf_Scn* section, const GElf_Shdr& header) {
+    Elf_Data* data = elf_getdata(section, nullptr);
+    if (data == nullptr || header.sh_entsize == 0) return;
+    const int extended_index = elf_scnshndx(section);
+    Elf_Data* extended =
+        extended_index > 0
+            ? elf_getdata(elf_getscn(elf_, static_cast<std::size_t>(extended_index)), nullptr)
+            : nullptr;
+    // Of all tables together: any number of sections may lie over the same bytes.
+    const std::size_t entry_bytes = std::max<std::size_t>(header.sh_entsize, sizeof(Elf32_Sym));
+    const std::size_t count = std::min(data->d_size / entry_bytes, kMaxSymbols - read_count_);
+    read_count_ += count;
+    symbols_.reserve(symbols_.size() + count);
+    for (std::size_t index = 0; index < count; ++index) {
+      GElf_Sym symbol;
+      Elf32_Word far_section = 0;
+      if (gelf_getsymshndx(data, extended, static_cast<int>(index), &symbol, &far_section) ==
+          nullptr) {
+        return;
+      }
+      add(symbol, symbol.st_shndx == SHN_XINDEX ? far_section : symbol.st_shndx, header.sh_link);
+    }
+  }
+
+  void add(const GElf_Sym& symbol, std::uint32_t section, std::size_t strings) {
+    const int type = GELF_ST_TYPE(symbol.st_info);
+    if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) return;
+    if (section == SHN_UNDEF || section >= sections_.size()) return;
+    const CodeSection& code = sections_[section];
+    if (symbol.st_value < code.begin || symbol.st_value >= code.end) return;
+    const char* text = elf_strptr(elf_, strings, symbol.st_name);
+    if (text == nullptr || *text == '\0' || (*text == '$' && is_mapping_symbol(text))) return;
+    symbols_.push_back({text, symbol.st_value, std::min(symbol.st_size, code.end - symbol.st_value),
+                        section, GELF_ST_BIND(symbol.st_info) != STB_LOCAL});
+  }
+
+  Elf* elf_;
+  SymbolTable::Kind kind_;
+  std::vector<CodeSection> sections_;
+  std::vector<Candidate> symbols_;
+  std::size_t read_count_ = 0;
+};
+
+// The first start above `begin`, of any symbol.
+std::uint64_t next_start(const std::vector<std::uint64_t>& starts, std::uint64_t begin) {
+  const auto next = std::upper_bound(starts.begin(), starts.end(), begin);
+  return next == starts.end() ? ~std::uint64_t{0} : *next;
+}
+
+}  // namespace
+
+SymbolTable SymbolTable::read(Elf* elf, Kind kind) {
+  TableReader reader(elf, kind);
+  std::vector<Candidate> candidates = reader.read();
+  std::sort(candidates.begin(), candidates.end(), is_worse);
+  std::vector<std::uint64_t> starts;
+  if (!candidates.empty() && candidates.front().size == 0) {  // those come first
+    starts.reserve(candidates.size());
+    for (const Candidate& candidate : candidates) starts.push_back(candidate.begin);
+    std::sort(starts.begin(), starts.end());
+  }
+
+  SymbolTable table;
+  std::vector<Interval> intervals;
+  intervals.reserve(candidates.size());
+  table.symbols_.reserve(candidates.size());
+  for (const Candidate& candidate : candidates) {
+    const auto index = static_cast<std::uint32_t>(table.symbols_.size());
+    const std::uint64_t end = candidate.size != 0 ? candidate.begin + candidate.size
+                                                  : std::min(next_start(starts, candidate.begin),
+                                                             reader.section_end(candidate));
+    intervals.push_back({{candidate.begin}, {end}, index, index});
+    table.symbols_.push_back({{candidate.begin}, candidate.name});
+  }
+  std::vector<Candidate>().swap(candidates);
+  table.map_ = AddressMap(std::move(intervals));
+  return table;
+}
+
+std::optional<Symbol> SymbolTable::find(ImageAddr address) const {
+  const auto index = map_.find(address);
+  if (!index) return std::nullopt;
+  const auto& [begin, name] = symbols_[*index];
+  return Symbol{begin, without_version(name)};
+}
+
+}  // namespace swipr::symbolize

@@ -14,8 +14,8 @@
 
 #include "preload/handler/signal_handler.h"
 #include "preload/handler/slots.h"
-#include "tests/unit/unwind/chain.h"
-#include "tests/unit/unwind/self_map.h"
+#include "tests/unit/preload/unwind/chain.h"
+#include "tests/unit/preload/unwind/self_map.h"
 
 namespace swipr::handler {
 namespace {

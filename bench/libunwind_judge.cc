@@ -17,7 +17,7 @@
 #include <cstdlib>
 
 #include "preload/unwind/walk/page_probe_reader.h"
-#include "tests/unit/unwind/self_map.h"
+#include "tests/unit/preload/unwind/self_map.h"
 
 namespace {
 

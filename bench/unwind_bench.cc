@@ -12,12 +12,12 @@
 #include <thread>
 #include <vector>
 
-#include "preload/unwind/growable_array.h"
-#include "preload/unwind/unwind_table.h"
+#include "preload/unwind/base/growable_array.h"
+#include "preload/unwind/table/unwind_table.h"
 #include "preload/unwind/walk/page_probe_reader.h"
-#include "tests/unit/unwind/chain.h"
-#include "tests/unit/unwind/mapped_file.h"
-#include "tests/unit/unwind/self_map.h"
+#include "tests/unit/preload/unwind/chain.h"
+#include "tests/unit/preload/unwind/mapped_file.h"
+#include "tests/unit/preload/unwind/self_map.h"
 
 namespace swipr::unwind {
 namespace {

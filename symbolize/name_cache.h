@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/core/addresses.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/base/spec.h"
 #include "symbolize/text/text_pool.h"
 
 namespace swipr::symbolize {

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "symbolize/parallel.h"
+#include "symbolize/base/parallel.h"
 
 namespace swipr::symbolize {
 namespace {

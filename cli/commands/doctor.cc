@@ -13,7 +13,7 @@
 #include "cli/commands/export_recording.h"
 #include "cli/commands/terminal.h"
 #include "cli/export/sink.h"
-#include "cli/session/checkup.h"
+#include "cli/session/checkup/checkup.h"
 
 namespace swipr::commands {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/profile/recording.h"
-#include "cli/session/recording_file.h"
+#include "cli/session/stream/recording_file.h"
 #include "common/host/result.h"
 
 namespace swipr::commands {

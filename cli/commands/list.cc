@@ -8,8 +8,8 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/terminal.h"
 #include "cli/export/sink.h"
-#include "cli/session/listing_json.h"
-#include "cli/session/targets.h"
+#include "cli/session/find/listing_json.h"
+#include "cli/session/find/targets.h"
 #include "common/host/duration.h"
 
 namespace swipr::commands {

@@ -20,11 +20,11 @@
 #include "cli/commands/record_summary.h"
 #include "cli/commands/symbolize_recording.h"
 #include "cli/commands/terminal.h"
-#include "cli/session/launch.h"
-#include "cli/session/program.h"
+#include "cli/session/find/targets.h"
+#include "cli/session/launch/launch.h"
+#include "cli/session/launch/program.h"
+#include "cli/session/launch/signal_watch.h"
 #include "cli/session/record_session.h"
-#include "cli/session/signal_watch.h"
-#include "cli/session/targets.h"
 
 namespace swipr::commands {
 

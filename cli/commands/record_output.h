@@ -10,7 +10,7 @@
 
 #include "cli/commands/output_file.h"
 #include "cli/options/options.h"
-#include "cli/session/recording_file.h"
+#include "cli/session/stream/recording_file.h"
 #include "common/core/ids.h"
 #include "common/host/result.h"
 

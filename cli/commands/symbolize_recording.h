@@ -7,7 +7,7 @@
 #include "cli/options/options.h"
 #include "cli/profile/names.h"
 #include "cli/profile/recording.h"
-#include "cli/session/stream_meter.h"
+#include "cli/session/stream/stream_meter.h"
 #include "symbolize/symbolizer.h"
 
 namespace swipr::commands {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "cli/session/module_servers.h"
+#include "cli/session/modules/module_servers.h"
 #include "symbolize/files/debuginfod.h"
 
 namespace swipr::commands {

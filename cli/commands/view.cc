@@ -16,7 +16,7 @@
 #include "cli/commands/terminal.h"
 #include "cli/commands/view_pages.h"
 #include "cli/serve/speedscope_files.h"
-#include "cli/session/signal_watch.h"
+#include "cli/session/launch/signal_watch.h"
 #include "common/host/proc.h"
 
 namespace swipr::commands {

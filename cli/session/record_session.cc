@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "cli/session/connection.h"
-#include "cli/session/silence.h"
+#include "cli/session/find/silence.h"
+#include "cli/session/http/connection.h"
 #include "common/host/proc.h"
 
 namespace swipr::session {

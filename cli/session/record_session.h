@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/session/followers.h"
-#include "cli/session/launch.h"
-#include "cli/session/record_stream.h"
-#include "cli/session/recording_file.h"
-#include "cli/session/signal_watch.h"
+#include "cli/session/launch/followers.h"
+#include "cli/session/launch/launch.h"
+#include "cli/session/launch/signal_watch.h"
+#include "cli/session/stream/record_stream.h"
+#include "cli/session/stream/recording_file.h"
 #include "common/core/ids.h"
 #include "common/host/result.h"
 

@@ -17,7 +17,7 @@
 #include "common/core/ids.h"
 #include "common/core/signal_safe.h"
 #include "preload/handler/mend_call.h"
-#include "preload/unwind/image/code_map.h"
+#include "preload/unwind/table/code_map.h"
 #include "preload/unwind/walk/walk.h"
 
 namespace swipr::handler {

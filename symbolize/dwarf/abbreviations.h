@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "symbolize/base/work_limit.h"
 #include "symbolize/dwarf/dwarf_forms.h"
-#include "symbolize/work_limit.h"
 
 namespace swipr::symbolize {
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "symbolize/base/spec.h"
 #include "symbolize/dwarf/debug_strings.h"
 #include "symbolize/dwarf/dwarf_sections.h"
 #include "symbolize/dwarf/function_names.h"
@@ -16,7 +17,6 @@
 #include "symbolize/dwarf/unit_index.h"
 #include "symbolize/elf/address_map.h"
 #include "symbolize/elf/elf_file.h"
-#include "symbolize/symbolizer.h"
 
 namespace swipr::symbolize {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "common/core/addresses.h"
+#include "symbolize/base/work_limit.h"
 #include "symbolize/dwarf/dwarf_forms.h"
 #include "symbolize/dwarf/dwarf_sections.h"
 #include "symbolize/elf/elf_file.h"
-#include "symbolize/work_limit.h"
 
 namespace swipr::symbolize {
 

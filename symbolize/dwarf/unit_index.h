@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "symbolize/base/work_limit.h"
 #include "symbolize/dwarf/code_ranges.h"
 #include "symbolize/dwarf/debug_strings.h"
 #include "symbolize/dwarf/dwarf_sections.h"
@@ -17,7 +18,6 @@
 #include "symbolize/dwarf/unit_tree.h"
 #include "symbolize/elf/address_map.h"
 #include "symbolize/elf/elf_file.h"
-#include "symbolize/work_limit.h"
 
 namespace swipr::symbolize {
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "symbolize/base/work_limit.h"
 #include "symbolize/dwarf/abbreviations.h"
 #include "symbolize/dwarf/dwarf_sections.h"
-#include "symbolize/work_limit.h"
 
 namespace swipr::symbolize {
 

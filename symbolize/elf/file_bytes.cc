@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "symbolize/parallel.h"
+#include "symbolize/base/parallel.h"
 
 namespace swipr::symbolize {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "symbolize/base/spec.h"
 #include "symbolize/elf/elf_file.h"
-#include "symbolize/symbolizer.h"
 
 namespace swipr::symbolize {
 

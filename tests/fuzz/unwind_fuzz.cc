@@ -11,11 +11,12 @@
 #include <span>
 #include <string_view>
 
+#include "preload/unwind/cfi/registered_cfi.h"
 #include "preload/unwind/image/dynamic_symbol.h"
 #include "preload/unwind/image/jit_object.h"
-#include "preload/unwind/registered_cfi.h"
-#include "preload/unwind/table_builder.h"
-#include "preload/unwind/unwind_table.h"
+#include "preload/unwind/image/table_builder.h"
+#include "preload/unwind/table/code_map.h"
+#include "preload/unwind/table/unwind_table.h"
 #include "preload/unwind/walk/walk.h"
 
 namespace {

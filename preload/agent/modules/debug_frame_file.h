@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "preload/unwind/table_builder.h"
+#include "preload/unwind/image/table_builder.h"
 
 namespace swipr::agent {
 

@@ -14,8 +14,8 @@
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/base/moment.h"
 #include "preload/agent/proc/proc_memory.h"
+#include "preload/unwind/cfi/registered_cfi.h"
 #include "preload/unwind/image/jit_object.h"
-#include "preload/unwind/registered_cfi.h"
 
 namespace swipr::agent {
 

@@ -13,8 +13,8 @@
 #include "preload/agent/proc/memory_room.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_memory.h"
-#include "preload/unwind/image/code_map.h"
-#include "preload/unwind/table_builder.h"
+#include "preload/unwind/image/table_builder.h"
+#include "preload/unwind/table/code_map.h"
 
 namespace swipr::agent {
 

@@ -11,8 +11,8 @@
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/modules/jit_interface.h"
 #include "preload/agent/proc/proc_memory.h"
-#include "preload/unwind/image/code_map.h"
-#include "preload/unwind/registered_cfi.h"
+#include "preload/unwind/cfi/registered_cfi.h"
+#include "preload/unwind/table/code_map.h"
 
 namespace swipr::agent {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "preload/unwind/table_builder.h"
+#include "preload/unwind/image/table_builder.h"
 #include "preload/unwind/walk/walk.h"
 
 namespace swipr::agent {

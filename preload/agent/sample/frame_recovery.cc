@@ -5,7 +5,7 @@
 #include <span>
 
 #include "preload/agent/sample/instruction_x86_64.h"
-#include "preload/unwind/unwind_table.h"
+#include "preload/unwind/table/unwind_table.h"
 
 namespace swipr::agent {
 

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "preload/agent/proc/proc_memory.h"
-#include "preload/unwind/image/code_map.h"
+#include "preload/unwind/table/code_map.h"
 
 namespace swipr::agent {
 

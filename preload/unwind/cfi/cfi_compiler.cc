@@ -5,13 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "preload/unwind/base/growable_array.h"
 #include "preload/unwind/cfi/cfi_program.h"
 #include "preload/unwind/cfi/cfi_rows.h"
-#include "preload/unwind/growable_array.h"
-#include "preload/unwind/row_writer.h"
-#include "preload/unwind/table_packer.h"
-#include "preload/unwind/walk/rule_maker.h"
-#include "preload/unwind/walk/rule_set.h"
+#include "preload/unwind/cfi/rule_maker.h"
+#include "preload/unwind/table/row_writer.h"
+#include "preload/unwind/table/rule_set.h"
+#include "preload/unwind/table/table_packer.h"
 
 namespace swipr::unwind {
 namespace {

@@ -7,10 +7,12 @@
 #include <span>
 
 #include "common/core/range.h"
+#include "preload/unwind/base/image_reader.h"
 #include "preload/unwind/cfi/cfi_section.h"
-#include "preload/unwind/table_builder.h"
 
 namespace swipr::unwind {
+
+class UnwindTable;
 
 // Sections are numbered through as if they lay behind each other.
 struct PlacedSection {

@@ -2,7 +2,6 @@
 
 #include "preload/unwind/cfi/cfi_instruction.h"
 #include "preload/unwind/cfi/encoded_pointer.h"
-#include "preload/unwind/cfi/expression.h"
 
 namespace swipr::unwind {
 namespace {

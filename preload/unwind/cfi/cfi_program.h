@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "common/core/byte_cursor.h"
+#include "preload/unwind/base/registers.h"
 #include "preload/unwind/cfi/cfi_section.h"
-#include "preload/unwind/walk/rule.h"
-#include "preload/unwind/walk/walk.h"
+#include "preload/unwind/table/rule.h"
 
 namespace swipr::unwind {
 

@@ -10,10 +10,10 @@
 #include <cstring>
 #include <optional>
 
-#include "preload/unwind/architecture.h"
+#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/cfi/cfi_instruction.h"
 #include "preload/unwind/cfi/cfi_program.h"
-#include "preload/unwind/walk/rule_maker.h"
+#include "preload/unwind/cfi/rule_maker.h"
 
 namespace swipr::unwind {
 

@@ -1,7 +1,7 @@
 #include "preload/unwind/cfi/cfi_section.h"
 
 #include "common/core/byte_cursor.h"
-#include "preload/unwind/architecture.h"
+#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/cfi/encoded_pointer.h"
 
 namespace swipr::unwind {

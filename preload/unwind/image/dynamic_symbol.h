@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "common/core/range.h"
-#include "preload/unwind/table_builder.h"
+#include "preload/unwind/base/image_reader.h"
 
 namespace swipr::unwind {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "common/core/byte_cursor.h"
-#include "preload/unwind/architecture.h"
+#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/cfi/encoded_pointer.h"
 
 namespace swipr::unwind {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "common/core/range.h"
-#include "preload/unwind/table_builder.h"
+#include "preload/unwind/base/image_reader.h"
 
 namespace swipr::unwind {
 

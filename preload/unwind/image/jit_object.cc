@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "preload/unwind/architecture.h"
-#include "preload/unwind/code_hash.h"
+#include "preload/unwind/base/architecture.h"
+#include "preload/unwind/base/code_hash.h"
 
 namespace swipr::unwind {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "common/core/range.h"
-#include "preload/unwind/growable_array.h"
-#include "preload/unwind/registered_cfi.h"
+#include "preload/unwind/base/growable_array.h"
+#include "preload/unwind/cfi/registered_cfi.h"
 
 namespace swipr::unwind {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "common/core/signal_safe.h"
-#include "preload/unwind/image/code_map.h"
+#include "preload/unwind/table/code_map.h"
 #include "preload/unwind/walk/walk.h"
 
 namespace swipr::unwind {

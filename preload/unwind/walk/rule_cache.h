@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "common/core/signal_safe.h"
-#include "preload/unwind/architecture.h"
-#include "preload/unwind/walk/rule.h"
+#include "preload/unwind/base/architecture.h"
+#include "preload/unwind/table/rule.h"
 
 namespace swipr::unwind {
 

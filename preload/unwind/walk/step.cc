@@ -1,7 +1,7 @@
 #include "preload/unwind/walk/step.h"
 
-#include "preload/unwind/architecture.h"
-#include "preload/unwind/cfi/expression.h"
+#include "preload/unwind/base/architecture.h"
+#include "preload/unwind/walk/expression.h"
 
 namespace swipr::unwind {
 namespace {

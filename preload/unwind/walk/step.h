@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/core/signal_safe.h"
-#include "preload/unwind/unwind_table.h"
-#include "preload/unwind/walk/walk.h"
+#include "preload/unwind/base/registers.h"
+#include "preload/unwind/table/unwind_table.h"
 
 namespace swipr::unwind {
 

@@ -9,9 +9,9 @@
 #include <algorithm>
 
 #include "common/core/addresses.h"
-#include "preload/unwind/architecture.h"
-#include "preload/unwind/image/code_map.h"
-#include "preload/unwind/unwind_table.h"
+#include "preload/unwind/base/architecture.h"
+#include "preload/unwind/table/code_map.h"
+#include "preload/unwind/table/unwind_table.h"
 #include "preload/unwind/walk/rule_cache.h"
 #include "preload/unwind/walk/step.h"
 #include "preload/unwind/walk/walk.h"

@@ -1,4 +1,4 @@
-#include "cli/session/agent_info.h"
+#include "cli/session/find/agent_info.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/session/block_stream.h"
+#include "cli/session/stream/block_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/session/http_response.h"
+#include "cli/session/http/http_response.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/session/listening_sockets.h"
+#include "cli/session/find/listening_sockets.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

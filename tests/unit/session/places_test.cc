@@ -1,4 +1,4 @@
-#include "cli/session/places.h"
+#include "cli/session/find/places.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

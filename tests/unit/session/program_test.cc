@@ -1,4 +1,4 @@
-#include "cli/session/program.h"
+#include "cli/session/launch/program.h"
 
 #include <elf.h>
 #include <gmock/gmock.h>

@@ -10,7 +10,7 @@
 
 #include <thread>
 
-#include "cli/session/connection.h"
+#include "cli/session/http/connection.h"
 #include "common/host/proc.h"
 #include "common/wire/decoder.h"
 #include "tests/unit/session/stream_fixture.h"

@@ -1,4 +1,4 @@
-#include "cli/session/recording_file.h"
+#include "cli/session/stream/recording_file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "cli/session/silence.h"
+#include "cli/session/find/silence.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "cli/session/stream_meter.h"
+#include "cli/session/stream/stream_meter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,23 @@
+#include "cli/session/find/listing_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace swipr::session {
+
+std::string format_listing_json(const Listing& listing) {
+  std::string text = "[";
+  for (const ListedProcess& process : listing.processes) {
+    const nlohmann::ordered_json object = {
+        {"pid", process.pid.value},
+        {"command", process.command},
+        {"threads", process.threads},
+        {"age_seconds", std::chrono::duration<double>(process.age).count()},
+        {"socket", process.socket}};
+    // Names are bytes: what is no UTF-8 is replaced, not thrown about.
+    text += text.size() == 1 ? "\n " : ",\n ";
+    text += object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  }
+  return text + (text.size() == 1 ? "]\n" : "\n]\n");
+}
+
+}  // namespace swipr::session

@@ -1,0 +1,79 @@
+// One connection of a recording: asks the agent at the other end to record, and copies what it
+// sends into the file as a source of its own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/session/http/http_response.h"
+#include "cli/session/stream/block_stream.h"
+#include "cli/session/stream/recording_file.h"
+#include "cli/session/stream/stream_meter.h"
+#include "common/host/result.h"
+#include "common/host/unique_fd.h"
+#include "common/wire/format.h"
+
+namespace swipr::session {
+
+struct StreamRequest {
+  std::chrono::nanoseconds interval = std::chrono::milliseconds(10);
+  std::uint64_t ticks = 0;                  // 0: no limit
+  std::chrono::nanoseconds duration{0};     // 0: no limit
+  std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
+  wire::RecordMode mode = wire::RecordMode::kWall;
+};
+
+// The request as it goes over the wire.
+std::string format_record_request(const StreamRequest& request);
+
+class RecordStream {
+ public:
+  // `label` names the process in messages. Lifetime: `file` outlives the stream.
+  RecordStream(host::UniqueFd connection, std::string label, RecordingFile& file);
+  RecordStream(const RecordStream&) = delete;
+  RecordStream& operator=(const RecordStream&) = delete;
+
+  void start(const StreamRequest& request);
+  bool is_open() const { return static_cast<bool>(connection_); }
+  int fd() const { return connection_.value(); }
+
+  // Takes what has arrived, some of it if there is much. Closes at the end or on an error.
+  void on_readable();
+  // Asks the agent to end; what it still sends is read until it closes.
+  void request_end();
+  // The agent has not said anything yet, not even that it refuses.
+  bool is_unanswered() const { return is_open() && !response_.has_header(); }
+  // Closes at once, for this reason, as break_off does.
+  void give_up(const host::Error& reason) { fail(reason); }
+  // Closes at once. The source gets an end record that says so, unless it has one.
+  void break_off();
+
+  const StreamSummary& summary() const { return meter_.summary(); }
+  // Why it ended early or never began; a full disk is the file's matter, not the stream's.
+  const std::optional<host::Error>& error() const { return error_; }
+  // It went away before it sent a block, and without saying why.
+  bool vanished() const { return vanished_; }
+  // True after the first block.
+  bool has_data() const { return source_.has_value(); }
+
+ private:
+  host::Result<void> on_body(std::span<const std::byte> bytes);
+  host::Result<void> on_block(std::span<const std::byte> payload);
+  void on_closed();
+  void fail(const host::Error& error);
+
+  host::UniqueFd connection_;
+  std::string label_;
+  RecordingFile& file_;
+  ResponseReader response_;
+  BlockStream blocks_;
+  StreamMeter meter_;
+  std::optional<std::uint32_t> source_;
+  std::string refusal_;  // body of an answer other than 200
+  std::optional<host::Error> error_;
+  bool vanished_ = false;
+};
+
+}  // namespace swipr::session

@@ -1,0 +1,121 @@
+#include "cli/session/stream/stream_meter.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/host/hex.h"
+#include "common/wire/decoder.h"
+
+namespace swipr::session {
+
+namespace {
+
+// A process has as many threads as the kernel allows at most, and swipr a few dozen counters: what
+// goes beyond is an attack on our memory.
+constexpr std::size_t kMaxThreads = std::size_t{4} << 20;
+constexpr std::size_t kMaxCounters = 256;
+constexpr std::size_t kMaxModules = 4096;
+
+std::chrono::nanoseconds as_duration(std::uint64_t nanoseconds) {
+  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(nanoseconds, kMax)));
+}
+
+}  // namespace
+
+std::uint64_t StreamSummary::total(std::string_view name, std::uint64_t fallback) const {
+  const auto found = totals.find(name);
+  return found == totals.end() ? fallback : found->second;
+}
+
+host::Result<void> StreamMeter::observe(std::span<const std::byte> payload) {
+  while (!payload.empty()) {
+    const auto record = wire::take_record(payload);
+    if (!record || !observe_record(record->type, record->payload)) {
+      return host::Error("a record of the stream is damaged");
+    }
+  }
+  return {};
+}
+
+bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> payload) {
+  switch (static_cast<wire::RecordType>(type)) {
+    case wire::RecordType::kSource:
+      return observe_source(payload);
+    case wire::RecordType::kThread: {
+      const auto thread = wire::decode_thread(payload);
+      if (thread && threads_.size() < kMaxThreads) threads_.insert(thread->thread_index);
+      summary_.threads = threads_.size();
+      return thread.has_value();
+    }
+    case wire::RecordType::kTick:
+      return observe_tick(payload);
+    case wire::RecordType::kTotals:
+      return observe_totals(payload);
+    case wire::RecordType::kEnd: {
+      const auto end = wire::decode_end(payload);
+      if (!end) return false;
+      summary_.end = end->reason;
+      summary_.end_text = end->text;
+      return true;
+    }
+    case wire::RecordType::kModule:
+      observe_module(payload);
+      break;
+    case wire::RecordType::kModuleGone:
+    case wire::RecordType::kStack:
+    case wire::RecordType::kMessage:
+    case wire::RecordType::kNames:
+    case wire::RecordType::kCode:
+    case wire::RecordType::kCodeGone:
+      break;
+  }
+  return true;  // what is not counted here is for the importer to judge
+}
+
+bool StreamMeter::observe_source(std::span<const std::byte> payload) {
+  const auto source = wire::decode_source(payload);
+  if (!source || source->pid > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+    return false;
+  }
+  summary_.pid = Pid{static_cast<std::int32_t>(source->pid)};
+  summary_.command_name = source->command_name;
+  summary_.executable = source->executable;
+  summary_.interval = as_duration(source->interval_ns);
+  summary_.ticks_asked = source->ticks_asked;
+  return true;
+}
+
+void StreamMeter::observe_module(std::span<const std::byte> payload) {
+  const auto module = wire::decode_module(payload);
+  if (!module || module->build_id.empty() || summary_.modules.size() == kMaxModules) return;
+  summary_.modules.insert_or_assign(host::to_hex(module->build_id),
+                                    SeenModule{.path = std::string(module->path),
+                                               .pid = summary_.pid,
+                                               .start = RuntimeAddr{module->start},
+                                               .size_bytes = module->size_bytes});
+}
+
+bool StreamMeter::observe_tick(std::span<const std::byte> payload) {
+  wire::TickDecoder tick(payload);
+  wire::SampleEntry entry;
+  std::uint64_t flags = 0;
+  while (tick.take(entry, flags)) summary_.samples += entry.ticks;
+  const auto delta = as_duration(tick.time_delta_ns());
+  summary_.elapsed += std::min(delta, std::chrono::nanoseconds::max() - summary_.elapsed);
+  ++summary_.ticks;
+  return tick.ok();
+}
+
+bool StreamMeter::observe_totals(std::span<const std::byte> payload) {
+  wire::TotalsDecoder totals(payload);
+  std::string_view name;
+  std::uint64_t value = 0;
+  while (totals.take(name, value)) {
+    if (summary_.totals.size() < kMaxCounters)
+      summary_.totals.insert_or_assign(std::string(name), value);
+  }
+  return totals.ok();
+}
+
+}  // namespace swipr::session

@@ -1,9 +1,0 @@
-// What the unwinder must know about the machine. One file per architecture; x86-64 so far.
-// Context: anywhere, signal handlers included.
-#pragma once
-
-#if defined(__x86_64__)
-#include "preload/unwind/architecture_x86_64.h"
-#else
-#error "preload/unwind: no architecture file for this machine"
-#endif

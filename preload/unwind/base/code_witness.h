@@ -1,0 +1,97 @@
+// Evidence that code is what it was when its CFI was read. Some code is withdrawn and replaced
+// without anybody being told (GDB's JIT interface is a list in the program's memory): a walk
+// believes CFI of such code only where the code's own bytes say that it is still there.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/core/range.h"
+#include "common/core/signal_safe.h"
+#include "preload/unwind/base/code_hash.h"
+
+namespace swipr::unwind {
+
+// What is looked at of a function: no further than this from its start, because the looking is done
+// in a signal handler: 0.3 µs for 256 bytes, 1.2 µs for all of it. Prologues, where frames get
+// their size, are there.
+inline constexpr std::uint64_t kMaxWitnessBytes = 4096;
+
+struct CodeWitness {
+  std::uint64_t begin = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t hash = 0;
+
+  // Whole aligned words: reading one touches one page.
+  Range<std::uint64_t> words() const noexcept {
+    constexpr std::uint64_t kWord = sizeof(std::uint64_t);
+    const std::uint64_t end = begin + std::min<std::uint64_t>(bytes, kMaxWitnessBytes);
+    return {begin & -kWord, (end + kWord - 1) & -kWord};
+  }
+  static std::uint32_t fold(std::uint64_t hash) noexcept {
+    return static_cast<std::uint32_t>(hash);
+  }
+};
+
+// All witnesses of a code map.
+struct CodeWitnesses {
+  std::span<const CodeWitness> sorted;        // by begin
+  std::atomic<bool>* contradicted = nullptr;  // set by the walk that finds other code
+
+  SWIPR_SIGNAL_SAFE const CodeWitness* find(std::uint64_t pc) const noexcept {
+    const auto* above = std::upper_bound(
+        sorted.data(), sorted.data() + sorted.size(), pc,
+        [](std::uint64_t wanted, const CodeWitness& each) { return wanted < each.begin; });
+    if (above == sorted.data()) return nullptr;
+    const CodeWitness* const found = above - 1;
+    return pc - found->begin < found->bytes ? found : nullptr;
+  }
+};
+
+// Asks the witnesses for one walk, each of them once. Bounds: kMaxWords words of code; beyond that
+// nothing is believed.
+class WitnessHearing {
+ public:
+  // Context: signal handler or control thread. True: the code at `pc` is what it was, or has no
+  // witness.
+  template <typename Reader>
+  SWIPR_SIGNAL_SAFE bool is_confirmed(const CodeWitnesses& all, std::uint64_t pc,
+                                      Reader& reader) noexcept {
+    const CodeWitness* const witness = all.find(pc);
+    if (witness == nullptr) return true;
+    for (const CodeWitness* const known : confirmed_) {
+      if (known == witness) return true;
+    }
+    if (!is_true(*witness, reader)) {
+      all.contradicted->store(true, std::memory_order_relaxed);
+      return false;
+    }
+    confirmed_[count_++ % confirmed_.size()] = witness;
+    return true;
+  }
+
+ private:
+  template <typename Reader>
+  bool is_true(const CodeWitness& witness, Reader& reader) noexcept {
+    std::uint64_t hash = 0;
+    const Range<std::uint64_t> words = witness.words();
+    for (std::uint64_t at = words.begin; at != words.end; at += sizeof hash) {
+      std::uint64_t word = 0;
+      if (words_left_ == 0 || !reader.read_word(at, word)) return false;
+      --words_left_;
+      hash = hash_word(hash, word);
+    }
+    return CodeWitness::fold(hash) == witness.hash;
+  }
+
+  static constexpr std::uint32_t kMaxWords = 16384;  // 30 µs
+  std::array<const CodeWitness*, 2> confirmed_{};    // of recursion
+  std::uint32_t count_ = 0;
+  std::uint32_t words_left_ = kMaxWords;
+};
+
+}  // namespace swipr::unwind

@@ -1,0 +1,142 @@
+#include "preload/unwind/cfi/registered_cfi.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "preload/unwind/cfi/cfi_compiler.h"
+
+namespace swipr::unwind {
+namespace {
+
+constexpr std::size_t kMaxTableBytes = 16 << 20;
+constexpr std::size_t kMaxAllBytes = 256 << 20;
+constexpr std::size_t kPageBytes = 4096;  // what is readable or not as a whole
+constexpr std::size_t kLengthBytes = 4;
+
+// Moves `next` from entry to entry as far as `bytes` reach. True: it stands on the terminator.
+bool find_terminator(std::span<const std::byte> bytes, std::size_t& next) noexcept {
+  while (next + kLengthBytes <= bytes.size()) {
+    if (ByteCursor(bytes.subspan(next)).fixed<std::uint32_t>() == 0) return true;
+    const std::uint64_t entry = CfiSection::entry_bytes(bytes, next);
+    if (entry == 0) return false;  // a long length, cut off
+    next = entry > kMaxTableBytes ? kMaxTableBytes : next + static_cast<std::size_t>(entry);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool RegisteredCfi::add(std::uint64_t address, ImageReader reader) noexcept {
+  const std::size_t begin = bytes_.size();
+  std::size_t next = 0;
+  while (!find_terminator(bytes_.span().subspan(begin), next)) {
+    const std::size_t done = bytes_.size() - begin;
+    const std::size_t piece = kPageBytes - (address + done) % kPageBytes;
+    const bool has_room = next < kMaxTableBytes && done < kMaxTableBytes &&
+                          bytes_.size() < kMaxAllBytes && bytes_.resize(begin + done + piece);
+    if (!has_room ||
+        !reader.read(reader.state, address + done, bytes_.span().subspan(begin + done))) {
+      bytes_.truncate(begin);
+      return false;
+    }
+  }
+  bytes_.truncate(begin + next);
+  if (next == 0) return true;
+  if (parts_.push_back({{.at = address, .bytes = next, .address = address}, begin})) return true;
+  bytes_.truncate(begin);
+  return false;
+}
+
+bool RegisteredCfi::add_unreported(const CfiSource& source, ImageReader reader) noexcept {
+  if (source.bytes == 0) return true;
+  const std::size_t begin = bytes_.size();
+  const bool ok = source.bytes <= kMaxTableBytes && begin + source.bytes <= kMaxAllBytes &&
+                  bytes_.resize(begin + source.bytes) &&
+                  reader.read(reader.state, source.at, bytes_.span().subspan(begin)) &&
+                  parts_.push_back({.source = source, .begin = begin, .is_reported = false});
+  if (!ok) bytes_.truncate(begin);
+  return ok;
+}
+
+CfiSection RegisteredCfi::section(std::size_t part) const noexcept {
+  const CfiSource& source = parts_[part].source;
+  return {bytes_.span().subspan(parts_[part].begin, source.bytes), source.address, 0,
+          source.format};
+}
+
+BuildStatus RegisteredCfi::build(Range<std::uint64_t> text,
+                                 const UnwindTable*& table) const noexcept {
+  GrowableArray<PlacedSection> sections;
+  if (!sections.reserve(parts_.size())) return BuildStatus::kNoMemory;
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    sections.push_back_reserved({section(part), parts_[part].begin});
+  }
+  return compile_cfi(sections.span(), text, table);
+}
+
+bool RegisteredCfi::build_witnesses(ImageReader reader,
+                                    GrowableArray<CodeWitness>& out) const noexcept {
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    if (!parts_[part].is_reported && !witness_part(part, reader, out)) return false;
+  }
+  std::sort(out.span().begin(), out.span().end(),
+            [](const CodeWitness& a, const CodeWitness& b) { return a.begin < b.begin; });
+  return true;
+}
+
+namespace {
+
+std::uint32_t read_hash(const CodeWitness& witness, ImageReader reader) noexcept {
+  std::array<std::byte, kMaxWitnessBytes + 2 * sizeof(std::uint64_t)> code;
+  const Range<std::uint64_t> words = witness.words();
+  const auto bytes = std::span(code).first(words.end - words.begin);
+  // Unreadable code will not be confirmed by reading it.
+  if (!reader.read(reader.state, words.begin, bytes)) return 0;
+  return CodeWitness::fold(hash_bytes(bytes, 0));
+}
+
+}  // namespace
+
+bool RegisteredCfi::witness_part(std::size_t part, ImageReader reader,
+                                 GrowableArray<CodeWitness>& out) const noexcept {
+  const std::size_t first = out.size();
+  const CfiSection from = section(part);
+  for (auto entry = from.parse_entry(0); entry; entry = from.parse_entry(entry->end)) {
+    if (entry->is_cie) continue;
+    const std::optional<CfiEntry> cie_entry = from.parse_entry(entry->cie);
+    const std::optional<Cie> cie =
+        cie_entry && cie_entry->is_cie ? from.parse_cie(*cie_entry) : std::nullopt;
+    const std::optional<Fde> fde = cie ? from.parse_fde(*entry, *cie) : std::nullopt;
+    if (!fde || fde->code.empty()) continue;
+    CodeWitness witness{.begin = fde->code.begin,
+                        .bytes = static_cast<std::uint32_t>(
+                            std::min<std::uint64_t>(fde->code.end - fde->code.begin, UINT32_MAX))};
+    witness.hash = read_hash(witness, reader);
+    if (!out.push_back(witness)) return false;
+  }
+  // The code was there behind its CFI: what it is now, the CFI may no longer describe.
+  if (is_unchanged(part, reader)) return true;
+  for (std::size_t at = first; at < out.size(); ++at) out[at].hash = ~out[at].hash;
+  return true;
+}
+
+bool RegisteredCfi::is_unchanged(std::size_t part, ImageReader reader) const noexcept {
+  std::array<std::byte, 4096> now;
+  auto then = section(part).bytes();
+  std::uint64_t at = parts_[part].source.at;
+  while (!then.empty()) {
+    const auto bytes = std::span(now).first(std::min(then.size(), now.size()));
+    if (!reader.read(reader.state, at, bytes) ||
+        std::memcmp(bytes.data(), then.data(), bytes.size()) != 0) {
+      return false;
+    }
+    at += bytes.size();
+    then = then.subspan(bytes.size());
+  }
+  return true;
+}
+
+}  // namespace swipr::unwind

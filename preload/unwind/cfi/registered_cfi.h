@@ -1,0 +1,56 @@
+// CFI that the program registers for code it makes at run time (__register_frame, GDB's JIT
+// interface): tables that lie anywhere in memory, copied one after the other and compiled together,
+// because each may describe a handful of instructions and a generator registers thousands.
+// Context: control thread.  Allocates: mmap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/core/range.h"
+#include "preload/unwind/base/code_witness.h"
+#include "preload/unwind/base/growable_array.h"
+#include "preload/unwind/base/image_reader.h"
+#include "preload/unwind/cfi/cfi_section.h"
+
+namespace swipr::unwind {
+
+class UnwindTable;
+
+// Where the bytes of a section are, and for which address they are written.
+struct CfiSource {
+  std::uint64_t at = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t address = 0;
+  CfiFormat format = CfiFormat::kEhFrame;
+};
+
+class RegisteredCfi {
+ public:
+  // Copies the CIEs and FDEs at a run-time address, up to the entry of length zero that ends them.
+  // False: there is no such table (unmapped, longer than 16 MiB, all tables longer than 256 MiB),
+  // or no memory; what was added before stays.
+  bool add(std::uint64_t address, ImageReader reader) noexcept;
+  // Copies a section whose code has to be witnessed: nobody will tell when it goes. False as above.
+  bool add_unreported(const CfiSource& source, ImageReader reader) noexcept;
+  // A table of the code within `text`, by run-time addresses.
+  BuildStatus build(Range<std::uint64_t> text, const UnwindTable*& table) const noexcept;
+  // Witnesses of all code of add_unreported's sections, sorted. A section that changes meanwhile
+  // gets witnesses that nothing confirms. False: no memory.
+  bool build_witnesses(ImageReader reader, GrowableArray<CodeWitness>& out) const noexcept;
+
+ private:
+  struct Part {
+    CfiSource source;
+    std::size_t begin = 0;  // in bytes_
+    bool is_reported = true;
+  };
+  CfiSection section(std::size_t part) const noexcept;
+  bool witness_part(std::size_t part, ImageReader reader,
+                    GrowableArray<CodeWitness>& out) const noexcept;
+  bool is_unchanged(std::size_t part, ImageReader reader) const noexcept;
+  GrowableArray<std::byte> bytes_;
+  GrowableArray<Part> parts_;
+};
+
+}  // namespace swipr::unwind

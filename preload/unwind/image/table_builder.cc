@@ -1,0 +1,96 @@
+#include "preload/unwind/image/table_builder.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "preload/unwind/base/growable_array.h"
+#include "preload/unwind/cfi/cfi_compiler.h"
+#include "preload/unwind/cfi/cfi_section.h"
+#include "preload/unwind/image/dynamic_symbol.h"
+#include "preload/unwind/image/elf_image.h"
+#include "preload/unwind/table/unwind_table.h"
+
+namespace swipr::unwind {
+namespace {
+
+constexpr std::uint64_t kMaxSectionBytes = 256 << 20;
+constexpr std::size_t kPieceBytes = 256 << 10;  // most libraries need one or two reads
+constexpr std::size_t kEntryHeadBytes = 12;     // the longest length field
+
+// Reads [section.begin, its terminator or section.end) into `out`.
+BuildStatus copy_section(Range<std::uint64_t> section, std::uint64_t load_bias, ImageReader reader,
+                         GrowableArray<std::byte>& out) noexcept {
+  const std::uint64_t limit = section.end - section.begin;
+  std::uint64_t next = 0;  // offset of the first entry whose length has not been looked at
+  while (out.size() < limit) {
+    const std::size_t done = out.size();
+    if (done > kMaxSectionBytes) return BuildStatus::kTooLarge;
+    const std::size_t piece = std::min<std::uint64_t>(kPieceBytes, limit - done);
+    if (!out.resize(done + piece)) return BuildStatus::kNoMemory;
+    const std::uint64_t address = load_bias + section.begin + done;
+    if (!reader.read(reader.state, address, out.span().subspan(done))) {
+      return BuildStatus::kUnreadable;
+    }
+    while (next + kEntryHeadBytes <= out.size() || (out.size() == limit && next < limit)) {
+      const std::uint64_t bytes = CfiSection::entry_bytes(out.span(), next);
+      if (bytes == 0 || bytes > limit - next) {
+        out.truncate(next);
+        return BuildStatus::kOk;
+      }
+      next += bytes;
+    }
+  }
+  return BuildStatus::kOk;
+}
+
+}  // namespace
+
+BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
+                        const DebugFrame& debug_frame) noexcept {
+  BuildResult result;
+  ElfImage image;
+  result.status = read_elf_image(elf_header, reader, image);
+  result.load_bias = image.load_bias;
+  result.build_id_bytes = image.build_id_bytes;
+  std::memcpy(result.build_id, image.build_id, image.build_id_bytes);
+  const Range<std::uint64_t> dynamic{image.load_bias + image.dynamic.begin,
+                                     image.load_bias + image.dynamic.end};
+  result.jit_descriptor = find_exported(dynamic, image.load_bias, "__jit_debug_descriptor", reader);
+  const bool has_eh_frame = result.status == BuildStatus::kOk;
+  if (!has_eh_frame && debug_frame.bytes == 0) return result;
+  GrowableArray<std::byte> eh_bytes;
+  GrowableArray<std::byte> debug_bytes;
+  if (has_eh_frame) {
+    result.status = copy_section(image.eh_frame, image.load_bias, reader, eh_bytes);
+    if (result.status != BuildStatus::kOk) return result;
+  }
+  result.eh_frame_bytes = eh_bytes.size();
+  if (debug_frame.bytes != 0) {
+    result.status = copy_section({0, debug_frame.bytes}, 0, debug_frame.reader, debug_bytes);
+    if (result.status != BuildStatus::kOk) return result;
+  }
+  const CfiSection eh_frame(eh_bytes.span(), image.eh_frame.begin, image.load_bias);
+  // Addresses in a file are as they were linked.
+  const CfiSection debug(debug_bytes.span(), 0, 0, CfiFormat::kDebugFrame);
+  const std::array sections{PlacedSection{eh_frame, 0}, PlacedSection{debug, eh_bytes.size()}};
+  result.status = compile_cfi(sections, image.text, result.table);
+  return result;
+}
+
+void destroy_table(const UnwindTable* table) noexcept {
+  if (table == nullptr) return;
+  const auto mappings = table->mappings;  // the table itself lies in one
+  for (const Mapping mapping : mappings) ::munmap(mapping.memory, mapping.bytes);
+}
+
+std::size_t table_memory_bytes(const UnwindTable* table) noexcept {
+  std::size_t sum = 0;
+  if (table == nullptr) return sum;
+  for (const Mapping mapping : table->mappings) sum += mapping.bytes;
+  return sum;
+}
+
+}  // namespace swipr::unwind

@@ -1,0 +1,39 @@
+// Builds the unwind table of one mapped ELF image from its .eh_frame and, where that is not enough,
+// its .debug_frame.
+// Context: control thread.  Allocates: anonymous mappings of its own, never malloc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/unwind/base/image_reader.h"
+
+namespace swipr::unwind {
+
+class UnwindTable;
+
+// .debug_frame, which is not mapped: of the image's file.
+struct DebugFrame {
+  ImageReader reader{};     // addresses are offsets in the section
+  std::uint64_t bytes = 0;  // 0: none
+};
+
+struct BuildResult {
+  BuildStatus status = BuildStatus::kNoCfi;
+  const UnwindTable* table = nullptr;  // owned by the caller: destroy_table
+  std::uint64_t eh_frame_bytes = 0;
+  std::uint64_t load_bias = 0;       // valid when the ELF header was readable
+  std::uint64_t jit_descriptor = 0;  // run-time address of __jit_debug_descriptor; 0: not exported
+  std::uint32_t build_id_bytes = 0;
+  std::byte build_id[64] = {};  // of NT_GNU_BUILD_ID in a PT_NOTE
+};
+
+// `elf_header` is the run-time address of the image's ELF header.
+// Bounds: at most 256 MiB of each section, time linear in it; hostile bytes yield a status, never a
+// fault.
+BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
+                        const DebugFrame& debug_frame = {}) noexcept;
+void destroy_table(const UnwindTable* table) noexcept;
+std::size_t table_memory_bytes(const UnwindTable* table) noexcept;
+
+}  // namespace swipr::unwind

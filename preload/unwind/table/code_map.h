@@ -1,0 +1,62 @@
+// Sorted executable ranges with their unwind tables: what a walk looks a pc up in. Immutable once
+// built.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "common/core/signal_safe.h"
+#include "preload/unwind/base/code_witness.h"
+
+namespace swipr::unwind {
+
+class RuleCache;
+class UnwindTable;  // of one ELF image, position independent (image addresses)
+
+struct CodeRange {
+  std::uint64_t start = 0;  // run-time addresses, half-open
+  std::uint64_t end = 0;
+  std::uint64_t load_bias = 0;
+  const UnwindTable* table = nullptr;  // null: no CFI (frame pointer, then guess)
+  // The table is of CFI that the program registered and may withdraw at any time.
+  bool is_registered = false;
+};
+
+// Of registered CFI: how often some was withdrawn, now and when the tables were built.
+struct Withdrawals {
+  const std::atomic<std::uint32_t>* count = nullptr;
+  std::uint32_t when_built = 0;
+};
+
+class CodeMap {
+ public:
+  // `ranges` sorted by start, not overlapping; they, their tables and the witnesses outlive the
+  // map. `cache`, empty and of this map alone, makes walks several times faster; nullptr: none.
+  // `withdrawals` is needed when a range is registered, `witnesses` where some of its code is not
+  // withdrawn by anybody.
+  constexpr explicit CodeMap(std::span<const CodeRange> ranges, RuleCache* cache = nullptr,
+                             Withdrawals withdrawals = {}, CodeWitnesses witnesses = {}) noexcept
+      : ranges_(ranges), cache_(cache), withdrawals_(withdrawals), witnesses_(witnesses) {}
+
+  SWIPR_SIGNAL_SAFE const CodeRange* find(std::uint64_t pc) const noexcept;
+  // nullptr: no CFI, or it may have been withdrawn since, and other code be in its place. Where the
+  // range is registered the witnesses have to be heard as well.
+  SWIPR_SIGNAL_SAFE const UnwindTable* table_of(const CodeRange& range) const noexcept {
+    const bool is_stale =
+        range.is_registered &&
+        withdrawals_.count->load(std::memory_order_acquire) != withdrawals_.when_built;
+    return is_stale ? nullptr : range.table;
+  }
+  std::span<const CodeRange> ranges() const noexcept { return ranges_; }
+  RuleCache* cache() const noexcept { return cache_; }
+  const CodeWitnesses& witnesses() const noexcept { return witnesses_; }
+
+ private:
+  std::span<const CodeRange> ranges_;
+  RuleCache* cache_;
+  Withdrawals withdrawals_;
+  CodeWitnesses witnesses_;
+};
+
+}  // namespace swipr::unwind

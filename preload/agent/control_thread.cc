@@ -16,10 +16,10 @@
 #include "common/core/errno_saver.h"
 #include "preload/agent/base/log.h"
 #include "preload/agent/engine/recorder.h"
-#include "preload/agent/guest/exit_gate.h"
+#include "preload/agent/guest/gates/gates.h"
+#include "preload/agent/guest/gates/start_gate.h"
 #include "preload/agent/guest/libc_family.h"
 #include "preload/agent/guest/own_descriptors.h"
-#include "preload/agent/guest/start_gate.h"
 #include "preload/agent/guest/thread_count.h"
 #include "preload/agent/guest/thread_sanitizer.h"
 #include "preload/agent/proc/proc_directory.h"
@@ -72,7 +72,7 @@ void keep_socket_directory() noexcept {
 
 void give_up(std::string_view reason) noexcept {
   log_from_program(LogLevel::kError, "not recordable", reason);
-  exit_gate::set_absent();
+  control_presence::set_absent();
   start_gate::open();
 }
 
@@ -81,14 +81,14 @@ void serve(bool forked) noexcept {
     return give_up(
         "the kernel or a seccomp filter refuses this thread a descriptor table of its own");
   }
-  exit_gate::open();
+  control_presence::open();
   recorder().open_before_privileges_go();
   ::prctl(PR_SET_TIMERSLACK, 1UL);
   server->run(settings, ::getpid(), forked);
   for (;;) {
     keep_socket_directory();
     thread_sanitizer::release();
-    if (exit_gate::end_parking()) return;
+    if (park_gate::end()) return;
     server->reset_after_fork();
     server->run(settings, ::getpid(), false);
   }
@@ -108,7 +108,7 @@ void* run_control_thread(void* forked) {
 
 void start_thread(bool forked) noexcept {
   start_gate::close();
-  exit_gate::set_owner(::getpid());
+  control_presence::set_owner(::getpid());
   recorder().set_owner(::getpid());
   // The child of a fork most often execs at once: its file waits for that, and nobody for its file.
   const bool waits = !settings.rendezvous.empty() || (!forked && !settings.record_path.empty());
@@ -129,7 +129,7 @@ void start_thread(bool forked) noexcept {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
   if (error != 0) {
-    exit_gate::set_absent();
+    control_presence::set_absent();
     return log_from_program(LogLevel::kError, "not recordable: no thread can be started", {},
                             error);
   }
@@ -138,7 +138,7 @@ void start_thread(bool forked) noexcept {
 
 void start_again(bool forked) noexcept {
   recorder().reset_after_fork();
-  exit_gate::reset_after_fork();
+  reset_gates();
   server->reset_after_fork();
   forget_proc_directory();
   start_thread(forked);
@@ -173,7 +173,7 @@ void on_fork_child() {
   if (child_may_start_threads) return start_again(true);
   ended_for_good.store(true);
   recorder().reset_after_fork();
-  exit_gate::reset_after_fork();
+  reset_gates();
   log_from_program(LogLevel::kWarning,
                    "not recordable: TSan ends a child of several threads that starts one");
 }
@@ -208,7 +208,7 @@ void start_control_thread(const Settings& wanted) noexcept {
 
 bool park_control_thread() noexcept {
   const ErrnoSaver errno_saver;
-  if (!program_has_one_thread() || !exit_gate::ask_to_park(exit_gate::WhenLate::kStays)) {
+  if (!program_has_one_thread() || !park_gate::ask(park_gate::WhenLate::kStays)) {
     return false;
   }
   thread_sanitizer::acquire();
@@ -217,9 +217,8 @@ bool park_control_thread() noexcept {
 
 bool park_control_thread_of_other_rights() noexcept {
   const ErrnoSaver errno_saver;
-  const pid_t thread = exit_gate::control_tid();
-  if (thread == 0 || !has_other_rights(thread) ||
-      !exit_gate::ask_to_park(exit_gate::WhenLate::kStays)) {
+  const pid_t thread = control_presence::control_tid();
+  if (thread == 0 || !has_other_rights(thread) || !park_gate::ask(park_gate::WhenLate::kStays)) {
     return false;
   }
   thread_sanitizer::acquire();
@@ -232,15 +231,15 @@ void resume_control_thread() noexcept {
   start_again(false);
 }
 
-void follow_change_of_rights(const exit_gate::SystemCall& call) noexcept {
+void follow_change_of_rights(const follow_gate::SystemCall& call) noexcept {
   const ErrnoSaver errno_saver;
-  if (!ended_for_good.load() && program_has_one_thread()) exit_gate::ask_to_follow(call);
+  if (!ended_for_good.load() && program_has_one_thread()) follow_gate::ask(call);
 }
 
 bool end_control_thread() noexcept {
   const ErrnoSaver errno_saver;
   if (ended_for_good.exchange(true)) return false;
-  const bool parked = exit_gate::ask_to_park(exit_gate::WhenLate::kGoes);
+  const bool parked = park_gate::ask(park_gate::WhenLate::kGoes);
   recorder().set_owner(0);
   return parked;
 }
@@ -253,8 +252,8 @@ void finish_before_exit() noexcept {
 void flush_before_exec() noexcept {
   const ErrnoSaver errno_saver;
   if (!ended_for_good.load()) {
-    exit_gate::ask_for_flush();
-    exit_gate::leave_places();
+    flush_gate::ask();
+    socket_files::leave();
   }
   handler::prepare_for_exec();
 }
@@ -262,7 +261,7 @@ void flush_before_exec() noexcept {
 void resume_after_exec() noexcept {
   const ErrnoSaver errno_saver;
   handler::resume_after_exec();
-  if (!ended_for_good.load()) exit_gate::return_to_places();
+  if (!ended_for_good.load()) socket_files::return_after_exec();
 }
 
 }  // namespace swipr::agent

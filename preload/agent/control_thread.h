@@ -1,7 +1,7 @@
 // The agent's one thread: started at load and in every child of a fork, asleep without clients.
 #pragma once
 
-#include "preload/agent/guest/exit_gate.h"
+#include "preload/agent/guest/gates/follow_gate.h"
 #include "preload/agent/guest/settings.h"
 
 namespace swipr::agent {
@@ -38,8 +38,8 @@ bool park_control_thread_of_other_rights() noexcept;
 // After a system call by which the program has changed the ids or capabilities of its one thread,
 // without libc's knowledge: the control thread makes it as well, and has no more rights than the
 // program. With more threads than one such a call is that thread's alone.
-// Context: any thread.  Blocks: as exit_gate::ask_to_follow.
-void follow_change_of_rights(const exit_gate::SystemCall& call) noexcept;
+// Context: any thread.  Blocks: as follow_gate::ask.
+void follow_change_of_rights(const follow_gate::SystemCall& call) noexcept;
 
 // Before the program confines itself: whatever this library did from then on might end the program.
 // For this process and its children; their exec'd images begin anew. True: it has ended now, and

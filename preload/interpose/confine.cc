@@ -50,7 +50,7 @@ long confine(Call call) noexcept {
 }
 
 template <typename Call>
-long change_rights(Call call, const swipr::agent::exit_gate::SystemCall& made) noexcept {
+long change_rights(Call call, const swipr::agent::follow_gate::SystemCall& made) noexcept {
   const long result = call();
   if (result == 0) swipr::agent::follow_change_of_rights(made);
   return result;

@@ -7,7 +7,7 @@
 
 #include "common/core/duration_text.h"
 #include "preload/agent/base/log.h"
-#include "preload/agent/guest/exit_gate.h"
+#include "preload/agent/guest/gates/exit_gate.h"
 #include "preload/agent/output/recording_place.h"
 
 namespace swipr::agent {

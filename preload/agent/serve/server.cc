@@ -109,14 +109,14 @@ void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
   const bool may_wait = ::geteuid() != 0;
   if (forked && meeting_ == nullptr && may_wait) sleep_until(monotonic_now() + kForkDelay);
   if (forked) file_recording_.start(settings, pid);
-  if (exit_gate::begin_places()) {
+  if (socket_files::begin()) {
     open_places(settings, pid);
-    exit_gate::end_places();
+    socket_files::end();
   }
-  while (!exit_gate::is_exit_asked()) {
+  while (!exit_gate::is_asked()) {
     wait();
     step(monotonic_now());
-    if (exit_gate::begin_parking()) return park();
+    if (park_gate::begin()) return park();
   }
   leave();
 }
@@ -138,16 +138,16 @@ void Server::open_places(const Settings& settings, pid_t pid) noexcept {
     }
   }
   for (const Listener* listener : {&url_listener_, &default_listener_}) {
-    if (listener->fd >= 0 && !listener->is_tcp) exit_gate::add_socket_file(listener->path.view());
+    if (listener->fd >= 0 && !listener->is_tcp) socket_files::add(listener->path.view());
   }
 }
 
 void Server::restore_places() noexcept {
   const bool any_gone =
       is_gone(default_listener_) || (!settings_->server_url.empty() && is_gone(url_listener_));
-  if (!any_gone || !exit_gate::begin_places_again()) return;
+  if (!any_gone || !socket_files::begin_again()) return;
   open_places(*settings_, ::getpid());
-  exit_gate::end_places();
+  socket_files::end();
 }
 
 // Connects to a waiting `swipr record`. Whatever fails here lets the program go on at once.
@@ -195,7 +195,7 @@ void Server::wait() noexcept {
   const bool can_accept = monotonic_now() >= accept_again_at_;
   polls_[0] = {can_accept ? default_listener_.fd : -1, POLLIN, 0};
   polls_[1] = {can_accept ? url_listener_.fd : -1, POLLIN, 0};
-  polls_[kListenerCount] = {exit_gate::poll_fd(), POLLIN, 0};
+  polls_[kListenerCount] = {control_presence::poll_fd(), POLLIN, 0};
   std::size_t count = kFirstConnectionPoll;
   for (const Connection* connection : connections_) {
     if (connection != nullptr) {
@@ -230,10 +230,10 @@ Moment Server::next_wake() const noexcept {
 
 void Server::step(Moment now) noexcept {
   recorder().run_due(now);  // first: ticks are what must be on time
-  const bool asked = polls_[kListenerCount].revents != 0 && exit_gate::on_readable();
-  if (exit_gate::take_wish_for_places() || asked) restore_places();
-  if (exit_gate::is_flush_asked()) flush(now);
-  exit_gate::follow();
+  const bool asked = polls_[kListenerCount].revents != 0 && control_presence::on_readable();
+  if (socket_files::take_wish() || asked) restore_places();
+  if (flush_gate::is_asked()) flush(now);
+  follow_gate::follow();
   file_recording_.write_out();
   bool recording = file_recording_.is_running();
   for (std::size_t i = 0; i < kMaxConnections; ++i) {
@@ -259,7 +259,7 @@ void Server::flush(Moment now) noexcept {
   for (Connection* connection : connections_) {
     if (connection != nullptr) connection->flush(now);
   }
-  exit_gate::report_flushed();
+  flush_gate::report_done();
 }
 
 void Server::report_meeting() noexcept {

@@ -7,9 +7,9 @@
 
 #include <cstddef>
 
-#include "preload/agent/guest/exit_gate.h"
+#include "preload/agent/guest/gates/gates.h"
+#include "preload/agent/guest/gates/start_gate.h"
 #include "preload/agent/guest/settings.h"
-#include "preload/agent/guest/start_gate.h"
 #include "preload/agent/output/file_recording.h"
 #include "preload/agent/serve/connection.h"
 #include "preload/agent/serve/listener.h"

@@ -1,4 +1,4 @@
-#include "preload/agent/guest/start_gate.h"
+#include "preload/agent/guest/gates/start_gate.h"
 
 #include <unistd.h>
 

@@ -1,0 +1,26 @@
+// How a thread of the program makes the control thread change its rights as it does itself.
+//
+//           ask                publish            begin                 end
+//   kNone ──────► kPreparing ─────────► kAsked ─────────► kFollowing ───────► kNone
+//     ▲                                   │ too late
+//     └───────────────────────────────────┘
+#pragma once
+
+namespace swipr::agent::follow_gate {
+
+struct SystemCall {
+  long number;
+  long arguments[3];
+};
+
+// Makes the control thread make this system call as well, once, whatever comes of it there.
+// Context: any thread.  Blocks: until it is made, at most 2 s; after that it is not made any more.
+void ask(const SystemCall& call) noexcept;
+
+// Control thread: makes the call that it is asked to make, if any.
+void follow() noexcept;
+
+// In the child of a fork, or when the control thread is parked.
+void reset() noexcept;
+
+}  // namespace swipr::agent::follow_gate

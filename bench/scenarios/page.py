@@ -3,11 +3,14 @@ import os
 import pathlib
 import platform
 import re
+import textwrap
+
+from scenarios import aims
 
 INTRODUCTION = """# Performance
 
-Every section says which script writes it; run it to get the figures of your machine. All comparisons are
-interleaved in one run, and a figure is the median of ratios taken within a round.
+Each section names the script that writes it; run the script to get the figures of your machine. All
+comparisons are interleaved in one run, and a figure is the median of ratios taken within a round.
 """
 
 
@@ -22,13 +25,44 @@ def markdown_table(columns, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
 
+def fill(text):
+    """Wraps paragraphs and list items at 100 columns; rows of tables and headings stay as they are."""
+    lines = []
+    paragraph = []
+
+    def end_paragraph():
+        if paragraph:
+            lines.extend(textwrap.wrap(" ".join(paragraph), 100, break_long_words=False, break_on_hyphens=False,
+                                       subsequent_indent="  " if paragraph[0].startswith("* ") else ""))
+            paragraph.clear()
+
+    for line in text.split("\n"):
+        if not line or line.startswith(("|", "#")):
+            end_paragraph()
+            lines.append(line)
+            continue
+        if line.startswith("* "):
+            end_paragraph()
+        paragraph.append(line.strip())
+    end_paragraph()
+    return "\n".join(lines)
+
+
 def replace_section(path, title, body):
-    """Puts the section in its place, or at the end; what other scripts wrote stays."""
+    """Puts the section in its place, or at the end, and renews the table of aims; other sections stay."""
     text = path.read_text() if path.exists() else INTRODUCTION
-    section = f"## {title}\n\n{body.strip()}\n"
+    text = _with_section(text, title, body)
+    path.write_text(with_aims(text).rstrip() + "\n")
+
+
+def with_aims(text):
+    table = markdown_table(("what", "aim", "now", "section"), aims.rows(text))
+    return _with_section(text, aims.TITLE, f"Written by `scripts/bench` from the sections below.\n\n{table}")
+
+
+def _with_section(text, title, body):
+    section = f"## {title}\n\n{fill(body.strip())}\n"
     pattern = re.compile(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", re.M | re.S)
     if pattern.search(text):
-        text = pattern.sub(lambda _: section + "\n", text)
-    else:
-        text = text.rstrip() + "\n\n" + section
-    path.write_text(text.rstrip() + "\n")
+        return pattern.sub(lambda _: section + "\n", text)
+    return text.rstrip() + "\n\n" + section

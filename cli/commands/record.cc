@@ -15,11 +15,14 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/export_recording.h"
+#include "cli/commands/output_file.h"
 #include "cli/commands/progress.h"
+#include "cli/commands/record_json.h"
 #include "cli/commands/record_output.h"
 #include "cli/commands/record_summary.h"
 #include "cli/commands/symbolize_recording.h"
 #include "cli/commands/terminal.h"
+#include "cli/export/sink.h"
 #include "cli/session/find/targets.h"
 #include "cli/session/launch/launch.h"
 #include "cli/session/launch/program.h"
@@ -77,6 +80,11 @@ host::Result<void> finish_output(const RecordOptions& options, RecordOutput& out
   return {};
 }
 
+RecordReport report_of(RecordOutput& output, const SessionResult& result) {
+  return {result.totals, output.raw().bytes(),
+          result.totals.processes == 0 ? std::string() : output.name(), result.errors};
+}
+
 // A disk that is full: what was written before is a recording, too.
 Failure file_failure(const RecordOutput& output, const SessionResult& result, std::uint64_t bytes) {
   std::string message = result.file_error->message();
@@ -112,7 +120,7 @@ host::Result<std::vector<session::Target>> connect_targets(const RecordOptions& 
       "no process is called '{}'; `swipr list` shows what can be recorded", options.name));
 }
 
-Outcome record_running(const RecordOptions& options, SignalWatch signals) {
+Outcome record_running(const RecordOptions& options, SignalWatch signals, RecordReport& report) {
   auto targets = connect_targets(options);
   if (!targets) return targets.error();
   const session::Target& first = targets->front();
@@ -125,6 +133,7 @@ Outcome record_running(const RecordOptions& options, SignalWatch signals) {
   }
   const SessionResult result = run_session(session, signals, true);
   const std::uint64_t bytes = output->raw().bytes();
+  report = report_of(*output, result);
   if (result.file_error) return file_failure(*output, result, bytes);
   if (result.abandoned) {
     if (bytes != 0)
@@ -225,7 +234,7 @@ Outcome finish_command(const RecordOptions& options, RecordOutput& output,
   return code;
 }
 
-Outcome record_command(const RecordOptions& options, SignalWatch signals) {
+Outcome record_command(const RecordOptions& options, SignalWatch signals, RecordReport& report) {
   auto program = find_recordable(options.command.front());
   if (auto* failure = std::get_if<Failure>(&program)) return std::move(*failure);
   auto command = prepare_command(options, std::get<std::string>(std::move(program)), signals);
@@ -246,7 +255,35 @@ Outcome record_command(const RecordOptions& options, SignalWatch signals) {
   }
   // A line that redraws itself would run into what the command writes to the same terminal.
   const SessionResult result = run_session(session, signals, ::isatty(STDOUT_FILENO) != 1);
+  report = report_of(*output, result);
   return finish_command(options, *output, result);
+}
+
+Outcome record(const RecordOptions& options, RecordReport& report) {
+  if (options.command.empty()) {
+    auto signals = SignalWatch::create({SIGINT, SIGTERM, SIGHUP});
+    if (!signals) return signals.error();
+    return record_running(options, *std::move(signals), report);
+  }
+  auto signals = SignalWatch::create({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD});
+  if (!signals) return signals.error();
+  return record_command(options, *std::move(signals), report);
+}
+
+// The file is opened before anything is recorded and written whatever the outcome is.
+Outcome record_with_json(const RecordOptions& options) {
+  auto file = OutputFile::create(options.json);
+  if (!file) return file.error();
+  RecordReport report;
+  Outcome outcome = record(options, report);
+  exporters::Sink out(file->fd(), file->name());
+  out.write(format_record_json(options, report, outcome));
+  auto written = out.flush();
+  if (written) written = file->commit();
+  if (written) return outcome;
+  if (!outcome.failed() && outcome.exit_code() == kDone) return written.error();
+  print_note(written.error().message());
+  return outcome;
 }
 
 }  // namespace
@@ -259,14 +296,9 @@ Outcome run_record(const RecordOptions& options) {
             options.format == options::Format::kRaw ? "a recording" : format_name(options.format)),
         kWrongUsage};
   }
-  if (options.command.empty()) {
-    auto signals = SignalWatch::create({SIGINT, SIGTERM, SIGHUP});
-    if (!signals) return signals.error();
-    return record_running(options, *std::move(signals));
-  }
-  auto signals = SignalWatch::create({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD});
-  if (!signals) return signals.error();
-  return record_command(options, *std::move(signals));
+  if (!options.json.empty()) return record_with_json(options);
+  RecordReport report;
+  return record(options, report);
 }
 
 }  // namespace swipr::commands

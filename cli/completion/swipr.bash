@@ -39,7 +39,7 @@ _swipr() {
     --rate) words='10 100 1000' ;;
     --count) words='100 1000 10000' ;;
     --top) words='10 20 50' ;;
-    -o | --output | --diff)
+    -o | --output | --diff | --json)
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return
       ;;
@@ -51,7 +51,7 @@ _swipr() {
       case $command in
         '') words='record convert report view list doctor --help --version' ;;
         record)
-          words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --embed-symbols --no-follow --help --'
+          words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --embed-symbols --json --no-follow --help --'
           ;;
         convert)
           words='--format --output --weight --state --thread --from --to --only --hide --focus --merge-threads --invert --diff --state-frames --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'

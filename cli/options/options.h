@@ -37,6 +37,7 @@ struct RecordOptions {
   std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
   Format format = Format::kRaw;
   std::string output;           // "-": standard output; empty: a name is made
+  std::string json;             // where the summary goes, "-": standard output; empty: nowhere
   bool follow = true;           // children and exec'd images of `command`, too
   bool embeds_symbols = false;  // the recording carries the names of its addresses
 };

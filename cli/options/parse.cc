@@ -10,6 +10,7 @@
 
 #include "cli/options/parser_support.h"
 #include "cli/options/parsers.h"
+#include "cli/options/version.h"
 
 namespace swipr::options {
 
@@ -55,7 +56,8 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   CLI::App app("swipr: a sampling profiler for programs on Linux", "swipr");
   app.formatter(with_usage("record|convert|report|view|list|doctor [OPTION…]"));
   app.footer(std::string(kMainFooter));
-  app.set_version_flag("--version", "swipr " SWIPR_VERSION);
+  const std::string version = fmt::format("swipr {}", kBuildVersion);
+  app.set_version_flag("--version", version, "Print version, commit and build type");
   app.require_subcommand(1);
   RecordParser record;
   ConvertParser convert;
@@ -78,7 +80,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
     const auto chosen = app.get_subcommands();
     return Text{chosen.empty() ? app.help() : chosen.front()->help()};
   } catch (const CLI::CallForVersion&) {
-    return Text{"swipr " SWIPR_VERSION "\n"};
+    return Text{version + "\n"};
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error);
   }

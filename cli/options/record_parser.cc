@@ -63,6 +63,9 @@ void RecordParser::add_to(CLI::App& parent) {
   app->add_flag("--embed-symbols", options.embeds_symbols,
                 "Put names, inlined functions and lines of the recorded addresses into FILE, which "
                 "then converts anywhere");
+  app->add_option("--json", options.json,
+                  "Write the summary as JSON to FILE; - is standard output (not with -- CMD)")
+      ->type_name("FILE");
   app->add_flag_callback(
       "--no-follow", [this] { options.follow = false; }, "With -- CMD: leave children of CMD out");
 }
@@ -90,6 +93,9 @@ ParseResult RecordParser::finish(std::vector<std::string> command, bool has_sepa
   if (options.output == "-" && !options.command.empty()) {
     return UsageError{
         "record: -o - would mix the recording with the output of the command; use -o FILE"};
+  }
+  if (options.json == "-" && (options.output == "-" || !options.command.empty())) {
+    return UsageError{"record: --json - would mix the summary with other output; use --json FILE"};
   }
   return Command{std::move(options)};
 }

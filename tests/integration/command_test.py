@@ -1,5 +1,6 @@
 """`swipr record -- CMD`: the command behaves as without swipr, and all its processes are recorded."""
 
+import json
 import os
 import select
 import signal
@@ -47,6 +48,29 @@ class CommandTest(CommandCase):
                 self.assertIn(finished.code, (-number, 128 + number), repr(finished))
                 self.assertTrue(raw.read(path.read_bytes()))
                 self.convert(path)
+
+    def test_json_summary_of_a_recording(self):
+        summary = self.folder / "summary.json"
+        finished, path = self.record_command(self.target_path("burn_nofp"), 100, 3,
+                                             options=("--json", summary), expect=3)
+        told = json.loads(summary.read_text())
+        (source,) = raw.read(path.read_bytes()).values()
+        self.assertEqual(finished.out, b"")
+        self.assertEqual((told["exit_code"], told["error"], told["errors"]), (3, None, []))
+        self.assertEqual((told["output"], told["raw_bytes"]), (str(path), path.stat().st_size))
+        self.assertEqual((told["processes"], told["interval_ns"]), (1, 2_000_000))
+        for name, total in (("ticks", "ticks"), ("ticks_missed", "ticks_missed"), ("samples", "samples")):
+            with self.subTest(name=name):
+                self.assertEqual(told[name], source.totals[total])
+        self.assertGreater(told["samples"], 0)
+
+    def test_json_summary_of_a_failure(self):
+        summary = self.folder / "summary.json"
+        finished = self.swipr("record", "--name", "no-such-name", "--json", summary, expect=1)
+        told = json.loads(summary.read_text())
+        self.assertIn(told["error"], finished.err)
+        self.assertIn("no-such-name", told["error"])
+        self.assertEqual((told["exit_code"], told["output"], told["samples"]), (1, None, 0))
 
     def test_standard_streams_are_passed(self):
         finished, _ = self.record_command(

@@ -42,6 +42,22 @@ TEST(ParseRecord, TakesAProcessAndLimits) {
   EXPECT_EQ(options.format, Format::kRaw);
 }
 
+TEST(ParseRecord, TakesAPlaceForTheJsonSummary) {
+  EXPECT_EQ(parsed<RecordOptions>({"record", "--pid", "1", "--json", "-"}).json, "-");
+  EXPECT_EQ(parsed<RecordOptions>({"record", "--json", "x", "--", "true"}).json, "x");
+  EXPECT_THAT(error_of({"record", "--json", "-", "--", "true"}), HasSubstr("--json FILE"));
+  EXPECT_THAT(error_of({"record", "--pid", "1", "-o", "-", "--json", "-"}),
+              HasSubstr("--json FILE"));
+}
+
+TEST(ParseVersion, NamesVersionCommitAndBuildType) {
+  const auto result = parse({"--version"});
+  const auto* text = std::get_if<Text>(&result);
+  ASSERT_NE(text, nullptr);
+  EXPECT_THAT(text->text, testing::MatchesRegex(
+                              "swipr [0-9.]+ [(]commit [0-9a-z-]+, build type [A-Za-z]+[)]\n"));
+}
+
 TEST(ParseConvert, TakesStatesAndStateFrames) {
   using profile::State;
   const auto options = parsed<ConvertOptions>(

@@ -1,0 +1,26 @@
+// What `swipr record --json FILE` writes at the end: the summary for scripts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/commands/commands.h"
+#include "cli/options/options.h"
+#include "cli/session/record_session.h"
+
+namespace swipr::commands {
+
+// Filled while `record` runs. Where nothing was recorded the counters are 0 and `output` is empty.
+struct RecordReport {
+  session::SessionTotals totals;
+  std::uint64_t raw_bytes = 0;
+  std::string output;               // the file that holds the result
+  std::vector<std::string> errors;  // one per process whose recording failed
+};
+
+// One JSON object and a newline. docs/man/swipr-record.1 describes the members.
+std::string format_record_json(const options::RecordOptions& options, const RecordReport& report,
+                               const Outcome& outcome);
+
+}  // namespace swipr::commands

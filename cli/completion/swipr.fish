@@ -1,0 +1,93 @@
+# fish completion for swipr
+
+# True while the command line holds one of the given commands and no "--" before the cursor.
+function __swipr_using
+    set -l words (commandline -opc)
+    contains -- -- $words; and return 1
+    for word in $words[2..-1]
+        string match -q -- '-*' $word; and continue
+        contains -- $word $argv
+        return
+    end
+    return 1
+end
+
+function __swipr_needs_command
+    set -l words (commandline -opc)
+    test (count (string match -v -- '-*' $words)) -eq 1
+end
+
+function __swipr_after_separator
+    contains -- -- (commandline -opc)
+end
+
+# The words behind the first "--".
+function __swipr_complete_recorded_command
+    set -l words (commandline -opc) (commandline -ct)
+    set -l separator (contains -i -- -- $words)
+    complete -C (string join ' ' -- $words[(math $separator + 1)..-1])
+end
+
+function __swipr_pids
+    swipr list --json 2>/dev/null | string replace -rf '.*"pid":(\d+).*"command":"([^"]*)".*' '$1\t$2'
+end
+
+function __swipr_names
+    swipr list --json 2>/dev/null | string replace -rf '.*"command":"([^"]*)".*' '$1'
+end
+
+complete -c swipr -f
+complete -c swipr -n __swipr_after_separator -a '(__swipr_complete_recorded_command)'
+complete -c swipr -n __swipr_needs_command -l help -s h -d 'Print help'
+complete -c swipr -n __swipr_needs_command -l version -d 'Print version, commit and build type'
+complete -c swipr -n __swipr_needs_command -a record -d 'Record a process or a command'
+complete -c swipr -n __swipr_needs_command -a convert -d 'Write another format'
+complete -c swipr -n __swipr_needs_command -a report -d 'Print what was hot'
+complete -c swipr -n __swipr_needs_command -a view -d 'Show a recording in the browser'
+complete -c swipr -n __swipr_needs_command -a list -d 'List processes that can be recorded'
+complete -c swipr -n __swipr_needs_command -a doctor -d 'Check what can be recorded'
+
+complete -c swipr -n '__swipr_using record convert report view list doctor' -l help -s h -d 'Print help'
+complete -c swipr -n '__swipr_using record view doctor' -l pid -x -a '(__swipr_pids)' -d 'Process'
+complete -c swipr -n '__swipr_using record' -l name -x -a '(__swipr_names)' -d 'Processes of this name'
+complete -c swipr -n '__swipr_using record' -l count -x -a '100 1000 10000' -d 'Stop after so many ticks'
+complete -c swipr -n '__swipr_using record view' -l duration -x -a '1s 10s 1min' -d 'How long to record'
+complete -c swipr -n '__swipr_using record' -l interval -x -a '1ms 10ms 100ms' -d 'Time between ticks'
+complete -c swipr -n '__swipr_using record' -l rate -x -a '10 100 1000' -d 'Ticks per second'
+complete -c swipr -n '__swipr_using record' -l mode -x -a 'wall cpu offcpu' -d 'Which time to record'
+complete -c swipr -n '__swipr_using record' -l max-overhead -x -a '1% 2% 10%' -d 'Limit of overhead'
+complete -c swipr -n '__swipr_using record convert' -l output -s o -r -F -d 'Output file'
+complete -c swipr -n '__swipr_using record' -l format -x -a 'raw html pprof speedscope firefox perf collapsed'
+complete -c swipr -n '__swipr_using convert' -l format -x -a 'html pprof speedscope firefox perf collapsed'
+complete -c swipr -n '__swipr_using record' -l embed-symbols -d 'Store names in the recording'
+complete -c swipr -n '__swipr_using record' -l no-follow -d 'Do not record children of the command'
+complete -c swipr -n '__swipr_using record' -l json -r -F -d 'Write the summary as JSON'
+complete -c swipr -n '__swipr_using report list' -l json -d 'Print JSON'
+complete -c swipr -n '__swipr_using view' -l no-browser -d 'Print the address only'
+complete -c swipr -n '__swipr_using report' -l top -x -a '10 20 50' -d 'Lines of each part'
+
+# Recordings, how they count and which part of them.
+complete -c swipr -n '__swipr_using convert report view' -F
+complete -c swipr -n '__swipr_using convert report' -l weight -x -a 'samples cpu wall blocked runqueue'
+complete -c swipr -n '__swipr_using convert report view' -l state -x -a 'running runnable blocked'
+complete -c swipr -n '__swipr_using convert report view' -l thread -x -d 'Name pattern or tid'
+complete -c swipr -n '__swipr_using convert report view' -l from -x -a '1s 10s' -d 'From this time on'
+complete -c swipr -n '__swipr_using convert report view' -l to -x -a '1s 10s' -d 'Up to this time'
+complete -c swipr -n '__swipr_using convert report view' -l only -x -d 'Stacks with a matching function'
+complete -c swipr -n '__swipr_using convert report view' -l hide -x -d 'Remove matching functions'
+complete -c swipr -n '__swipr_using convert report view' -l focus -x -d 'Stacks from the match on'
+complete -c swipr -n '__swipr_using convert report view' -l merge-threads -d 'One thread per process'
+
+complete -c swipr -n '__swipr_using convert' -l invert -d 'Innermost functions first'
+complete -c swipr -n '__swipr_using convert' -l diff -r -F -d 'Compare with this recording'
+complete -c swipr -n '__swipr_using convert' -l state-frames -x -a 'on off' -d 'Waits as innermost frames'
+complete -c swipr -n '__swipr_using convert' -l explain -d 'Print where names come from'
+complete -c swipr -n '__swipr_using convert' -l file-lines -d 'perf: print file and line'
+
+# Names of functions.
+complete -c swipr -n '__swipr_using convert report view' -l no-demangle -d 'Names as in the symbol table'
+complete -c swipr -n '__swipr_using convert report view' -l no-inlines -d 'Leave inlined functions out'
+complete -c swipr -n '__swipr_using convert report view' -l short-names -d 'Names without parameters'
+complete -c swipr -n '__swipr_using convert report view' -l debug-dir -x -a '(__fish_complete_directories)'
+complete -c swipr -n '__swipr_using convert report view' -l symfs -x -a '(__fish_complete_directories)'
+complete -c swipr -n '__swipr_using convert report view' -l no-cache -d 'Do not use the cache of names'

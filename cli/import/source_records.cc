@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/host/hex.h"
+#include "common/host/proc.h"
 
 namespace swipr::importers {
 
@@ -27,15 +28,6 @@ std::chrono::nanoseconds date_of(std::uint64_t since_epoch_ns) {
   return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(since_epoch_ns, kLatest)));
 }
 
-std::vector<std::string> split_arguments(std::string_view text) {
-  std::vector<std::string> arguments;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\0'), text.size());
-    arguments.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return arguments;
-}
 }  // namespace
 
 bool SourceRecords::apply(const wire::RawRecord& record) {
@@ -128,7 +120,7 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
   process.parent_pid = Pid{kernel_id(source->parent_pid)};
   process.command_name = source->command_name;
   process.executable = source->executable;
-  process.command_line = split_arguments(source->command_line);
+  process.command_line = host::split_arguments(source->command_line);
   start_monotonic_ns_ = bounded(source->start_monotonic_ns);
   process.start_realtime = date_of(source->start_realtime_ns);
   process.start_monotonic = duration_of(start_monotonic_ns_);

@@ -12,6 +12,7 @@
 #include "common/core/errno_saver.h"
 #include "preload/agent/control_thread.h"
 #include "preload/interpose/next.h"
+#include "preload/interpose/replace_image.h"
 #include "preload/interpose/syscall_x86_64.h"
 
 extern "C" int capset(cap_user_header_t header, cap_user_data_t data) noexcept;
@@ -19,6 +20,7 @@ extern "C" int capset(cap_user_header_t header, cap_user_data_t data) noexcept;
 namespace {
 
 using swipr::interpose::Next;
+using swipr::interpose::replace_image;
 
 constinit Next<int(int, long, long, long, long)> next_prctl("prctl");
 
@@ -53,14 +55,6 @@ template <typename Call>
 long change_rights(Call call, const swipr::agent::follow_gate::SystemCall& made) noexcept {
   const long result = call();
   if (result == 0) swipr::agent::follow_change_of_rights(made);
-  return result;
-}
-
-template <typename Call>
-long replace_image(Call call) noexcept {
-  swipr::agent::flush_before_exec();
-  const long result = call();
-  swipr::agent::resume_after_exec();
   return result;
 }
 

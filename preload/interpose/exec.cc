@@ -6,12 +6,13 @@
 
 #include <cstddef>
 
-#include "preload/agent/control_thread.h"
 #include "preload/interpose/next.h"
+#include "preload/interpose/replace_image.h"
 
 namespace {
 
 using swipr::interpose::Next;
+using swipr::interpose::replace_image;
 using Vector = char* const*;
 constinit Next<int(const char*, Vector, Vector)> next_execve("execve");
 constinit Next<int(const char*, Vector)> next_execv("execv");
@@ -45,14 +46,6 @@ void copy_list(const char* first, va_list rest, char** out) noexcept {
     *out++ = const_cast<char*>(argument);
     if (argument == nullptr) return;
   }
-}
-
-template <typename Exec>
-int replace_image(Exec exec) noexcept {
-  swipr::agent::flush_before_exec();
-  const int result = exec();
-  swipr::agent::resume_after_exec();
-  return result;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "common/core/errno_saver.h"
 #include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/utc_time.h"
 
 namespace swipr::agent {
 
@@ -42,30 +43,14 @@ int open_file() noexcept {
                 0600);
 }
 
-// UTC, as gmtime_r tells it; that one takes a lock of libc's. The year begins in March, so that its
-// last day is the one which is not always there.
 void append_time(TextWriter& out) noexcept {
-  constexpr std::int64_t kDaysBefore1970 = 719'468;  // since 1 March of the year 0
-  constexpr std::int64_t kDaysOf400Years = 146'097;
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  const std::int64_t days = now.tv_sec / 86'400 + kDaysBefore1970;
-  const std::int64_t day = days % kDaysOf400Years;
-  const std::int64_t year_of_400 = (day - day / 1'460 + day / 36'524 - day / 146'096) / 365;
-  const std::int64_t day_of_year = day - (365 * year_of_400 + year_of_400 / 4 - year_of_400 / 100);
-  const std::int64_t month = (5 * day_of_year + 2) / 153;  // 0: March; 153 days in five months
-  const std::int64_t year = days / kDaysOf400Years * 400 + year_of_400 + (month >= 10 ? 1 : 0);
-  const std::int64_t second = now.tv_sec % 86'400;
-  const auto put = [&out](std::int64_t value, unsigned digits, char behind) {
-    out.append_padded(static_cast<std::uint64_t>(value), digits).append(behind);
-  };
-  put(year, 4, '-');
-  put(month < 10 ? month + 3 : month - 9, 2, '-');
-  put(day_of_year - (153 * month + 2) / 5 + 1, 2, 'T');
-  put(second / 3'600, 2, ':');
-  put(second / 60 % 60, 2, ':');
-  put(second % 60, 2, '.');
-  put(now.tv_nsec / 1'000'000, 3, 'Z');
+  const UtcTime time = utc_time(static_cast<std::uint64_t>(now.tv_sec));
+  out.append_padded(time.year, 4).append('-').append_padded(time.month, 2).append('-');
+  out.append_padded(time.day, 2).append('T').append_padded(time.hour, 2).append(':');
+  out.append_padded(time.minute, 2).append(':').append_padded(time.second, 2).append('.');
+  out.append_padded(static_cast<std::uint64_t>(now.tv_nsec / 1'000'000), 3).append('Z');
 }
 
 // Terminals obey control characters: C0 and, in UTF-8, C1.

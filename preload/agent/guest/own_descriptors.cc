@@ -1,6 +1,5 @@
 #include "preload/agent/guest/own_descriptors.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/eventfd.h>
@@ -12,6 +11,7 @@
 
 #include "preload/agent/base/log.h"
 #include "preload/agent/base/raw_syscall_x86_64.h"
+#include "preload/agent/proc/directory_names.h"
 #include "preload/agent/proc/proc_directory.h"
 
 namespace swipr::agent {
@@ -20,29 +20,17 @@ namespace {
 
 constexpr unsigned kCloseRangeUnshare = 2;  // linux/close_range.h is younger than the oldest libc
 
-// Source: getdents64(2). 8 inode, 8 offset, 2 record length, 1 type, then the name.
-constexpr std::size_t kRecordLengthAt = 16;
-constexpr std::size_t kNameAt = 19;
-
 // Before Linux 5.9. Closing while reading the directory can hide entries, so repeat until none is
 // left.
 bool close_some_listed(int directory) noexcept {
-  char buffer[4096];
   bool closed = false;
-  ::lseek(directory, 0, SEEK_SET);
-  for (;;) {
-    const long got = ::syscall(SYS_getdents64, directory, buffer, sizeof buffer);
-    if (got <= 0) return closed;
-    for (long at = 0; at < got;) {
-      unsigned short length = 0;
-      std::memcpy(&length, buffer + at + kRecordLengthAt, sizeof length);
-      const char* name = buffer + at + kNameAt;
-      int fd = -1;
-      std::from_chars(name, name + std::strlen(name), fd);
-      if (fd >= 3 && fd != directory && ::close(fd) == 0) closed = true;
-      at += length;
-    }
-  }
+  for_each_name<4096>(directory, [&](const char* name) noexcept {
+    int fd = -1;
+    std::from_chars(name, name + std::strlen(name), fd);
+    if (fd >= 3 && fd != directory && ::close(fd) == 0) closed = true;
+    return true;
+  });
+  return closed;
 }
 
 bool unshare_and_close() noexcept {

@@ -6,44 +6,29 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "preload/agent/base/fixed_text.h"
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_text.h"
+#include "preload/unwind/image/build_id.h"
 
 namespace swipr::agent {
 
 namespace {
 
-constexpr std::size_t kMaxNoteBytes = 4096;  // a build-id's note has 36 bytes and comes early
+constexpr std::uint64_t kMaxNoteBytes = 4096;  // a build-id's note has 36 bytes and comes early
+constexpr std::size_t kMaxBuildIdBytes = 64;   // SHA-1, the longest in use, has 20
 constexpr unsigned kMaxProgramHeaders = 64;
 
 bool read_at(int fd, std::uint64_t offset, void* out, std::size_t bytes) noexcept {
   return ::pread(fd, out, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
 }
 
-// Source: System V gABI, "Note Section"; padding to 4 bytes, as binutils writes it.
-bool find_build_id(std::span<const char> notes, TextWriter& out) noexcept {
-  while (notes.size() >= sizeof(Elf64_Nhdr)) {
-    Elf64_Nhdr header;
-    std::memcpy(&header, notes.data(), sizeof header);
-    const std::size_t name_bytes = (std::size_t{header.n_namesz} + 3) & ~std::size_t{3};
-    const std::size_t value_bytes = (std::size_t{header.n_descsz} + 3) & ~std::size_t{3};
-    const std::size_t total = sizeof header + name_bytes + value_bytes;
-    if (total > notes.size()) return false;
-    const char* name = notes.data() + sizeof header;
-    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
-        std::memcmp(name, "GNU", 4) == 0) {
-      for (std::size_t i = 0; i < header.n_descsz; ++i) {
-        out.append_hex(static_cast<unsigned char>(name[name_bytes + i]), 2);
-      }
-      return true;
-    }
-    notes = notes.subspan(total);
-  }
-  return false;
+bool read_of_file(void* state, std::uint64_t offset, std::span<std::byte> out) noexcept {
+  return read_at(*static_cast<int*>(state), offset, out.data(), out.size());
 }
 
 bool read_build_id(int fd, TextWriter& out) noexcept {
@@ -57,11 +42,14 @@ bool read_build_id(int fd, TextWriter& out) noexcept {
     Elf64_Phdr segment;
     if (!read_at(fd, header.e_phoff + i * sizeof segment, &segment, sizeof segment)) return false;
     if (segment.p_type != PT_NOTE) continue;
-    char notes[kMaxNoteBytes];
-    const std::size_t bytes = std::min<std::size_t>(segment.p_filesz, sizeof notes);
-    if (read_at(fd, segment.p_offset, notes, bytes) && find_build_id({notes, bytes}, out)) {
-      return true;
+    std::byte build_id[kMaxBuildIdBytes];
+    const std::uint32_t bytes = unwind::read_build_id(
+        {segment.p_offset, std::min(segment.p_filesz, kMaxNoteBytes), segment.p_align},
+        {&read_of_file, &fd}, build_id);
+    for (const std::byte byte : std::span(build_id, bytes)) {
+      out.append_hex(std::to_integer<unsigned>(byte), 2);
     }
+    if (bytes != 0) return true;
   }
   return false;
 }

@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/agent/base/utc_time.h"
 #include "preload/agent/proc/memory_room.h"
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/agent/proc/proc_text.h"
@@ -73,24 +74,14 @@ std::string_view file_ending(AnswerFormat format) noexcept {
   return ".swipr";
 }
 
-// UTC without libc's time zone, whose lock the program may hold. Source: the proleptic Gregorian
-// calendar in eras of 400 years (146,097 days), years starting in March.
 void append_utc_time(std::uint64_t seconds, TextWriter& out) noexcept {
-  const std::uint64_t days = seconds / 86400 + 719468;  // since 0000-03-01
-  const std::uint64_t era = days / 146097;
-  const std::uint64_t day_of_era = days % 146097;
-  const std::uint64_t year_of_era =
-      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-  const std::uint64_t day_of_year =
-      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::uint64_t march_month = (5 * day_of_year + 2) / 153;
-  const std::uint64_t day = day_of_year - (153 * march_month + 2) / 5 + 1;
-  const std::uint64_t month = march_month < 10 ? march_month + 3 : march_month - 9;
-  const std::uint64_t year = era * 400 + year_of_era + (month <= 2 ? 1 : 0);
-  const std::uint64_t second_of_day = seconds % 86400;
-  out.append_padded(year, 4).append_padded(month, 2).append_padded(day, 2).append('T');
-  out.append_padded(second_of_day / 3600, 2).append_padded(second_of_day / 60 % 60, 2);
-  out.append_padded(second_of_day % 60, 2).append('Z');
+  const UtcTime time = utc_time(seconds);
+  out.append_padded(time.year, 4)
+      .append_padded(time.month, 2)
+      .append_padded(time.day, 2)
+      .append('T');
+  out.append_padded(time.hour, 2).append_padded(time.minute, 2).append_padded(time.second, 2);
+  out.append('Z');
 }
 
 }  // namespace

@@ -1,20 +1,18 @@
 #include "preload/agent/threads/thread_list.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "preload/agent/proc/directory_names.h"
 #include "preload/agent/proc/proc_directory.h"
 
 namespace swipr::agent {
 
 namespace {
 
-// Source: getdents64(2). glibc's dirent64 has this layout.
 Tid parse_tid(const char* name) noexcept {
   std::int32_t value = 0;
   for (; *name >= '0' && *name <= '9'; ++name) value = value * 10 + (*name - '0');
@@ -65,24 +63,19 @@ bool ThreadList::list() noexcept {
   struct stat status {};
   // Before the listing: a thread born between the two is listed again at the next tick.
   links_at_listing_ = ::fstat(directory_, &status) == 0 ? status.st_nlink : 0;
-  if (::lseek(directory_, 0, SEEK_SET) != 0) return false;
-  alignas(dirent64) char buffer[16384];
-  while (true) {
-    const long size = ::syscall(SYS_getdents64, directory_, buffer, sizeof(buffer));
-    if (size <= 0) return size == 0;
-    for (long at = 0; at < size;) {
-      const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
-      at += entry->d_reclen;
-      const Tid tid = parse_tid(entry->d_name);
-      if (tid.value == 0 || tid == control_thread_) continue;
-      const std::uint32_t found = index_entry(tid);
-      if (found != 0) {
-        threads_[found - 1].listing = listing_;
-      } else if (!new_tids_.push_back(tid)) {
-        return false;
-      }
+  bool has_memory = true;
+  const bool read = for_each_name<16384>(directory_, [&](const char* name) noexcept {
+    const Tid tid = parse_tid(name);
+    if (tid.value == 0 || tid == control_thread_) return true;
+    const std::uint32_t found = index_entry(tid);
+    if (found != 0) {
+      threads_[found - 1].listing = listing_;
+    } else {
+      has_memory = new_tids_.push_back(tid);
     }
-  }
+    return has_memory;
+  });
+  return read && has_memory;
 }
 
 bool ThreadList::settle(bool any_gone) noexcept {

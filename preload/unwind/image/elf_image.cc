@@ -7,12 +7,12 @@
 #include "common/core/byte_cursor.h"
 #include "preload/unwind/base/architecture.h"
 #include "preload/unwind/cfi/encoded_pointer.h"
+#include "preload/unwind/image/build_id.h"
 
 namespace swipr::unwind {
 namespace {
 
 constexpr unsigned kMaxProgramHeaders = 256;  // real images have about a dozen
-constexpr unsigned kMaxNotes = 64;
 constexpr std::uint64_t kMaxNoteBytes = 1 << 20;
 
 class ImageParser {
@@ -72,32 +72,10 @@ class ImageParser {
   void read_build_id() noexcept {
     Elf64_Phdr segment;
     for (unsigned index = 0; next(index, PT_NOTE, segment) && image_.build_id_bytes == 0;) {
-      if (segment.p_filesz <= kMaxNoteBytes) search_notes(segment);
-    }
-  }
-
-  void search_notes(const Elf64_Phdr& segment) noexcept {
-    const std::uint64_t alignment = segment.p_align == 8 ? 8 : 4;
-    const auto aligned = [alignment](std::uint64_t n) { return (n + alignment - 1) & -alignment; };
-    std::uint64_t offset = 0;
-    for (unsigned count = 0; count < kMaxNotes && offset + sizeof(Elf64_Nhdr) <= segment.p_filesz;
-         ++count) {
-      const std::uint64_t note = image_.load_bias + segment.p_vaddr + offset;
-      Elf64_Nhdr header;
-      char name[4] = {};
-      if (!reader_.read_value(note, header)) return;
-      const std::uint64_t description = sizeof header + aligned(header.n_namesz);
-      if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == sizeof name &&
-          header.n_descsz <= sizeof image_.build_id &&
-          reader_.read_value(note + sizeof header, name) &&
-          std::memcmp(name, ELF_NOTE_GNU, sizeof name) == 0) {
-        const std::span<std::byte> out(image_.build_id, header.n_descsz);
-        if (reader_.read(reader_.state, note + description, out)) {
-          image_.build_id_bytes = header.n_descsz;
-        }
-        return;
-      }
-      offset += description + aligned(header.n_descsz);
+      if (segment.p_filesz > kMaxNoteBytes) continue;
+      image_.build_id_bytes = unwind::read_build_id(
+          {image_.load_bias + segment.p_vaddr, segment.p_filesz, segment.p_align}, reader_,
+          image_.build_id);
     }
   }
 

@@ -6,13 +6,25 @@ import signal
 import socket
 import unittest
 
-from support import deadline, profiles, raw
+from support import deadline, profiles, raw, repetition
 from support.case import SwiprCase
 
 NGINX = "/usr/sbin/nginx"
 
 
 class RealProgramCase(SwiprCase):
+    def served(self, record):
+        """The first recording that missed at most a tenth of its ticks. Where the control thread gets
+        no CPU for more of them, the program gets none either, and says little of itself."""
+
+        def taken():
+            path = record()
+            sources = raw.read(path.read_bytes()).values()
+            missed = sum(source.totals.get("ticks_missed", 0) for source in sources)
+            return 10 * missed <= sum(source.totals["ticks"] for source in sources) and path
+
+        return deadline.wait_until(taken, "a recording with its ticks", repetition.DEADLINE_SECONDS)
+
     def assert_complete(self, path, per_cent=99):
         """So many of the stacks that were walked reached their root, and nothing was lost."""
         for source in raw.read(path.read_bytes()).values():
@@ -47,7 +59,7 @@ class PythonTest(RealProgramCase):
         program = self.start("/usr/bin/python3", "-c", self.SCRIPT, preloaded=True)
         program.wait_ready()
         self.wait_for_socket(program.pid)
-        path = self.record(program.pid, "--count", 300, "--interval", "2ms")
+        path = self.served(lambda: self.record(program.pid, "--count", 300, "--interval", "2ms"))
         self.assertEqual(program.end().code, 0)
         self.assert_complete(path)
         stacks = self.convert_all(path)
@@ -66,7 +78,7 @@ class RedisTest(RealProgramCase):
         self.wait_for_socket(server.pid)
         load = self.start("redis-benchmark", "-s", place, "-l", "-q", "-P", 64, "-t", "set,get,lpush")
         deadline.wait_until(lambda: os.read(load.process.stdout.fileno(), 4096), "requests")
-        path = self.record(server.pid, "--count", 300, "--interval", "2ms")
+        path = self.served(lambda: self.record(server.pid, "--count", 300, "--interval", "2ms"))
         load.process.stdout.close()
         load.signal(signal.SIGKILL)
         load.process.wait()
@@ -120,7 +132,7 @@ class NginxTest(RealProgramCase):
         master, worker, port = self.start_nginx(user_line)
         self.wait_for_socket(worker)
         load = self.start("wrk", "-t1", "-c4", "-d60s", f"http://127.0.0.1:{port}/index.html", stdin=None)
-        path = self.record(worker, "--count", 400, "--interval", "2ms")
+        path = self.served(lambda: self.record(worker, "--count", 400, "--interval", "2ms"))
         load.signal(signal.SIGKILL)
         load.process.wait()
         master.signal(signal.SIGTERM)
@@ -147,11 +159,16 @@ class SqliteTest(RealProgramCase):
     )
 
     def test_step_is_named(self):
-        path = self.folder / "sqlite.swipr"
-        finished = self.swipr(
-            "record", "-o", path, "--interval", "2ms", "--", "sqlite3", ":memory:", self.QUERY
-        )
-        self.assertEqual(finished.out.strip(), b"5999997")
+        def record():
+            path = self.folder / "sqlite.swipr"
+            path.unlink(missing_ok=True)
+            finished = self.swipr(
+                "record", "-o", path, "--interval", "2ms", "--", "sqlite3", ":memory:", self.QUERY
+            )
+            self.assertEqual(finished.out.strip(), b"5999997")
+            return path
+
+        path = self.served(record)
         self.assert_complete(path)
         stacks = self.convert_all(path)
         self.assertGreater(profiles.share(stacks, "sqlite3_step"), 80)

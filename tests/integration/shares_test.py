@@ -9,8 +9,9 @@ WORKERS = ("share worker 1", "share worker 2")
 TRUTH = {"seventy_percent": 70, "twenty_percent": 20, "ten_percent": 10}
 
 
-# So many equally heavy samples put three points at more than four standard errors (of 70 per cent: 0.72).
-ENOUGH_SAMPLES = 4000
+# So many equally heavy samples put three points at five standard errors (of 70 per cent: 0.59), which
+# chance alone exceeds once in 1.7 million comparisons; here are 18, in groups of the same samples.
+ENOUGH_SAMPLES = 6000
 
 
 def effective_samples(stacks):

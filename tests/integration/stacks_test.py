@@ -4,7 +4,7 @@ destroyed is cut short, never made up."""
 import re
 import unittest
 
-from support import deadline, profiles, raw
+from support import deadline, profiles, raw, repetition
 from support.case import SwiprCase
 
 BUILDS = ("nofp", "fp")
@@ -229,16 +229,27 @@ class CodeTest(StacksCase):
     def test_generated_code_that_is_replaced_in_its_place(self):
         for build in BUILDS:
             with self.subTest(build=build):
-                stacks, _ = self.record_shape("stack_registered", "replaced", build, "busy", count=600)
-                inside = [stack for stack in stacks if "replaced_leaf" in stack.frames]
-                rooted = [stack for stack in inside if ROOT in stack.frames]
-                for stack in rooted:
-                    self.assert_through_generated(stack, "replaced")
-                # Between a withdrawal and the next look nothing is known, and nothing is made up.
-                for stack in inside:
-                    self.assertFalse(any(name.startswith("decoy") for name in stack.frames), stack.frames)
-                # After it the new code is known, however slow the machine.
-                self.assertGreater(profiles.total(rooted), profiles.total(inside) * 0.2)
+                inside, rooted = [], []
+
+                def record():
+                    stacks, _ = self.record_shape("stack_registered", "replaced", build, "busy", count=600)
+                    found = [stack for stack in stacks if "replaced_leaf" in stack.frames]
+                    whole = [stack for stack in found if ROOT in stack.frames]
+                    for stack in whole:
+                        self.assert_through_generated(stack, "replaced")
+                    # Between a withdrawal and the next look nothing is known, and nothing is made up.
+                    self.assert_no_decoy(found)
+                    inside.extend(found)
+                    rooted.extend(whole)
+
+                def judge():  # after it the new code is known
+                    self.assertGreater(profiles.total(rooted), profiles.total(inside) * 0.2)
+
+                repetition.until_it_holds(record, judge)
+
+    def assert_no_decoy(self, stacks):
+        for stack in stacks:
+            self.assertFalse(any(name.startswith("decoy") for name in stack.frames), stack.frames)
 
     def test_generated_code_that_only_the_jit_interface_tells_of(self):
         self.check_generated("stack_jit", "told", name=r"^generated::told\(\)$")
@@ -246,35 +257,54 @@ class CodeTest(StacksCase):
     def test_jit_object_that_is_replaced_in_its_place(self):
         for build in BUILDS:
             with self.subTest(build=build):
-                stacks, _ = self.record_shape("stack_jit", "swapped", build, "busy", count=600)
-                inside = [stack for stack in stacks if {"small_leaf", "large_leaf"} & set(stack.frames)]
-                rooted = [stack for stack in inside if ROOT in stack.frames]
-                for stack in rooted:
-                    size = "small" if "small_leaf" in stack.frames else "large"
-                    self.assert_through_generated(stack, "swapped", f"{size}_leaf", r"^jit_(small|large)$")
-                for stack in inside:
-                    self.assertFalse(any(name.startswith("decoy") for name in stack.frames), stack.frames)
-                for leaf in ("small_leaf", "large_leaf"):
-                    known = [stack for stack in rooted if leaf in stack.frames]
-                    self.assertGreater(profiles.total(known), profiles.total(inside) * 0.1)
-                    # Names hold from tick to tick: one at a change may have the other.
-                    named = [stack for stack in known if "jit_" + leaf.removesuffix("_leaf") in stack.frames]
-                    self.assertGreater(profiles.total(named), profiles.total(known) * 0.9)
+                inside, rooted = [], []
+
+                def record():
+                    stacks, _ = self.record_shape("stack_jit", "swapped", build, "busy", count=600)
+                    found = [stack for stack in stacks if {"small_leaf", "large_leaf"} & set(stack.frames)]
+                    whole = [stack for stack in found if ROOT in stack.frames]
+                    for stack in whole:
+                        size = "small" if "small_leaf" in stack.frames else "large"
+                        self.assert_through_generated(stack, "swapped", f"{size}_leaf", r"^jit_(small|large)$")
+                    self.assert_no_decoy(found)
+                    inside.extend(found)
+                    rooted.extend(whole)
+
+                def judge():
+                    for size in ("small", "large"):
+                        known = [stack for stack in rooted if f"{size}_leaf" in stack.frames]
+                        self.assertGreater(profiles.total(known), profiles.total(inside) * 0.1)
+                        # Names hold from tick to tick: one at a change may have the other.
+                        named = [stack for stack in known if f"jit_{size}" in stack.frames]
+                        self.assertGreater(profiles.total(named), profiles.total(known) * 0.9)
+
+                repetition.until_it_holds(record, judge)
 
     def test_jit_object_that_is_withdrawn(self):
+        told = {"known_leaf": True, "unknown_leaf": False}
         for build in BUILDS:
             with self.subTest(build=build):
-                stacks, _ = self.record_shape("stack_jit", "withdrawn", build, "busy", count=600)
-                for leaf, is_told in (("known_leaf", True), ("unknown_leaf", False)):
-                    inside = [stack for stack in stacks if leaf in stack.frames]
-                    rooted = [stack for stack in inside if ROOT in stack.frames]
-                    for stack in rooted:
-                        self.assert_through_generated(stack, "withdrawn", leaf, r"^(jit_withdrawn|\[anon.*)$")
-                    # Until the next look the old state holds.
-                    named = [stack for stack in inside if "jit_withdrawn" in stack.frames]
-                    for found in (rooted, named):
-                        share = profiles.total(found) / profiles.total(inside)
-                        self.assertGreater(share if is_told else 1 - share, 0.5)
+                inside = {leaf: [] for leaf in told}
+
+                def record():
+                    stacks, _ = self.record_shape("stack_jit", "withdrawn", build, "busy", count=600)
+                    for leaf, so_far in inside.items():
+                        found = [stack for stack in stacks if leaf in stack.frames]
+                        for stack in found:
+                            if ROOT in stack.frames:
+                                self.assert_through_generated(
+                                    stack, "withdrawn", leaf, r"^(jit_withdrawn|\[anon.*)$"
+                                )
+                        so_far.extend(found)
+
+                def judge():  # until the next look the old state holds
+                    for leaf, found in inside.items():
+                        for name in (ROOT, "jit_withdrawn"):
+                            known = profiles.total(stack for stack in found if name in stack.frames)
+                            unknown = profiles.total(found) - known
+                            self.assertGreater(*((known, unknown) if told[leaf] else (unknown, known)))
+
+                repetition.until_it_holds(record, judge)
 
     def test_assembly_leaf_without_cfi(self):
         chain = ["bare_outer", "bare_caller", "bare_leaf"]
@@ -295,10 +325,18 @@ class CodeTest(StacksCase):
     def test_library_that_comes_and_goes(self):
         for build in BUILDS:
             with self.subTest(build=build):
-                stacks, totals = self.record_shape("stack_code", "unloaded", build, "busy", count=150)
-                self.assertGreaterEqual(totals["stacks_rooted"], 0.98 * totals["stacks_walked"])
-                self.assert_chain(stacks, [ROOT, "unloaded_outer", "plugin_hot"])
-                self.assert_chain(stacks, [ROOT, "unloaded_outer", "unloaded_rest"])
+                met = []
+
+                def record():
+                    stacks, totals = self.record_shape("stack_code", "unloaded", build, "busy", count=150)
+                    self.assertGreaterEqual(totals["stacks_rooted"], 0.98 * totals["stacks_walked"])
+                    met.extend(stacks)
+
+                def judge():
+                    self.assert_chain(met, [ROOT, "unloaded_outer", "plugin_hot"])
+                    self.assert_chain(met, [ROOT, "unloaded_outer", "unloaded_rest"])
+
+                repetition.until_it_holds(record, judge)
 
     def test_parent_of_a_vfork_child_shows_no_wrong_stack(self):
         for build in BUILDS:

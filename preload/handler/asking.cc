@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/core/errno_saver.h"
@@ -12,7 +13,10 @@ namespace swipr::handler {
 
 namespace {
 
-constexpr int kMaxYields = 1000;  // the agent sends within microseconds of its own time
+// The agent sends within microseconds of its own time, but may have to wait for a CPU meanwhile.
+constexpr int kMaxYields = 1000;
+constexpr int kMaxPauses = 100;
+constexpr timespec kPause{0, 100'000};
 
 constinit std::atomic<bool> on{false};
 constinit std::atomic<std::int32_t> asked{0};
@@ -26,6 +30,9 @@ void wait_until_asked() noexcept {
   const ErrnoSaver errno_saver;
   const auto self = static_cast<std::int32_t>(::syscall(SYS_gettid));
   for (int yields = 0; yields < kMaxYields && asked.load() == self; ++yields) ::sched_yield();
+  for (int pauses = 0; pauses < kMaxPauses && asked.load() == self; ++pauses) {
+    ::syscall(SYS_nanosleep, &kPause, nullptr);
+  }
   ::sched_yield();
 }
 

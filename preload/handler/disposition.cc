@@ -6,7 +6,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+
+#include "preload/handler/handler_return.h"
+#include "preload/handler/pending_signals.h"
 
 // libc's own name for sigaction(2): the usual one is wrapped by this library.
 extern "C" [[gnu::weak]] int __sigaction(int, const struct sigaction*,
@@ -23,13 +27,26 @@ constexpr SigactionFunction* libc_sigaction = &::sigaction;
 constexpr SigactionFunction* libc_sigaction = &::__sigaction;
 #endif
 
-// A ring, because a handler may still read one while the next is taken.
-constexpr unsigned kPreviousCount = 64;
-constinit struct sigaction previous_ring[kPreviousCount] = {};
-constinit unsigned previous_next = 0;
-constinit std::atomic<const struct sigaction*> previous_action{nullptr};
+// A signal that swipr has taken, and the program's disposition of it.
+struct TakenSignal {
+  // A ring, because a handler may still read one while the next is taken.
+  static constexpr unsigned kKept = 64;
+  enum class State : std::uint8_t {
+    kReleased,  // the kernel has the program's disposition
+    kHeld,      // the kernel has swipr's handler
+    kReset,     // the kernel has SIG_DFL with flags and mask of swipr's (pending_signals.h)
+  };
+  std::atomic<int> number{0};  // 0: not used yet
+  std::atomic<State> state{State::kReleased};
+  std::atomic<const struct sigaction*> program{nullptr};
+  unsigned next = 0;
+  struct sigaction ring[kKept] = {};
+  struct sigaction used_up {};  // by SA_RESETHAND
+};
+// The usual one, the one that can take its place, and one of the user's choice (engine.cc).
+constexpr std::size_t kTakenCount = 3;
+constinit TakenSignal taken_signals[kTakenCount] = {};
 constinit const struct sigaction kDefaultAction {};
-constinit struct sigaction reset_action {};  // the one that SA_RESETHAND has used up
 
 constinit std::atomic<pid_t> owner{0};
 constinit std::atomic<int> sampling{0};
@@ -46,18 +63,41 @@ bool is_own(const struct sigaction& action) noexcept {
          action.sa_sigaction == own_function;
 }
 
-void keep(const struct sigaction& action) noexcept {
-  struct sigaction& kept = previous_ring[previous_next++ % kPreviousCount];
+TakenSignal* find_taken(int number) noexcept {
+  for (TakenSignal& each : taken_signals) {
+    if (each.number.load(std::memory_order_acquire) == number) return &each;
+  }
+  return nullptr;
+}
+
+void keep(int number, const struct sigaction& action) noexcept {
+  TakenSignal* taken = find_taken(number);
+  if (taken == nullptr) taken = find_taken(0);
+  if (taken == nullptr) return;
+  struct sigaction& kept = taken->ring[taken->next++ % TakenSignal::kKept];
   kept = action;
   ::sigdelset(&kept.sa_mask, SIGKILL);  // as the kernel does
   ::sigdelset(&kept.sa_mask, SIGSTOP);
-  previous_action.store(&kept, std::memory_order_release);
-  program_handles.store(has_function(action), std::memory_order_relaxed);
+  taken->program.store(&kept, std::memory_order_release);
+  taken->state.store(TakenSignal::State::kHeld);
+  taken->number.store(number, std::memory_order_release);
+  if (number == sampling.load()) program_handles.store(has_function(action));
 }
 
-struct sigaction previous() noexcept {
-  const struct sigaction* action = previous_action.load(std::memory_order_acquire);
+struct sigaction program_action(int number) noexcept {
+  const TakenSignal* const taken = find_taken(number);
+  const struct sigaction* const action =
+      taken == nullptr ? nullptr : taken->program.load(std::memory_order_acquire);
   return action == nullptr ? kDefaultAction : *action;
+}
+
+// What the kernel has is what swipr has left behind, and the program has set nothing since.
+bool is_reset(int number, const struct sigaction& current) noexcept {
+  constexpr unsigned kFlags = SA_SIGINFO | SA_RESETHAND;
+  const TakenSignal* const taken = find_taken(number);
+  return taken != nullptr && taken->state.load() == TakenSignal::State::kReset &&
+         current.sa_handler == SIG_DFL &&
+         (static_cast<unsigned>(current.sa_flags) & kFlags) == kFlags;
 }
 
 // Restarts and uses the alternate stack where the program's own handler would. A signal that comes
@@ -74,7 +114,28 @@ bool put_own(int number, const struct sigaction& program) noexcept {
 }
 
 bool is_ignored_by_default(int number) noexcept {
-  return number == SIGURG || number == SIGCHLD || number == SIGWINCH;
+  return number == SIGURG || number == SIGCHLD || number == SIGWINCH || number == SIGCONT;
+}
+
+// Its program's disposition stays known to handlers that have just begun.
+void set_state(int number, TakenSignal::State state) noexcept {
+  if (TakenSignal* const taken = find_taken(number)) taken->state.store(state);
+}
+
+// Puts the program's disposition back without discarding what is pending. SIG_IGN cannot be put
+// back so: there swipr's handler stays, and ignores.
+void give_back(int number) noexcept {
+  struct sigaction current {};
+  if (libc_sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
+  const struct sigaction program = program_action(number);
+  if (program.sa_handler == SIG_IGN) return;
+  if (is_ignored(number, program)) {
+    if (reset_to_default(number)) set_state(number, TakenSignal::State::kReset);
+    return;
+  }
+  if (libc_sigaction(number, &program, nullptr) != 0) return;
+  if (has_function(program)) redirect_return(number);
+  set_state(number, TakenSignal::State::kReleased);
 }
 
 // In another process: of its own dispositions it has inherited swipr's handler at most.
@@ -82,8 +143,25 @@ int exchange_as_child(int number, const struct sigaction* wanted, struct sigacti
                       SigactionFunction* next) noexcept {
   struct sigaction current {};
   const int result = next(number, wanted, &current);
-  if (before != nullptr) *before = is_own(current) ? previous() : current;
+  const bool is_swiprs = is_own(current) || is_reset(number, current);
+  if (before != nullptr) *before = is_swiprs ? program_action(number) : current;
   return result;
+}
+
+// With the lock held. In this order: who finds swipr's handler knows that it is the sampling
+// signal's.
+bool take(int number) noexcept {
+  struct sigaction current {};
+  if (libc_sigaction(number, nullptr, &current) != 0) return false;
+  const struct sigaction program =
+      is_own(current) || is_reset(number, current) ? program_action(number) : current;
+  const int before = sampling.exchange(number);
+  keep(number, program);
+  installed.store(number);
+  if (put_own(number, program)) return true;
+  installed.store(0);
+  sampling.store(before);
+  return false;
 }
 
 }  // namespace
@@ -125,6 +203,15 @@ bool owns_dispositions() noexcept {
 
 int sampling_signal() noexcept { return sampling.load(std::memory_order_relaxed); }
 
+bool is_taken(int number) noexcept {
+  const TakenSignal* const taken = find_taken(number);
+  return taken != nullptr && taken->state.load() != TakenSignal::State::kReleased;
+}
+
+bool is_own_handler(std::uint64_t function) noexcept {
+  return own_function != nullptr && function == reinterpret_cast<std::uint64_t>(own_function);
+}
+
 bool program_handles_signal() noexcept { return program_handles.load(std::memory_order_relaxed); }
 
 bool has_function(const struct sigaction& action) noexcept {
@@ -141,29 +228,34 @@ int exchange_program_action(int number, const struct sigaction* wanted, struct s
   if (!owns_dispositions()) return exchange_as_child(number, wanted, before, next);
   const DispositionLock lock;
   struct sigaction current {};
-  const int result = libc_sigaction(number, nullptr, &current);
-  if (result != 0 || !is_own(current)) {
-    if (result == 0 && wanted != nullptr && number == sampling.load())
+  const bool is_known = libc_sigaction(number, nullptr, &current) == 0;
+  if (!is_known || !(is_own(current) || is_reset(number, current))) {
+    if (is_known && wanted != nullptr && number == sampling.load())
       program_handles.store(has_function(*wanted));
     return next(number, wanted, before);
   }
-  const struct sigaction old = previous();
-  if (wanted != nullptr) {
-    keep(*wanted);
+  const struct sigaction old = program_action(number);
+  if (wanted != nullptr && is_own(current) && number == installed.load()) {
+    keep(number, *wanted);
     put_own(number, *wanted);
+  } else if (wanted != nullptr) {
+    if (next(number, wanted, nullptr) != 0) return -1;
+    set_state(number, TakenSignal::State::kReleased);
+    if (number == sampling.load()) program_handles.store(has_function(*wanted));
   }
   if (before != nullptr) *before = old;
   return 0;
 }
 
-struct sigaction take_program_action() noexcept {
-  const struct sigaction* kept = previous_action.load(std::memory_order_acquire);
-  if (kept == nullptr) return kDefaultAction;
+struct sigaction take_program_action(int number) noexcept {
+  TakenSignal* const taken = find_taken(number);
+  if (taken == nullptr) return kDefaultAction;
+  const struct sigaction* kept = taken->program.load(std::memory_order_acquire);
   const struct sigaction action = *kept;
   if (has_function(action) && (action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
-    reset_action = action;
-    reset_action.sa_handler = SIG_DFL;
-    previous_action.compare_exchange_strong(kept, &reset_action, std::memory_order_acq_rel);
+    taken->used_up = action;
+    taken->used_up.sa_handler = SIG_DFL;
+    taken->program.compare_exchange_strong(kept, &taken->used_up, std::memory_order_acq_rel);
   }
   return action;
 }
@@ -175,15 +267,7 @@ void set_disposition(int number, const struct sigaction& action) noexcept {
 bool install(int number, HandlerFunction* function) noexcept {
   const DispositionLock lock;
   own_function = function;
-  struct sigaction current {};
-  if (libc_sigaction(number, nullptr, &current) != 0) return false;
-  installed.store(number);
-  // Still there from the last time: restore left it.
-  if (is_own(current)) return true;
-  keep(current);
-  if (put_own(number, current)) return true;
-  installed.store(0);
-  return false;
+  return take(number);
 }
 
 bool retake() noexcept {
@@ -194,28 +278,34 @@ bool retake() noexcept {
   const DispositionLock lock;
   if (libc_sigaction(number, nullptr, &current) != 0 || is_own(current)) return false;
   if (execs.load() != 0) return false;  // it is for the new image
-  keep(current);
+  keep(number, current);
   return put_own(number, current);
 }
 
 void leave_alternate_stacks() noexcept {
   if (!alternate_stacks_hold_it.exchange(false)) return;
   const DispositionLock lock;
-  const int number = installed.load();
-  struct sigaction current {};
-  if (number == 0 || libc_sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
-  put_own(number, previous());
+  for (const TakenSignal& taken : taken_signals) {
+    const int number = taken.number.load();
+    struct sigaction current {};
+    if (number == 0 || libc_sigaction(number, nullptr, &current) != 0 || !is_own(current)) continue;
+    put_own(number, program_action(number));
+  }
 }
 
 void restore(bool signals_may_be_pending) noexcept {
-  const int number = installed.load();
-  if (number == 0 || signals_may_be_pending) return;
+  if (installed.load() == 0 || signals_may_be_pending) return;
   const DispositionLock lock;
   installed.store(0);
-  struct sigaction current {};
-  if (libc_sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
-  const struct sigaction program = previous();
-  libc_sigaction(number, &program, nullptr);
+  for (const TakenSignal& taken : taken_signals) {
+    if (const int number = taken.number.load(); number != 0) give_back(number);
+  }
+}
+
+bool is_free_to_use(int number) noexcept {
+  struct sigaction program {};
+  exchange_program_action(number, nullptr, &program, libc_sigaction);
+  return program.sa_handler == SIG_DFL;
 }
 
 bool move_to(int number) noexcept {
@@ -224,25 +314,22 @@ bool move_to(int number) noexcept {
   struct sigaction wanted {};
   const int from = installed.load();
   if (execs.load() != 0 || libc_sigaction(from, nullptr, &current) != 0 || !is_own(current) ||
-      libc_sigaction(number, nullptr, &wanted) != 0 || has_function(wanted)) {
+      libc_sigaction(number, nullptr, &wanted) != 0 || (has_function(wanted) && !is_own(wanted))) {
     return false;
   }
-  const struct sigaction program = previous();
-  libc_sigaction(from, &program, nullptr);
-  // In this order: who finds swipr's handler knows that it is the sampling signal's.
-  sampling.store(number);
-  keep(wanted);
-  installed.store(number);
-  return put_own(number, wanted);
+  if (!take(number)) return false;
+  give_back(from);
+  return true;
 }
 
 void prepare_for_exec() noexcept {
   if (owns_dispositions()) execs.fetch_add(1);
-  const int number = sampling.load();
-  struct sigaction current {};
-  if (number == 0 || libc_sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
-  const struct sigaction program = previous();
-  if (program.sa_handler == SIG_IGN) libc_sigaction(number, &program, nullptr);
+  for (const TakenSignal& taken : taken_signals) {
+    const int number = taken.number.load();
+    struct sigaction current {};
+    if (number == 0 || libc_sigaction(number, nullptr, &current) != 0 || !is_own(current)) continue;
+    if (program_action(number).sa_handler == SIG_IGN) ignore_for_exec(number);
+  }
 }
 
 void resume_after_exec() noexcept {

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "preload/handler/disposition.h"
 #include "preload/handler/handler_return.h"
 #include "preload/handler/interrupted_code.h"
 
@@ -22,7 +23,7 @@ bool is_of_libc(int number) noexcept { return number == 32 || number == 33; }
 bool runs_unmarked(int number) noexcept {
   KernelAction action;
   return exchange_kernel_action(number, nullptr, &action) && has_function(action) &&
-         !returns_here(action);
+         !returns_here(action) && !is_own_handler(action.function);
 }
 
 bool program_can_be_asked(int own_signal) noexcept {

@@ -10,7 +10,7 @@
 #include "common/core/errno_saver.h"
 #include "preload/handler/disposition.h"
 #include "preload/handler/interrupted_code.h"
-#include "preload/handler/timed_threads.h"
+#include "preload/handler/own_signal.h"
 
 namespace swipr::handler {
 
@@ -80,7 +80,7 @@ void change_mask(int how, const sigset_t& mask, sigset_t* before) noexcept {
 
 // A delivery that is not ours gets what the program asked for.
 [[gnu::noinline]] void chain(int number, siginfo_t* info, void* context) noexcept {
-  const struct sigaction action = take_program_action();
+  const struct sigaction action = take_program_action(number);
   auto& interrupted = *static_cast<ucontext_t*>(context);
   if (is_ignored(number, action)) {
     mend(interrupted, number);  // without swipr's handler it would not have been delivered
@@ -113,20 +113,28 @@ bool is_bare(const siginfo_t& info) noexcept {
   return info.si_code == SI_USER && info.si_pid == 0 && info.si_uid == 0;
 }
 
+// The slot that waits for an answer of this thread. Of two equal signals that wait for one thread
+// the kernel keeps one: the other may be the program's, or of an earlier request.
+Slot* claim_for_this_thread(Cookie& cookie) noexcept {
+  return find_cookie(this_thread(), cookie) ? try_claim(cookie) : nullptr;
+}
+
 void on_signal(int number, siginfo_t* info, void* context) noexcept {
   auto& interrupted = *static_cast<ucontext_t*>(context);
-  const std::uint64_t value = reinterpret_cast<std::uint64_t>(info->si_value.sival_ptr);
   Cookie cookie;
   if (info->si_code == kOwnSignalCode) {
-    cookie = unpack_cookie(value);
-    take_sample(number, try_claim(cookie), cookie, false, interrupted);
-  } else if (info->si_code == SI_TIMER && is_timer_value(value)) {
-    take_sample(number, try_claim_open(value), {.sequence = kOpenSequence}, false, interrupted);
-  } else if (is_bare(*info) && find_cookie(this_thread(), cookie)) {
-    take_sample(number, try_claim(cookie), cookie, true, interrupted);
-  } else {
-    chain(number, info, context);
+    cookie = unpack_cookie(value_of(*info));
+    Slot* slot = try_claim(cookie);
+    if (slot == nullptr) slot = claim_for_this_thread(cookie);
+    return take_sample(number, slot, cookie, false, interrupted);
   }
+  if (is_of_own_timer(*info)) {
+    Slot* const slot = try_claim_open(value_of(*info));
+    return take_sample(number, slot, {.sequence = kOpenSequence}, false, interrupted);
+  }
+  Slot* const slot = claim_for_this_thread(cookie);
+  if (slot != nullptr) take_sample(number, slot, cookie, true, interrupted);
+  if (slot == nullptr || !is_bare(*info)) chain(number, info, context);
 }
 
 }  // namespace

@@ -8,9 +8,6 @@
 
 namespace swipr::handler {
 
-// SI_QUEUE is -1 and glibc's own codes end at -60: far from both.
-inline constexpr int kOwnSignalCode = -0x5357;
-
 // Installs the handler with SA_RESTART | SA_SIGINFO | SA_ONSTACK and keeps the disposition it
 // replaces; foreign deliveries go there. A program's handler that was installed without SA_RESTART
 // keeps its EINTR: then SA_RESTART is left out here, too. False: the kernel refused.
@@ -18,7 +15,8 @@ inline constexpr int kOwnSignalCode = -0x5357;
 bool install_handler(int signal_number) noexcept;
 // Takes the signal again when the program has put another handler there meanwhile; true: it had.
 bool retake_handler() noexcept;
-// Puts the program's disposition back, unless the program did so itself. While
+// Puts the program's disposition back, unless the program did so itself, and loses nothing that is
+// pending: where the program ignores the signal by SIG_IGN swipr's handler stays. While
 // `signals_may_be_pending` the handler stays, until a later recording ends: one that arrives late
 // would meet the program's handler; and where the program has none, the kernel would discard it
 // although it has cut a system call short already, which only the handler makes up for. What the

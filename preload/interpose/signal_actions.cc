@@ -56,7 +56,14 @@ constinit std::atomic<std::uint64_t> interrupting{0};
 }
 
 int call_next(int number, const Action* wanted, Action* before) {
-  return next_sigaction(number, wanted, before);
+  const int result = next_sigaction(number, wanted, before);
+  if (result == 0 && wanted != nullptr) handler::redirect_return(number);
+  return result;
+}
+
+// The program's disposition is known to disposition.h, or becomes so when a recording begins.
+bool is_kept_elsewhere(int number) noexcept {
+  return number == handler::sampling_signal() || handler::is_taken(number);
 }
 
 constexpr std::uint64_t bit(int number) noexcept { return std::uint64_t{1} << (number - 1); }
@@ -125,20 +132,20 @@ int put(int number, const Action& action) noexcept {
   return result;
 }
 
-// False: it has just become the sampling signal; nothing has changed.
+// False: it has just been taken; nothing has changed.
 bool change_other_signal(int number, const Action* wanted, Action* before, int& result) noexcept {
   Action current;
   // A child of vfork shares this memory with its parent, not the dispositions.
   if (wanted == nullptr || !handler::owns_dispositions()) {
     result = next_sigaction(number, wanted, &current);
-    if (number == handler::sampling_signal() && wanted == nullptr) return false;
+    if (is_kept_elsewhere(number) && wanted == nullptr) return false;
     if (result != 0) return true;
     hide_own_signals(number, current);
     if (before != nullptr) *before = current;
     return true;
   }
   const handler::DispositionLock lock;
-  if (number == handler::sampling_signal()) return false;
+  if (is_kept_elsewhere(number)) return false;
   result = next_sigaction(number, nullptr, &current);
   if (result != 0) return true;
   hide_own_signals(number, current);
@@ -156,8 +163,7 @@ void widen_all_masks() noexcept {
   const handler::DispositionLock lock;
   for (int number = 1; number <= kLastSignal; ++number) {
     Action action;
-    if (number == handler::sampling_signal() || next_sigaction(number, nullptr, &action) != 0)
-      continue;
+    if (is_kept_elsewhere(number) || next_sigaction(number, nullptr, &action) != 0) continue;
     const unsigned widened = widen(number, action);
     if (widened == 0 || put(number, action) != 0) continue;
     for (int which = 0; which < kOwnCount; ++which) {
@@ -169,7 +175,7 @@ void widen_all_masks() noexcept {
 int change_action(int number, const Action* wanted, Action* before) noexcept {
   if (number < 1 || number > kLastSignal) return next_sigaction(number, wanted, before);
   int result = 0;
-  if (number != handler::sampling_signal() && change_other_signal(number, wanted, before, result))
+  if (!is_kept_elsewhere(number) && change_other_signal(number, wanted, before, result))
     return result;
   return handler::exchange_program_action(number, wanted, before, call_next);
 }

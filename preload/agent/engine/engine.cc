@@ -117,7 +117,7 @@ bool Engine::open(const char** error) noexcept {
 // The handler is the program's business: it is there only while a recording needs it.
 void Engine::open_signals() noexcept {
   if (subjects_.can_signal || !subjects_.signals.open(Pid{::getpid()})) return;
-  subjects_.can_signal = handler::install_handler(signal_number_ != 0 ? signal_number_ : SIGURG);
+  subjects_.can_signal = handler::install_handler(choose_signal());
   handler::set_asking(subjects_.can_signal);
   if (subjects_.can_signal) subjects_.timers.open();
 }

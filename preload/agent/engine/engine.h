@@ -46,7 +46,9 @@ class Engine {
   void refresh_threads() noexcept;
   bool may_list(Moment now) const noexcept { return now >= may_list_from_; }
   void look_after_process(Moment now) noexcept;
+  int choose_signal() const noexcept;
   void consider_other_signal(Moment now) noexcept;
+  bool program_uses_signal() const noexcept;
   bool another_is_blocked_less() noexcept;
   bool take_other_signal() noexcept;
   bool fewer_threads_block(int number) noexcept;

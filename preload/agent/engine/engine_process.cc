@@ -9,6 +9,7 @@
 #include "preload/agent/proc/thread_clock.h"
 #include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
+#include "preload/handler/signal_waits.h"
 
 namespace swipr::agent {
 
@@ -37,6 +38,7 @@ void Engine::refresh_threads() noexcept {
     any_gone = true;
     subjects_.signals.cancel(subjects_.threads[place]);
     subjects_.timers.stop(subjects_.threads[place]);
+    handler::forget_signal_wait(subjects_.threads[place].tid.value);
     for (Recording* recording : recordings_) {
       if (recording != nullptr) recording->drop_thread(place, subjects_.threads[place]);
     }
@@ -48,13 +50,30 @@ void Engine::refresh_threads() noexcept {
   may_list_from_ = monotonic_now() + listing_cost_ * kListingRestFactor;
 }
 
-// Some thread blocks the sampling signal now that did not when the recording began.
+// The program's own signals for a thread and swipr's would be one when both are pending: SIGURG is
+// left to a program that uses it.
+int Engine::choose_signal() const noexcept {
+  if (signal_number_ != 0) return signal_number_;
+  const bool is_used = !handler::is_free_to_use(SIGURG) && handler::is_free_to_use(kOtherSignal);
+  return is_used ? kOtherSignal : SIGURG;
+}
+
+// It has got a function for the sampling signal since.
+bool Engine::program_uses_signal() const noexcept {
+  return signal_number_ == 0 && handler::installed_signal() != kOtherSignal &&
+         handler::program_handles_signal();
+}
+
+// Some thread blocks the sampling signal now that did not when the recording began, or the program
+// handles it.
 void Engine::consider_other_signal(Moment now) noexcept {
   constexpr std::chrono::seconds kPause{10};
-  if (!sampler_.met_blocked_signal() || now < other_signal_due_) return;
+  const bool is_blocked = sampler_.met_blocked_signal();
+  if ((!is_blocked && !program_uses_signal()) || now < other_signal_due_) return;
   sampler_.forget_blocked_signal();
   other_signal_due_ = now + kPause;
-  if (another_is_blocked_less() && take_other_signal()) return;
+  const bool wants_other = program_uses_signal() || another_is_blocked_less();
+  if ((wants_other && take_other_signal()) || !is_blocked) return;
   for (Recording* recording : recordings_) {
     if (recording != nullptr) recording->note_blocked_signal();
   }
@@ -64,7 +83,8 @@ void Engine::consider_other_signal(Moment now) noexcept {
 // programs block SIGURG for good (Postgres takes it from a signalfd). SIGWINCH does as well: it is
 // ignored by default, too.
 bool Engine::another_is_blocked_less() noexcept {
-  return subjects_.can_signal && signal_number_ == 0 && fewer_threads_block(kOtherSignal);
+  return subjects_.can_signal && signal_number_ == 0 &&
+         handler::installed_signal() != kOtherSignal && fewer_threads_block(kOtherSignal);
 }
 
 // False: it cannot be had. True also where it has to be tried again later.
@@ -82,7 +102,7 @@ bool Engine::take_other_signal() noexcept {
       thread.mask_known = false;
       thread.blocked_readings = thread.timer_stops = 0;
     }
-    log_line(LogLevel::kInfo, "threads block SIGURG: sampling with SIGWINCH");
+    log_line(LogLevel::kInfo, "the program uses or blocks SIGURG: sampling with SIGWINCH");
   }
   subjects_.timers.open();
   return taken || has_to_wait;

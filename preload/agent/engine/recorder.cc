@@ -8,6 +8,7 @@
 #include "preload/handler/asking.h"
 #include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
+#include "preload/handler/signal_waits.h"
 #include "preload/handler/timed_threads.h"
 
 namespace swipr::agent {
@@ -51,8 +52,9 @@ void Recorder::reset_after_fork() noexcept {
   handler::forget_disposition_lock();
   handler::forget_asking_after_fork();
   handler::forget_timed_threads();
-  handler::restore_handler(false);
+  handler::forget_signal_waits();
   handler::forget_after_fork();
+  handler::restore_handler(false);
   // Nothing is released: the memory was not inherited, the descriptors are those of a table that
   // the child does not have, and the parent's control thread may have been in the middle of
   // anything.

@@ -223,6 +223,14 @@ void Recording::note_blocked_signal() noexcept {
       "they have no stacks; their times are exact");
 }
 
+void Recording::note_muted_thread() noexcept {
+  if (muted_thread_told_) return;
+  muted_thread_told_ = write_message(
+      wire::MessageLevel::kWarning,
+      "some threads did not answer 16 signals in a row and were not signalled for a second: for "
+      "that time they have no stacks; their times are exact");
+}
+
 void Recording::skip_to_now(RecordedThread& thread, std::int64_t clock_ns) noexcept {
   thread.run_ns = tick_ns_;
   thread.run_cpu_ns = clock_ns;

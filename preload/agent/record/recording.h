@@ -126,6 +126,7 @@ class Recording {
   void note_stretched() noexcept;
   // A running thread blocks the sampling signal for good.
   void note_blocked_signal() noexcept;
+  void note_muted_thread() noexcept;
   bool is_complete() const noexcept { return complete_; }
   void set_complete() noexcept;
   // Why it is complete without having reached its end: static text; nullptr: it has.
@@ -318,6 +319,7 @@ class Recording {
   OverheadBudget budget_;
   bool stretch_told_ = false;
   bool blocked_signal_told_ = false;
+  bool muted_thread_told_ = false;
   bool splits_runqueue_ = true;
   MappedArray<StagedEntry> staged_;
   std::uint32_t next_thread_index_ = 0;

@@ -277,6 +277,7 @@ void Sampler::give_up(Recording& recording, std::uint32_t place, RecordedThread&
   if (++thread.late_count < kLateBeforeMuted) return;
   thread.late_count = 0;
   thread.muted_until_ns = (now + kMuted).count();
+  recording.note_muted_thread();
   subjects_.signals.give_up(thread);
 }
 

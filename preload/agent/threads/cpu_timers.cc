@@ -82,9 +82,8 @@ bool CpuTimers::close(ThreadList& threads) noexcept {
     Thread& thread = threads[place];
     if (thread.cpu_timer < 0) continue;
     stop(thread);
-    // With any other disposition the kernel drops it when swipr's handler goes.
-    pending = pending || (handler::program_handles_signal() &&
-                          waits_for_delivery(threads.directory(), thread.tid));
+    // Before 6.13 it is not taken back with its timer.
+    pending = pending || waits_for_delivery(threads.directory(), thread.tid);
   }
   close_slots();
   usable_ = false;

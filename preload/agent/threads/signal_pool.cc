@@ -8,6 +8,7 @@
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
+#include "preload/handler/signal_waits.h"
 
 namespace swipr::agent {
 
@@ -103,17 +104,24 @@ bool SignalPool::is_calm(handler::Asking& asking, Moment now) noexcept {
 }
 
 // A thread's mask is its own to change, and libc's functions for that count their uses. What they
-// do not see (a longjmp, a system call of the program's own) is seen when it is read again.
+// do not see (a longjmp, a system call of the program's own) is seen when it is read again. True
+// also where the mask cannot be known at this moment.
 bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread, int task_directory,
                                std::int64_t cpu_ns) noexcept {
+  if (handler::is_in_signal_wait(thread.tid.value)) return true;
   const std::uint16_t asks_per_reading = thread.blocks_signal ? 100 : 1000;
   const std::uint32_t epoch = asking.mask_epoch();
   if (thread.mask_known && thread.mask_epoch == epoch && ++thread.mask_uses != asks_per_reading) {
     return thread.blocks_signal;
   }
   char text[512];
+  const handler::MaskReading reading(thread.tid.value);
   const std::uint64_t blocked =
       parse_blocked_signals(read_task_file(task_directory, thread.tid, "stat", text));
+  if (!reading.is_valid()) {
+    thread.mask_known = false;
+    return true;
+  }
   thread.blocks_signal = (blocked >> (handler::installed_signal() - 1) & 1) != 0;
   if (thread.blocked_readings == 0) thread.blocked_since_cpu_ns = cpu_ns;
   thread.blocked_readings =

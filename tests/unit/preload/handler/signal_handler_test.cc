@@ -119,6 +119,25 @@ TEST_F(SignalHandlerTest, ForeignSignalsReachTheProgramsHandlerWithItsMask) {
   ::sigaction(SIGURG, &before, nullptr);
 }
 
+// Of two equal signals that wait for a thread the kernel keeps one: here the program's.
+TEST_F(SignalHandlerTest, AForeignSignalAnswersForSwiprsAndReachesTheProgram) {
+  struct sigaction own {};
+  own.sa_handler = on_chained;
+  struct sigaction before {};
+  ::sigaction(SIGURG, &own, &before);
+  chained = 0;
+  ASSERT_TRUE(install_handler(SIGURG));
+  set_target(0, self_thread());
+  arm_slot(slots_[0], 1);
+  ::raise(SIGURG);
+  EXPECT_EQ(slot_status(slots_[0], 1), SlotStatus::kDone);
+  EXPECT_TRUE(slots_[0].bare);
+  EXPECT_EQ(chained, 1);
+  set_target(0, Tid{0});
+  restore_handler(false);
+  ::sigaction(SIGURG, &before, nullptr);
+}
+
 TEST_F(SignalHandlerTest, WhatTheProgramsHandlerDoesToErrnoStays) {
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "ThreadSanitizer keeps errno around handlers";

@@ -21,6 +21,7 @@
 #include "cli/commands/record_output.h"
 #include "cli/commands/record_summary.h"
 #include "cli/commands/symbolize_recording.h"
+#include "cli/commands/symbolizer_options.h"
 #include "cli/commands/terminal.h"
 #include "cli/export/sink.h"
 #include "cli/session/find/targets.h"
@@ -296,6 +297,7 @@ Outcome run_record(const RecordOptions& options) {
             options.format == options::Format::kRaw ? "a recording" : format_name(options.format)),
         kWrongUsage};
   }
+  offer_table_folder();
   if (!options.json.empty()) return record_with_json(options);
   RecordReport report;
   return record(options, report);

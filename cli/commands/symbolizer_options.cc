@@ -3,8 +3,10 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "cli/session/modules/module_servers.h"
+#include "symbolize/files/cache_folder.h"
 #include "symbolize/files/debuginfod.h"
 
 namespace swipr::commands {
@@ -19,7 +21,18 @@ std::string find_cache_folder() {
   return {};
 }
 
+constexpr std::uint64_t kMaxTableBytes = 256 << 20;
+
 }  // namespace
+
+void offer_table_folder() {
+  const char* wanted = std::getenv("SWIPR_CACHE");
+  const std::string folder = find_cache_folder();
+  if (folder.empty() || (wanted != nullptr && std::string_view(wanted) == "off")) return;
+  symbolize::make_cache_folder(folder);
+  symbolize::make_cache_folder(folder + "/tables");
+  symbolize::remove_oldest_files(folder + "/tables", kMaxTableBytes);
+}
 
 symbolize::Options symbolizer_options(const options::SymbolOptions& chosen) {
   symbolize::Options result;

@@ -10,4 +10,8 @@ namespace swipr::commands {
 // place where files are looked for.
 symbolize::Options symbolizer_options(const options::SymbolOptions& chosen);
 
+// Makes the folder in which recorded programs of this user keep unwind tables for each other, and
+// removes the oldest beyond 256 MiB. They make none themselves. Not with SWIPR_CACHE=off.
+void offer_table_folder();
+
 }  // namespace swipr::commands

@@ -198,6 +198,7 @@ void start_control_thread(const Settings& wanted) noexcept {
   settings = wanted;
   server = new (server_memory) Server;
   if (!settings.signal_free) recorder().forgo_signal_free_looks();
+  recorder().set_table_place(settings.cache_home, settings.home);
   if (settings.signal_number != 0) recorder().set_signal_number(settings.signal_number);
   stack_bytes = wanted_stack_bytes();
   thread_count::find();

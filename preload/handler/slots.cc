@@ -1,5 +1,8 @@
 #include "preload/handler/slots.h"
 
+#include <algorithm>
+#include <span>
+
 #include "preload/unwind/walk/page_probe_reader.h"
 
 namespace swipr::handler {
@@ -48,15 +51,39 @@ bool find_cookie(std::int32_t thread, Cookie& out) noexcept {
   return false;
 }
 
+namespace {
+
+// As far as it can be read. With the red zone: the word of a register that was just restored may
+// lie there.
+void copy_stack(Slot& slot, unwind::PageProbeReader& memory) noexcept {
+  constexpr std::uint64_t kRedZoneBytes = 128;  // System V AMD64 ABI, 3.2.2
+  const std::uint64_t stack = slot.stopped.values[unwind::kRsp];
+  const auto room = std::span(slot.frames.pcs).subspan(slot.frames.frame_count);
+  const std::size_t count = std::min<std::size_t>(room.size(), kMaxCopiedWords);
+  std::uint64_t first = 0;
+  const bool has_red_zone = memory.read_word(stack - kRedZoneBytes, first);
+  slot.copied_from = has_red_zone ? stack - kRedZoneBytes : stack;
+  std::uint64_t address = slot.copied_from;
+  for (std::size_t at = 0; at < count && memory.read_word(address, room[at]); ++at) {
+    address += sizeof(std::uint64_t);
+    ++slot.copied_words;
+  }
+}
+
+}  // namespace
+
 void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   slot.frames.frame_count = 0;
+  slot.copied_words = 0;
+  slot.end = unwind::WalkEnd::kNoRule;
   // Counted in before the load and both in one total order with the agent's store and its look at
   // the count: whoever is not seen there loads the new map.
   shared.pins.fetch_add(1, std::memory_order_seq_cst);
   const unwind::CodeMap* map = shared.code_map.load(std::memory_order_seq_cst);
   if (map != nullptr) {
     unwind::PageProbeReader memory(readable);
-    slot.end = unwind::walk(*map, slot.registers, memory, slot.frames);
+    slot.end = unwind::walk(*map, slot.registers, memory, slot.frames, &slot.stopped);
+    if (slot.end == unwind::WalkEnd::kUnbuilt) copy_stack(slot, memory);
   }
   shared.pins.fetch_sub(1, std::memory_order_release);
   slot.state.store(slot_state(cookie.sequence, SlotStatus::kDone), std::memory_order_release);

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "common/core/ids.h"
 #include "common/core/signal_safe.h"
@@ -43,7 +44,18 @@ struct Slot {
   // Of the interrupted code. Here and not in the handler, whose stack may be small.
   unwind::Registers registers;
   unwind::FrameBuffer frames;
+  // Where the walk ended at a table that is not built: the registers of the last frame, and the
+  // stack's words from this address on, in `frames.pcs` behind the frames. The control thread goes
+  // on with them.
+  unwind::Registers stopped;
+  std::uint64_t copied_from;
+  std::uint32_t copied_words;
+
+  std::span<const std::uint64_t> copied_stack() const noexcept {
+    return std::span(frames.pcs).subspan(frames.frame_count, copied_words);
+  }
 };
+inline constexpr std::uint32_t kMaxCopiedWords = 1536;
 
 // What travels in the signal: slot in the low 16 bits, sequence above.
 struct Cookie {

@@ -91,7 +91,7 @@ bool Engine::has_room_for_another(const char** error) noexcept {
 
 bool Engine::open(const char** error) noexcept {
   subjects_.room.open();
-  subjects_.modules.set_room(&subjects_.room);
+  subjects_.modules.open(&subjects_.room);
   if (!subjects_.room.has(kLeastRoom)) {
     *error = kTooLittleRoom;
     return false;
@@ -190,11 +190,22 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
   for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
     if (subjects_.threads[place].tid.value != 0) sampler_.meet(recording, place);
   }
+  build_first_tables(recording);
   recording.start_accounts(monotonic_now());
   recording.introduce_all(subjects_.threads);
   warn(recording);
   recording.send_now(monotonic_now());
   return true;
+}
+
+// Of the threads that the first tick looks at in any case.
+void Engine::build_first_tables(const Recording& recording) noexcept {
+  std::uint32_t left = Sampler::kFreeLooks;
+  for (std::uint32_t place = 0; place < subjects_.threads.place_count() && left != 0; ++place) {
+    if (subjects_.threads[place].tid.value == 0) continue;
+    sampler_.build_tables_for(recording, place);
+    --left;
+  }
 }
 
 // Limits of this process, for the person who reads the profile.

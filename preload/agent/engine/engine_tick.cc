@@ -115,6 +115,7 @@ void Engine::collect() noexcept {
     if (place >= subjects_.threads.place_count()) return;  // an earlier recording's
     Thread& thread = subjects_.threads[place];
     if (thread.generation != generation || thread.tid.value == 0) return;
+    sampler_.finish_walk(slot);
     sampler_.note_answer(place, slot);
     for (unsigned number = 0; number < recordings_.size(); ++number) {
       if ((asked & 1u << number) != 0 && recordings_[number] != nullptr) {
@@ -123,11 +124,12 @@ void Engine::collect() noexcept {
     }
   });
   subjects_.timers.collect(
-      [this](std::uint32_t place, std::uint16_t generation, const handler::Slot& slot) {
+      [this](std::uint32_t place, std::uint16_t generation, handler::Slot& slot) {
         if (place >= subjects_.threads.place_count()) return;
         const Thread& thread = subjects_.threads[place];
         if (static_cast<std::uint16_t>(thread.generation) != generation || thread.tid.value == 0)
           return;
+        sampler_.finish_walk(slot);
         for (Recording* recording : recordings_) {
           if (recording != nullptr) sampler_.take_timer_stack(*recording, place, slot);
         }

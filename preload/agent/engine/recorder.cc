@@ -32,6 +32,10 @@ bool Recorder::is_complete(const Recording* recording) const noexcept {
   return recording->is_complete();
 }
 
+void Recorder::set_table_place(std::string_view cache_home, std::string_view home) noexcept {
+  TableFiles::set_place(cache_home, home);
+}
+
 void Recorder::set_signal_number(int signal_number) noexcept {
   engine.set_signal_number(signal_number);
 }

@@ -114,6 +114,10 @@ Settings parse_settings(const char* const* environment, std::span<char> memory) 
   settings.log_level = copy_of("SWIPR_LOG_LEVEL");
   settings.socket_directory = copy_of("SWIPR_SOCKET_DIR");
   settings.runtime_directory = copy_of("XDG_RUNTIME_DIR");
+  if (find_value(environment, "SWIPR_CACHE") != "off"sv) {
+    settings.cache_home = copy_of("XDG_CACHE_HOME");
+    settings.home = copy_of("HOME");
+  }
   settings.server_url = arena.copy(find_server_url(environment));
   settings.server_token = copy_of("SWIPR_SERVER_TOKEN");
   settings.rendezvous = copy_of("SWIPR_RENDEZVOUS");

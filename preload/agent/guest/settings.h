@@ -19,6 +19,8 @@ struct Settings {
   std::string_view log_level;  // SWIPR_LOG_LEVEL
   std::string_view socket_directory;
   std::string_view runtime_directory;  // XDG_RUNTIME_DIR
+  std::string_view cache_home;         // XDG_CACHE_HOME; both empty with SWIPR_CACHE=off
+  std::string_view home;               // HOME
   std::string_view server_url;         // SWIPR_SERVER_URL or its pattern form
   std::string_view server_token;       // SWIPR_SERVER_TOKEN: what clients over TCP have to show
   std::string_view rendezvous;

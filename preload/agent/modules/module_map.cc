@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "preload/agent/modules/debug_frame_file.h"
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/agent/proc/thread_clock.h"
+#include "preload/unwind/table/unwind_table.h"
 
 namespace swipr::agent {
 
@@ -23,8 +23,9 @@ constexpr std::chrono::milliseconds kUnknownCodePauseMax{1000};
 bool ModuleMap::refresh(ProcMemory& memory) noexcept {
   const std::chrono::nanoseconds begin = read_own_clock();
   // Until the new state is published the current code map may still name images that are dead here.
-  bool changed = stale_;
+  bool changed = stale_ || bare_code_grew_;
   stale_ = true;
+  bare_code_grew_ = false;
   const bool ok = read_text() && parse_text(memory, changed) && drop_vanished(changed) &&
                   update_registered(memory, changed) && (!changed || publish());
   stale_ = !ok;
@@ -120,7 +121,7 @@ bool ModuleMap::take_mapping(const MapsLine& line, std::uint64_t header, ProcMem
                 .path_begin = static_cast<std::uint32_t>(texts_.size()),
                 .path_size = static_cast<std::uint32_t>(path.size()),
                 .seen = true};
-  if (header != 0) module.image = find_or_build_image(line, header, memory);
+  if (header != 0) module.image = find_or_add_image(line, header, memory);
   if (!texts_.reserve(texts_.size() + path.size())) return false;
   std::memcpy(texts_.data() + texts_.size(), path.data(), path.size());
   const auto index = static_cast<std::uint32_t>(modules_.size());
@@ -128,39 +129,8 @@ bool ModuleMap::take_mapping(const MapsLine& line, std::uint64_t header, ProcMem
   return modules_.push_back(module) && events_.push_back({index, false});
 }
 
-namespace {
-
-// Code built without .eh_frame still has the few bytes of it that belong to the start-up code.
-unwind::BuildResult build_image(const MapsLine& line, std::uint64_t header,
-                                ProcMemory& memory) noexcept {
-  constexpr std::uint64_t kStartUpOnly = 1024;
-  using unwind::BuildStatus;
-  unwind::BuildResult built = unwind::build_table(header, memory.image_reader());
-  const bool may_have_more =
-      built.status == BuildStatus::kOk
-          ? built.eh_frame_bytes < kStartUpOnly
-          : built.status == BuildStatus::kNoCfi || built.status == BuildStatus::kDamaged;
-  if (!may_have_more) return built;
-  DebugFrameFile file(line.path, line.inode);
-  if (file.section().bytes == 0) return built;
-  unwind::BuildResult more = unwind::build_table(header, memory.image_reader(), file.section());
-  if (more.status != BuildStatus::kOk) return built;
-  unwind::destroy_table(built.table);
-  return more;
-}
-
-}  // namespace
-
-// The table and the copy that it is made from take less than half of what the code itself has.
-bool ModuleMap::has_room_for_table(const MapsLine& line) noexcept {
-  if (room_ != nullptr && !room_->has(kLeastRoom + (line.end - line.start) / 2)) {
-    short_of_room_ = true;
-  }
-  return !short_of_room_;
-}
-
-std::uint32_t ModuleMap::find_or_build_image(const MapsLine& line, std::uint64_t header,
-                                             ProcMemory& memory) noexcept {
+std::uint32_t ModuleMap::find_or_add_image(const MapsLine& line, std::uint64_t header,
+                                           ProcMemory& memory) noexcept {
   for (std::uint32_t index = 0; index < images_.size(); ++index) {
     const Image& image = images_[index];
     if (image.live && image.header == header && image.inode == line.inode &&
@@ -173,13 +143,9 @@ std::uint32_t ModuleMap::find_or_build_image(const MapsLine& line, std::uint64_t
   image.device = line.device;
   image.inode = line.inode;
   image.live = true;
-  if (memory.is_open() && has_room_for_table(line)) {
-    image.built = build_image(line, header, memory);
-  }
-  if (!images_.push_back(image)) {
-    if (image.built.table != nullptr) unwind::destroy_table(image.built.table);
-    return kNoImage;
-  }
+  image.is_built = !memory.is_open();
+  if (memory.is_open()) image.built = unwind::describe_image(header, memory.image_reader());
+  if (!images_.push_back(image)) return kNoImage;
   return static_cast<std::uint32_t>(images_.size() - 1);
 }
 
@@ -227,9 +193,11 @@ void ModuleMap::find_jit_descriptors() noexcept {
   }
 }
 
+// Until it is built an image counts as one that has a table.
 const unwind::UnwindTable* ModuleMap::own_table_of(const Module& module) const noexcept {
   const Image* const image = image_of(module);
-  return image == nullptr ? nullptr : image->built.table;
+  if (image == nullptr) return nullptr;
+  return image->is_built ? image->built.table : &unwind::kUnbuiltTable;
 }
 
 const Image* ModuleMap::image_of(const Module& module) const noexcept {

@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "preload/agent/base/mapped_memory.h"
+#include "preload/agent/modules/kept_tables.h"
 #include "preload/agent/modules/registered_code.h"
+#include "preload/agent/modules/table_files.h"
 #include "preload/agent/proc/memory_room.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_memory.h"
@@ -40,6 +42,8 @@ struct Image {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   bool live = false;
+  bool is_built = false;  // as far as it can be; before, `built` only describes the image
+  bool is_new = false;    // the table is in no file
   unwind::BuildResult built;
 };
 
@@ -50,8 +54,12 @@ struct ModuleEvent {
 
 class ModuleMap {
  public:
-  // Where tables find no room in it, code goes without. It must outlive the map.
-  void set_room(const MemoryRoom* room) noexcept { room_ = room; }
+  // Before the first refresh of recordings that begin. Where tables find no room in `room`, code
+  // goes without. It must outlive the map.
+  void open(const MemoryRoom* room) noexcept {
+    room_ = room;
+    files_.open();
+  }
   bool is_short_of_room() const noexcept { return short_of_room_; }
 
   // Reads the map and publishes it to the handler. False: unreadable or no memory; what was known
@@ -64,6 +72,9 @@ class ModuleMap {
   // A walk met code that no module covers: refreshes, unless that was tried moments ago and found
   // nothing. True: the code map has changed.
   bool refresh_for_unknown_code(ProcMemory& memory, std::chrono::nanoseconds now) noexcept;
+  // A walk ended with kUnbuilt, or will meet the code at this address: makes the table of its image
+  // and gives it to the code map in use. False: that has not changed, another walk ends there, too.
+  bool build_table_at(std::uint64_t address, ProcMemory& memory) noexcept;
   // Withdraws the code map. True: all memory was given back; false: a handler holds the map, call
   // again later.
   bool try_close() noexcept;
@@ -91,15 +102,21 @@ class ModuleMap {
   bool take_mapping(const MapsLine& line, std::uint64_t header, ProcMemory& memory,
                     bool& changed) noexcept;
   std::uint32_t find_module(const MapsLine& line) const noexcept;
-  bool has_room_for_table(const MapsLine& line) noexcept;
-  std::uint32_t find_or_build_image(const MapsLine& line, std::uint64_t header,
-                                    ProcMemory& memory) noexcept;
+  bool has_room_for_table(const Module& module) noexcept;
+  std::uint32_t find_or_add_image(const MapsLine& line, std::uint64_t header,
+                                  ProcMemory& memory) noexcept;
+  void keep_table(Image& image) noexcept;
+  const Module* find_live(std::uint64_t address) const noexcept;
+  void find_table(const Module& module, Image& image, ProcMemory& memory) noexcept;
+  bool build_image(const Module& module, ProcMemory& memory) noexcept;
   bool drop_vanished(bool& changed) noexcept;
   bool update_registered(ProcMemory& memory, bool& changed) noexcept;
   void find_jit_descriptors() noexcept;
   const unwind::UnwindTable* own_table_of(const Module& module) const noexcept;
   unwind::CodeRange range_of(const Module& module) const noexcept;
   bool publish() noexcept;
+  bool set_table(std::uint64_t start, const unwind::UnwindTable* table) noexcept;
+  void release_retired() noexcept;
   void destroy_dead_tables() noexcept;
 
   MappedArray<char> maps_text_;
@@ -110,10 +127,13 @@ class ModuleMap {
   MappedArray<ModuleEvent> events_;
   MappedArray<Range<std::uint64_t>> bare_code_;  // of a refresh under way
   RegisteredCode registered_;
+  TableFiles files_;
+  KeptTables kept_;
   const MemoryRoom* room_ = nullptr;
   bool short_of_room_ = false;
   Snapshot* current_ = nullptr;
-  bool stale_ = true;  // current_ is not what the lists say
+  bool stale_ = true;            // current_ is not what the lists say
+  bool bare_code_grew_ = false;  // an image turned out to have no table
   Snapshot* retired_[kMaxRetired] = {};
   std::size_t retired_count_ = 0;
   std::chrono::nanoseconds cost_{0};

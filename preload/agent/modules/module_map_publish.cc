@@ -1,8 +1,10 @@
 // The code map that walks look in: made of what is known, given to the handler, taken back.
+#include <algorithm>
 #include <new>
 
 #include "preload/agent/modules/module_map.h"
 #include "preload/handler/slots.h"
+#include "preload/unwind/table/unwind_table.h"
 #include "preload/unwind/walk/rule_cache.h"
 
 namespace swipr::agent {
@@ -51,10 +53,26 @@ bool ModuleMap::publish() noexcept {
   return true;
 }
 
+// In the code map in use: false: the range that begins there has a table, or none is known.
+bool ModuleMap::set_table(std::uint64_t start, const unwind::UnwindTable* table) noexcept {
+  auto* const ranges = reinterpret_cast<unwind::CodeRange*>(current_ + 1);
+  const std::size_t count = current_->map.ranges().size();
+  unwind::CodeRange* const found = std::lower_bound(
+      ranges, ranges + count, start,
+      [](const unwind::CodeRange& range, std::uint64_t wanted) { return range.start < wanted; });
+  if (found == ranges + count || found->start != start) return false;
+  if (found->table != &unwind::kUnbuiltTable || table == &unwind::kUnbuiltTable) return false;
+  __atomic_store_n(&found->table, table, __ATOMIC_RELEASE);
+  return true;
+}
+
 // What is dead is known to a map that was retired, or to none.
 void ModuleMap::free_retired() noexcept {
   if (retired_count_ == 0 && current_ != nullptr) return;
-  if (!handler::retired_maps_are_free()) return;
+  if (handler::retired_maps_are_free()) release_retired();
+}
+
+void ModuleMap::release_retired() noexcept {
   for (std::size_t at = 0; at < retired_count_; ++at)
     unmap_memory(retired_[at], retired_[at]->bytes);
   retired_count_ = 0;
@@ -65,9 +83,7 @@ void ModuleMap::free_retired() noexcept {
 void ModuleMap::destroy_dead_tables() noexcept {
   registered_.destroy_dead();
   for (Image& image : images_) {
-    if (image.live || image.built.table == nullptr) continue;
-    unwind::destroy_table(image.built.table);
-    image.built.table = nullptr;
+    if (!image.live && image.built.table != nullptr) keep_table(image);
   }
 }
 
@@ -78,10 +94,11 @@ bool ModuleMap::try_close() noexcept {
   current_ = nullptr;
   for (Image& image : images_) image.live = false;
   stale_ = false;
-  free_retired();
+  release_retired();
   stale_ = true;
   short_of_room_ = false;
   unknown_code_due_ = unknown_code_pause_ = {};
+  files_.close();
   maps_text_.release();
   texts_.release();
   modules_.release();

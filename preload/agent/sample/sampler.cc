@@ -94,6 +94,12 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     if (recording.is_long(known)) recording.end_open_run(place, known);
     return true;
   }
+  // It is to be asked again, and sleeps by now: a signal could end its call.
+  if (known.run == Run::kAwaiting && thread.slot == kNoSlot && !timed && is_asleep(thread)) {
+    read_runqueue(thread, known);
+    recording.end_run(place, known, 0, ThreadState::kRunning);
+    known.run = Run::kNone;
+  }
   if (known.run == Run::kAwaiting) {
     if (clock_ns - known.signalled_cpu_ns <= kAnswerBudgetNs) {
       if (!ran) recording.note_queued(known);
@@ -233,7 +239,6 @@ void Sampler::begin_tick(std::chrono::nanoseconds looking_time) noexcept {
 
 bool Sampler::has_time_to_look() noexcept {
   // The first few always: however late a tick is, every one of them gets on.
-  constexpr std::uint32_t kFreeLooks = 64;
   if (looks_++ < kFreeLooks) return true;
   if (looks_ == kFreeLooks + 1) looking_until_ = read_own_clock() + looking_time_;
   return read_own_clock() < looking_until_;

@@ -38,10 +38,16 @@ struct Subjects {
 
 class Sampler {
  public:
+  static constexpr std::uint32_t kFreeLooks = 64;  // at each tick, however late it is
   constexpr explicit Sampler(Subjects& subjects) noexcept : subjects_(subjects) {}
 
   // A thread that exists when the recording starts: its times count from now.
   void meet(Recording& recording, std::uint32_t place) noexcept;
+  // Builds the tables that the thread's first look will need, before ticks have to be in time.
+  void build_tables_for(const Recording& recording, std::uint32_t place) noexcept;
+  // Completes the walk of an answer that ended where a table was not built. Call before the answer
+  // is taken.
+  void finish_walk(handler::Slot& slot) noexcept;
   // Looks from outside cost about 10 µs each: when thousands are new, those that do not fit into
   // `looking_time` of CPU behind the first few are left to the next ticks.
   void begin_tick(std::chrono::nanoseconds looking_time) noexcept;
@@ -81,6 +87,7 @@ class Sampler {
                          RecordedThread& known) noexcept;
   void settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
   WaitPlace read_wait_place(Tid tid) noexcept;
+  bool is_asleep(const Thread& thread) noexcept;
   bool is_hidden(const WaitPlace& wait, Tid tid) const noexcept;
   Look look_at_hidden(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
   bool may_ask_hidden(const Recording& recording, const Thread& thread,
@@ -89,6 +96,8 @@ class Sampler {
   void note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept;
   bool may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept;
   unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
+  unwind::WalkEnd walk_and_build(const unwind::Registers& registers, bool exact,
+                                 unwind::StackReader stack) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,
               const WaitPlace& wait) noexcept;
   void ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,

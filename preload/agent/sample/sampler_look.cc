@@ -180,6 +180,11 @@ WaitPlace Sampler::read_wait_place(Tid tid) noexcept {
   return size <= 0 ? place : parse_wait_place({text, static_cast<std::size_t>(size)});
 }
 
+bool Sampler::is_asleep(const Thread& thread) noexcept {
+  const WaitPlace wait = read_wait_place(thread.tid);
+  return wait.kind == WaitKind::kBlocked || is_hidden(wait, thread.tid);
+}
+
 // Asleep by what everybody may read, also where `syscall` is closed (after setuid,
 // PR_SET_DUMPABLE 0).
 bool Sampler::is_hidden(const WaitPlace& wait, Tid tid) const noexcept {
@@ -201,7 +206,7 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
   const unwind::CodeMap& map = *subjects_.modules.code_map();
   unwind::Registers registers = registers_at(wait, kept);
   StackPieces stack(subjects_.memory);
-  const WalkEnd end = unwind::walk(map, registers, stack.reader(), frames_);
+  const WalkEnd end = walk_and_build(registers, true, stack.reader());
   if (end != WalkEnd::kUnknownRegister || (registers.known & 1u << unwind::kRbp) != 0) return end;
   const std::uint64_t pc = frames_.frame_count == 0 ? 0 : frames_.pcs[frames_.frame_count - 1];
   const std::uint64_t pushed_at = frames_.frame_count == 1 ? wait.sp - 8 : stack.find_read(pc);
@@ -211,10 +216,9 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
   registers.values[unwind::kRbp] = *rbp;
   registers.known |= 1u << unwind::kRbp;
   // Only a walk that arrives at the thread's root confirms it.
-  if (unwind::walk(map, registers, stack.reader(), frames_) == WalkEnd::kRoot)
-    return WalkEnd::kRoot;
+  if (walk_and_build(registers, true, stack.reader()) == WalkEnd::kRoot) return WalkEnd::kRoot;
   registers.known &= ~(1u << unwind::kRbp);
-  return unwind::walk(map, registers, stack.reader(), frames_);
+  return walk_and_build(registers, true, stack.reader());
 }
 
 // The kernel's function is read once for each place where the thread waits, and believed only when

@@ -97,6 +97,15 @@ bool CpuTimers::open_slots() noexcept {
     slots_ = static_cast<handler::Slot*>(map_memory(kSlotsBytes));
     if (slots_ == nullptr) return false;
     handler::shared.open_slots.store(slots_, std::memory_order_release);
+    slots_untouched_ = true;
+  }
+  slots_open_ = true;
+  // Each slot is a page of its own, which is not to be touched before a handler uses it.
+  if (slots_untouched_) {
+    static_assert(handler::kOpenSlotCount == 64, "a bit each");
+    slots_untouched_ = false;
+    handler::shared.open.store(~std::uint64_t{0}, std::memory_order_release);
+    return true;
   }
   for (std::uint32_t number = 0; number < handler::kOpenSlotCount; ++number) {
     // One that a handler has claimed before the last recording ended comes with its answer.
@@ -105,7 +114,6 @@ bool CpuTimers::open_slots() noexcept {
       open_slot(number);
     }
   }
-  slots_open_ = true;
   return true;
 }
 
@@ -117,12 +125,13 @@ void CpuTimers::open_slot(std::uint32_t number) noexcept {
 void CpuTimers::close_slots() noexcept {
   if (!slots_open_) return;
   slots_open_ = false;
-  handler::shared.open.store(0);
-  const bool idle =
-      std::none_of(slots_, slots_ + handler::kOpenSlotCount, [](const handler::Slot& slot) {
-        return handler::slot_status(slot, handler::kOpenSequence) == handler::SlotStatus::kClaimed;
-      });
-  if (idle) ::madvise(slots_, kSlotsBytes, MADV_DONTNEED);
+  // A handler that has taken a slot's bit may not have come to mark it as claimed.
+  bool idle = true;
+  for (std::uint64_t taken = ~handler::shared.open.exchange(0); taken != 0; taken &= taken - 1) {
+    idle = idle && handler::slot_status(slots_[std::countr_zero(taken)], handler::kOpenSequence) ==
+                       handler::SlotStatus::kDone;
+  }
+  slots_untouched_ = idle && ::madvise(slots_, kSlotsBytes, MADV_DONTNEED) == 0;
 }
 
 // A timer's signal counts as one that waits, always, and all processes of a user share what may

@@ -50,7 +50,7 @@ class CpuTimers {
     std::uint64_t taken = ~handler::shared.open.load(std::memory_order_relaxed);
     for (; taken != 0; taken &= taken - 1) {
       const auto number = static_cast<std::uint32_t>(std::countr_zero(taken));
-      const handler::Slot& slot = slots_[number];
+      handler::Slot& slot = slots_[number];
       if (handler::slot_status(slot, handler::kOpenSequence) != handler::SlotStatus::kDone)
         continue;
       on_answer(handler::place_of_timer(slot.timer_value),
@@ -69,6 +69,7 @@ class CpuTimers {
 
   handler::Slot* slots_ = nullptr;
   bool slots_open_ = false;
+  bool slots_untouched_ = false;  // all zero
   bool usable_ = false;
   std::uint32_t timer_count_ = 0;
   std::uint32_t allowance_ = 0;  // timers that may be made before the user's limit is read again

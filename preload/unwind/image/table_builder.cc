@@ -46,19 +46,60 @@ BuildStatus copy_section(Range<std::uint64_t> section, std::uint64_t load_bias, 
   return BuildStatus::kOk;
 }
 
-}  // namespace
+// The first page of an image in one read: each read is a system call, and headers, build-id and
+// often the hash table lie there.
+class FirstPage {
+ public:
+  FirstPage(std::uint64_t begin, ImageReader reader) noexcept : begin_(begin), reader_(reader) {
+    is_read_ = reader.read(reader.state, begin, bytes_);
+  }
+  ImageReader reader() noexcept { return {&read, this}; }
 
-BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
-                        const DebugFrame& debug_frame) noexcept {
+ private:
+  static bool read(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
+    const auto& self = *static_cast<const FirstPage*>(state);
+    const std::uint64_t at = address - self.begin_;
+    if (!self.is_read_ || at > self.bytes_.size() || out.size() > self.bytes_.size() - at) {
+      return self.reader_.read(self.reader_.state, address, out);
+    }
+    if (!out.empty()) std::memcpy(out.data(), self.bytes_.data() + at, out.size());
+    return true;
+  }
+
+  std::uint64_t begin_;
+  ImageReader reader_;
+  bool is_read_ = false;
+  std::array<std::byte, 4096> bytes_;
+};
+
+BuildResult describe(std::uint64_t elf_header, ImageReader direct, ElfImage& image) noexcept {
+  FirstPage first_page(elf_header, direct);
+  const ImageReader reader = first_page.reader();
   BuildResult result;
-  ElfImage image;
   result.status = read_elf_image(elf_header, reader, image);
   result.load_bias = image.load_bias;
+  result.text = image.text;
+  result.eh_frame = image.eh_frame;
   result.build_id_bytes = image.build_id_bytes;
   std::memcpy(result.build_id, image.build_id, image.build_id_bytes);
   const Range<std::uint64_t> dynamic{image.load_bias + image.dynamic.begin,
                                      image.load_bias + image.dynamic.end};
   result.jit_descriptor = find_exported(dynamic, image.load_bias, "__jit_debug_descriptor", reader);
+  result.eh_frame_bytes = image.eh_frame.end - image.eh_frame.begin;
+  return result;
+}
+
+}  // namespace
+
+BuildResult describe_image(std::uint64_t elf_header, ImageReader reader) noexcept {
+  ElfImage image;
+  return describe(elf_header, reader, image);
+}
+
+BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
+                        const DebugFrame& debug_frame) noexcept {
+  ElfImage image;
+  BuildResult result = describe(elf_header, reader, image);
   const bool has_eh_frame = result.status == BuildStatus::kOk;
   if (!has_eh_frame && debug_frame.bytes == 0) return result;
   GrowableArray<std::byte> eh_bytes;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/core/range.h"
 #include "preload/unwind/base/image_reader.h"
 
 namespace swipr::unwind {
@@ -23,11 +24,17 @@ struct BuildResult {
   const UnwindTable* table = nullptr;  // owned by the caller: destroy_table
   std::uint64_t eh_frame_bytes = 0;
   std::uint64_t load_bias = 0;       // valid when the ELF header was readable
+  Range<std::uint64_t> text;         // image addresses, as in ElfImage
+  Range<std::uint64_t> eh_frame;     // the same
   std::uint64_t jit_descriptor = 0;  // run-time address of __jit_debug_descriptor; 0: not exported
   std::uint32_t build_id_bytes = 0;
   std::byte build_id[64] = {};  // of NT_GNU_BUILD_ID in a PT_NOTE
 };
 
+// What the image says about itself, without its table: kOk where it has .eh_frame, of which
+// eh_frame_bytes is a bound.
+// Bounds: a dozen small reads.
+BuildResult describe_image(std::uint64_t elf_header, ImageReader reader) noexcept;
 // `elf_header` is the run-time address of the image's ELF header.
 // Bounds: at most 256 MiB of each section, time linear in it; hostile bytes yield a status, never a
 // fault.

@@ -18,7 +18,9 @@ struct CodeRange {
   std::uint64_t start = 0;  // run-time addresses, half-open
   std::uint64_t end = 0;
   std::uint64_t load_bias = 0;
-  const UnwindTable* table = nullptr;  // null: no CFI (frame pointer, then guess)
+  // null: no CFI (frame pointer, then guess). &kUnbuiltTable: a walk ends here with kUnbuilt, and
+  // the control thread stores the table, or null, while handlers walk.
+  const UnwindTable* table = nullptr;
   // The table is of CFI that the program registered and may withdraw at any time.
   bool is_registered = false;
 };
@@ -46,7 +48,7 @@ class CodeMap {
     const bool is_stale =
         range.is_registered &&
         withdrawals_.count->load(std::memory_order_acquire) != withdrawals_.when_built;
-    return is_stale ? nullptr : range.table;
+    return is_stale ? nullptr : __atomic_load_n(&range.table, __ATOMIC_ACQUIRE);
   }
   std::span<const CodeRange> ranges() const noexcept { return ranges_; }
   RuleCache* cache() const noexcept { return cache_; }

@@ -60,17 +60,19 @@ void lay_out(Layout& layout, const RowWriter& rows, const RuleSet& rules, Unwind
   table = layout.place<UnwindTable>(1);
   UnwindTable description;
   const unsigned shift = choose_page_shift(rows.covered_bytes(), rows.addresses().size());
-  const std::size_t pages = static_cast<std::size_t>(rows.covered_bytes() >> shift) + 2;
-  std::uint32_t* const page_rows = layout.place<std::uint32_t>(pages);
   description.base = rows.base();
   description.covered_bytes = rows.covered_bytes();
   description.page_shift = shift;
+  const auto pages = static_cast<std::size_t>(description.page_count());
+  std::uint32_t* const page_rows = layout.place<std::uint32_t>(pages);
   description.row_count = static_cast<std::uint32_t>(rows.addresses().size());
   description.rule_count = static_cast<std::uint32_t>(rules.rules().size());
   description.page_rows = page_rows;
   description.row_addresses = rows.addresses().data();
   description.row_rules = rows.rules().data();
   description.function_count = static_cast<std::uint32_t>(rows.function_starts().size());
+  description.location_count = static_cast<std::uint32_t>(rules.locations().size());
+  description.pool_bytes = static_cast<std::uint32_t>(rules.pool().size());
   description.function_starts = layout.copy(rows.function_starts());
   description.rules = layout.copy(rules.rules());
   description.locations = layout.copy(rules.locations());
@@ -81,6 +83,14 @@ void lay_out(Layout& layout, const RowWriter& rows, const RuleSet& rules, Unwind
 }
 
 }  // namespace
+
+void seal(const UnwindTable& table) noexcept {
+  for (const Mapping mapping : std::array(table.mappings)) {
+    if (mapping.memory == nullptr) continue;
+    ::madvise(mapping.memory, mapping.bytes, MADV_DONTFORK);
+    ::mprotect(mapping.memory, mapping.bytes, PROT_READ);
+  }
+}
 
 const UnwindTable* pack_table(RowWriter& rows, const RuleSet& rules) noexcept {
   UnwindTable* table = nullptr;
@@ -93,10 +103,7 @@ const UnwindTable* pack_table(RowWriter& rows, const RuleSet& rules) noexcept {
   lay_out(layout, rows, rules, table);
   table->mappings = {Mapping{memory, sizes.bytes()}, rows.release_addresses(),
                      rows.release_rules()};
-  // A stray write of the program must not turn into wrong stacks.
-  for (const Mapping mapping : std::array(table->mappings)) {
-    ::mprotect(mapping.memory, mapping.bytes, PROT_READ);
-  }
+  seal(*table);
   return table;
 }
 

@@ -11,4 +11,8 @@ namespace swipr::unwind {
 // Takes the rows' memory over. nullptr: no memory.
 const UnwindTable* pack_table(RowWriter& rows, const RuleSet& rules) noexcept;
 
+// Read-only from now on, because a stray write of the program must not turn into wrong stacks, and
+// not inherited by children of a fork.
+void seal(const UnwindTable& table) noexcept;
+
 }  // namespace swipr::unwind

@@ -46,6 +46,8 @@ class UnwindTable {
     return above == function_starts ? 0 : base + above[-1];
   }
 
+  std::uint64_t page_count() const noexcept { return (covered_bytes >> page_shift) + 2; }
+
   SWIPR_SIGNAL_SAFE std::span<const std::byte> expression(std::size_t position,
                                                           std::size_t bytes) const noexcept {
     return {pool + position, bytes};
@@ -57,6 +59,8 @@ class UnwindTable {
   std::uint32_t row_count = 0;
   std::uint32_t rule_count = 0;
   std::uint32_t function_count = 0;
+  std::uint32_t location_count = 0;
+  std::uint32_t pool_bytes = 0;
   const std::uint32_t* page_rows = nullptr;  // the row in force at each page's start, and one more
   const std::uint32_t* row_addresses = nullptr;  // relative to `base`
   const std::uint16_t* row_rules = nullptr;
@@ -68,5 +72,8 @@ class UnwindTable {
   // object.
   std::array<Mapping, 3> mappings{};
 };
+
+// Stands for the table of an image that has not been built yet. It covers nothing.
+inline constexpr UnwindTable kUnbuiltTable{};
 
 }  // namespace swipr::unwind

@@ -62,8 +62,10 @@ class PageProbeReader {
   std::uint64_t words_ = 0;  // so many addresses from begin_ on are those of whole words
 };
 
-// As walk() with a StackReader, with the reads inlined.
+// As walk() with a StackReader, with the reads inlined. Where it ends with kUnbuilt `*stopped` gets
+// the registers of the last frame: walk_on goes on from there.
 SWIPR_SIGNAL_SAFE WalkEnd walk(const CodeMap& map, const Registers& registers,
-                               PageProbeReader& reader, FrameBuffer& frames) noexcept;
+                               PageProbeReader& reader, FrameBuffer& frames,
+                               Registers* stopped = nullptr) noexcept;
 
 }  // namespace swipr::unwind

@@ -7,7 +7,14 @@
 
 namespace swipr::unwind {
 
-enum class StepStatus : std::uint8_t { kOk, kRoot, kUnreadable, kUnknownRegister, kNoRule };
+enum class StepStatus : std::uint8_t {
+  kOk,
+  kRoot,
+  kUnreadable,
+  kUnknownRegister,
+  kNoRule,
+  kUnbuilt,
+};
 
 // Replaces `registers` by the caller's. After anything but kOk they are worth nothing.
 // Context: signal handler or control thread.  Allocates: never.  Errno: kept.

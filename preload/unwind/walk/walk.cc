@@ -26,9 +26,18 @@ WalkEnd walk(const CodeMap& map, const Registers& registers, StackReader reader,
   return WalkLoop<FunctionReader>(map, function_reader, frames).run(registers);
 }
 
+WalkEnd walk_on(const CodeMap& map, const Registers& stopped, bool exact, StackReader reader,
+                FrameBuffer& frames) noexcept {
+  FunctionReader function_reader(reader);
+  return WalkLoop<FunctionReader>(map, function_reader, frames).run(stopped, exact);
+}
+
 WalkEnd walk(const CodeMap& map, const Registers& registers, PageProbeReader& reader,
-             FrameBuffer& frames) noexcept {
-  return WalkLoop<PageProbeReader>(map, reader, frames).run(registers);
+             FrameBuffer& frames, Registers* stopped) noexcept {
+  WalkLoop<PageProbeReader> loop(map, reader, frames);
+  const WalkEnd end = loop.run(registers);
+  if (end == WalkEnd::kUnbuilt && stopped != nullptr) *stopped = loop.registers();
+  return end;
 }
 
 }  // namespace swipr::unwind

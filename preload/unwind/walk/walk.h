@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "common/core/addresses.h"
 #include "common/core/signal_safe.h"
 #include "common/wire/format.h"
 #include "preload/unwind/base/registers.h"
@@ -13,13 +14,15 @@ namespace swipr::unwind {
 
 class CodeMap;
 
+inline constexpr unsigned kExactFrame = 4;
+
 // Frames of one walk, innermost first, as parallel arrays (a typical walk touches one page).
 struct FrameBuffer {
   std::uint32_t frame_count = 0;
   std::uint32_t omitted_at = 0;  // with wire::kStackCut: index of the first frame behind the gap
   std::uint64_t flags = 0;       // wire::StackFlags
   std::array<std::uint64_t, wire::kMaxFrames> pcs;
-  // wire::FrameSource, | 4 when the pc is exact (as in the wire format's runs)
+  // wire::FrameSource, | kExactFrame when the pc is exact (as in the wire format's runs)
   std::array<std::uint8_t, wire::kMaxFrames> kinds;
 };
 inline constexpr std::uint32_t kKeptInner = 1536;  // of a stack deeper than kMaxFrames
@@ -31,12 +34,25 @@ enum class WalkEnd : std::uint8_t {
   kUnreadable,       // stack memory could not be read
   kUnknownRegister,  // a rule needs a register that `registers` does not know (signal-free walks)
   kNoRule,           // no table, no frame pointer, no plausible guess
+  kUnbuilt,          // the table that the last frame needs is not built yet
 };
+
+// Where the outermost frame is looked up. Only when there is one.
+constexpr std::uint64_t outermost_lookup_address(const FrameBuffer& frames) noexcept {
+  const std::uint32_t last = frames.frame_count - 1;
+  return lookup_address(frames.pcs[last], (frames.kinds[last] & kExactFrame) != 0
+                                              ? PcKind::kExact
+                                              : PcKind::kReturnAddress);
+}
 
 // Walks from `registers` (pc exact) and fills `frames`. A walk that ends with anything but kRoot
 // still holds the frames up to there. Bounds: at most kMaxSteps steps.
 inline constexpr std::uint32_t kMaxSteps = 65536;
 SWIPR_SIGNAL_SAFE WalkEnd walk(const CodeMap& map, const Registers& registers, StackReader reader,
                                FrameBuffer& frames) noexcept;
+// From a frame in the middle of a stack, which becomes the first. `exact`: its pc is, as that of
+// the frame where the walk stopped.
+WalkEnd walk_on(const CodeMap& map, const Registers& stopped, bool exact, StackReader reader,
+                FrameBuffer& frames) noexcept;
 
 }  // namespace swipr::unwind

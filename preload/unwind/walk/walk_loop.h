@@ -25,11 +25,12 @@ class WalkLoop {
   WalkLoop(const CodeMap& map, Reader& reader, FrameBuffer& frames) noexcept
       : map_(map), reader_(reader), frames_(frames) {}
 
-  WalkEnd run(const Registers& registers) noexcept {
+  // `exact`: the first frame's pc is.
+  WalkEnd run(const Registers& registers, bool exact = true) noexcept {
     registers_ = registers;
     // Never referred to by a call that is not inlined: stays in the processor's registers.
     Hot hot = load_hot();
-    hot.exact = true;
+    hot.exact = exact;
     std::uint32_t count = 0;
     WalkEnd end = WalkEnd::kCut;
     const CodeRange* range = nullptr;
@@ -65,9 +66,14 @@ class WalkLoop {
         break;
       }
     }
+    if (end == WalkEnd::kUnbuilt) [[unlikely]]
+      store_hot(hot);
     finish(count, end);
     return end;
   }
+
+  // Of the last frame, where the walk has ended with kUnbuilt.
+  const Registers& registers() const noexcept { return registers_; }
 
  private:
   // What every plain step changes.
@@ -88,6 +94,8 @@ class WalkLoop {
         return WalkEnd::kUnreadable;
       case StepStatus::kUnknownRegister:
         return WalkEnd::kUnknownRegister;
+      case StepStatus::kUnbuilt:
+        return WalkEnd::kUnbuilt;
       default:
         return WalkEnd::kNoRule;
     }
@@ -137,12 +145,12 @@ class WalkLoop {
     const std::uint32_t at = slot(index);
     frames_.pcs[at] = hot.pc;
     frames_.kinds[at] =
-        static_cast<std::uint8_t>(static_cast<unsigned>(source) | (hot.exact ? kExactBit : 0u));
+        static_cast<std::uint8_t>(static_cast<unsigned>(source) | (hot.exact ? kExactFrame : 0u));
   }
   // That frame's pc turns out to be an instruction that is about to run.
   void mark_exact(std::uint32_t index) noexcept {
     std::uint8_t& kind = frames_.kinds[slot(index)];
-    kind = static_cast<std::uint8_t>(kind | kExactBit);
+    kind = static_cast<std::uint8_t>(kind | kExactFrame);
   }
 
   // The table of code at this place, as far as it is to be believed.
@@ -170,6 +178,7 @@ class WalkLoop {
       source = wire::FrameSource::kCfi;
       return step_by_plain_rule(*rule, hot);
     }
+    if (table == &kUnbuiltTable) return StepStatus::kUnbuilt;
     Hot copy = hot;
     wire::FrameSource found = wire::FrameSource::kCfi;
     const StepStatus status = rule != nullptr ? step_by_other_rule(*table, *rule, index, copy)
@@ -366,7 +375,6 @@ class WalkLoop {
   }
 
   static constexpr std::uint64_t kLargestBare = 4096;  // bytes of a function in assembly
-  static constexpr unsigned kExactBit = 4;             // of FrameBuffer::kinds
 
   const CodeMap& map_;
   Reader& reader_;

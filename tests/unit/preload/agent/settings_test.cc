@@ -53,6 +53,10 @@ TEST_F(AgentSettings, LookAtBlockedThreadsWithoutSignalsUnlessTurnedOff) {
   EXPECT_TRUE(parse({}).signal_free);
   EXPECT_TRUE(parse({"SWIPR_SIGNAL_FREE=on"}).signal_free);
   EXPECT_FALSE(parse({"SWIPR_SIGNAL_FREE=off"}).signal_free);
+  EXPECT_EQ(parse({"HOME=/h", "XDG_CACHE_HOME=/c"}).home, "/h");
+  EXPECT_EQ(parse({"HOME=/h", "XDG_CACHE_HOME=/c"}).cache_home, "/c");
+  EXPECT_EQ(parse({"HOME=/h", "SWIPR_CACHE=off", "XDG_CACHE_HOME=/c"}).home, "");
+  EXPECT_EQ(parse({"HOME=/h", "SWIPR_CACHE=off", "XDG_CACHE_HOME=/c"}).cache_home, "");
 }
 
 TEST_F(AgentSettings, AreCopies) {

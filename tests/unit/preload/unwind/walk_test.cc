@@ -9,6 +9,7 @@
 
 #include "preload/unwind/image/table_builder.h"
 #include "preload/unwind/table/code_map.h"
+#include "preload/unwind/table/unwind_table.h"
 #include "preload/unwind/walk/rule_cache.h"
 #include "tests/unit/preload/unwind/cfi_image.h"
 
@@ -112,6 +113,28 @@ class Walk : public testing::Test {
   Registers registers_;
   std::unique_ptr<FrameBuffer> frames_ = std::make_unique<FrameBuffer>();
 };
+
+TEST_F(Walk, EndsWhereATableIsNotBuiltAndGoesOnWhenItIs) {
+  const UnwindTable* const table = ranges_[1].table;
+  ranges_[1].table = &kUnbuiltTable;
+  const Words stack{kCode + kRoot + 4};
+  EXPECT_EQ(walk_stack(kCode + kPlain + 4, stack), WalkEnd::kUnbuilt);
+  EXPECT_EQ(pcs(), Words{kCode + kPlain + 4});
+  EXPECT_NE(frames_->flags & wire::kStackBroken, 0u);
+  EXPECT_EQ(outermost_lookup_address(*frames_), kCode + kPlain + 4);
+  ranges_[1].table = table;
+  EXPECT_EQ(walk_stack(kCode + kPlain + 4, stack), WalkEnd::kRoot);
+  EXPECT_EQ(outermost_lookup_address(*frames_), kCode + kRoot + 3);
+}
+
+TEST_F(Walk, GoesOnFromAFrameInTheMiddle) {
+  stack_ = {kCode + kRoot + 4};
+  registers_.values[kPc] = kCode + kPlain + 64;  // behind the function's last call
+  const StackReader reader{&read_word, this};
+  EXPECT_EQ(walk_on(CodeMap(ranges_), registers_, false, reader, *frames_), WalkEnd::kRoot);
+  EXPECT_EQ(pcs(), (Words{kCode + kPlain + 64, kCode + kRoot + 4}));
+  EXPECT_FALSE(is_exact(0));
+}
 
 TEST_F(Walk, LooksReturnAddressesUpBeforeTheCall) {
   // The return address is the first byte behind the calling function, whose last byte is the

@@ -1,0 +1,143 @@
+#include "preload/agent/modules/table_files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <span>
+
+#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/mapped_memory.h"
+
+namespace swipr::agent {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
+
+constinit char folder[512] = {};
+
+// A build-id in hexadecimal and what is put behind it.
+using FileName = FixedText<192>;
+
+void append_build_id(FileName& name, const unwind::TableKey& key) noexcept {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (const std::byte byte : std::span(key.build_id).first(key.build_id_bytes)) {
+    const auto value = std::to_integer<unsigned>(byte);
+    name.append(kDigits.substr(value >> 4, 1)).append(kDigits.substr(value & 15, 1));
+  }
+}
+
+bool is_ours(const struct stat& status) noexcept {
+  return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// The size; 0: not to be trusted.
+std::size_t usable_bytes(int file) noexcept {
+  struct stat status;
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || !is_ours(status)) return 0;
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  return bytes <= kMaxFileBytes ? static_cast<std::size_t>(bytes) : 0;
+}
+
+bool read_all(int file, std::span<std::byte> out) noexcept {
+  while (!out.empty()) {
+    const ssize_t count = ::read(file, out.data(), out.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    out = out.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+bool write_all(int file, std::span<const std::byte> bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+const unwind::UnwindTable* read_table(int file, const unwind::TableKey& key) noexcept {
+  const std::size_t bytes = usable_bytes(file);
+  if (bytes == 0) return nullptr;
+  const std::size_t mapped = round_to_pages(unwind::kTableImageAt + bytes);
+  void* const memory = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* const image = static_cast<std::byte*>(memory) + unwind::kTableImageAt;
+  const unwind::UnwindTable* const table =
+      read_all(file, {image, bytes}) ? unwind::open_table_image({memory, mapped}, bytes, key)
+                                     : nullptr;
+  if (table == nullptr) ::munmap(memory, mapped);
+  return table;
+}
+
+}  // namespace
+
+void TableFiles::set_place(std::string_view cache_home, std::string_view home) noexcept {
+  TextWriter path(folder);
+  if (cache_home.starts_with('/')) {
+    path.append(cache_home).append("/swipr/tables");
+  } else if (home.starts_with('/')) {
+    path.append(home).append("/.cache/swipr/tables");
+  }
+  if (path.overflowed()) path.clear();
+}
+
+void TableFiles::open() noexcept {
+  if (directory_ >= 0 || folder[0] == '\0') return;
+  directory_ = ::open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  struct stat status;
+  if (directory_ >= 0 && (::fstat(directory_, &status) != 0 || !is_ours(status))) close();
+}
+
+void TableFiles::close() noexcept {
+  if (directory_ >= 0) ::close(directory_);
+  directory_ = -1;
+}
+
+const unwind::UnwindTable* TableFiles::load(const unwind::TableKey& key) const noexcept {
+  if (directory_ < 0 || !key.is_usable()) return nullptr;
+  FileName name;
+  append_build_id(name, key);
+  const int file =
+      ::openat(directory_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  const unwind::UnwindTable* const table = read_table(file, key);
+  ::close(file);
+  return table;
+}
+
+void TableFiles::store(const unwind::UnwindTable& table,
+                       const unwind::TableKey& key) const noexcept {
+  if (directory_ < 0 || !key.is_usable()) return;
+  FileName name;
+  append_build_id(name, key);
+  FileName temporary;
+  temporary.append(".")
+      .append(name.view())
+      .append(".")
+      .append_number(static_cast<std::uint64_t>(::getpid()));
+  const int file = ::openat(directory_, temporary.c_str(),
+                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  const unwind::TableImage image = unwind::image_of(table, key);
+  const auto header = std::as_bytes(std::span(&image.header, 1));
+  const bool written =
+      write_all(file, header) && std::all_of(image.parts.begin(), image.parts.end(),
+                                             [file](auto part) { return write_all(file, part); });
+  ::close(file);
+  if (!written || ::renameat(directory_, temporary.c_str(), directory_, name.c_str()) != 0) {
+    ::unlinkat(directory_, temporary.c_str(), 0);
+  }
+}
+
+}  // namespace swipr::agent

@@ -95,7 +95,7 @@ Result<void> write_files(const EmbeddedNames& names, session::RecordingFile& fil
   std::vector<std::byte> buffer(wire::kMaxBlockPayloadBytes);
   for (const auto& [index, addresses] : by_file) {
     std::optional<NamesRecord> record(std::in_place, names, index);
-    const auto flush = [&]() -> Result<void> {
+    const auto flush = [&, index = index]() -> Result<void> {
       const auto bytes = record->encode(buffer);
       record.emplace(names, index);
       return bytes.empty() ? Result<void>() : file.write_block(kAnySource, bytes);

@@ -64,7 +64,7 @@ void keep_socket_directory() noexcept {
   static char directory[kMaxSocketPathBytes];
   const std::string_view path = server->socket_path();
   const std::size_t size = path.rfind('/');
-  if (size == std::string_view::npos || size >= sizeof(directory)) return;
+  if (size >= sizeof(directory)) return;       // or there is none: npos
   std::memmove(directory, path.data(), size);  // it may be the same text already
   directory[size] = '\0';
   settings.socket_directory = {directory, size};

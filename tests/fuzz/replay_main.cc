@@ -1,10 +1,12 @@
 // Feeds a fuzz target its corpus and deterministic mutations of it, where libFuzzer is not there
-// (GCC builds). Same inputs on every run: a failure can be repeated.
+// (GCC builds). The mutations follow from SWIPR_SAMPLE_SEED alone (tests/support/sampling.py), so
+// that a failure can be repeated and each commit sees others.
 // usage: NAME_fuzz FOLDER…
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -46,8 +48,17 @@ void run(const Bytes& input) {
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
 }
 
+unsigned sample_seed() {
+  constexpr unsigned kByHand = 20;
+  const char* text = std::getenv("SWIPR_SAMPLE_SEED");
+  return text == nullptr || *text == '\0' ? kByHand
+                                          : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
+}
+
 class Mutator {
  public:
+  explicit Mutator(unsigned seed) : random_(seed) {}
+
   Bytes mutate(Bytes bytes, const Bytes& other) {
     for (std::size_t left = 1 + pick(4); left > 0; --left) change(bytes, other);
     return bytes;
@@ -84,7 +95,7 @@ class Mutator {
     }
   }
 
-  std::mt19937 random_{20240607};
+  std::mt19937 random_;
 };
 
 }  // namespace
@@ -99,11 +110,14 @@ int main(int argc, char** argv) {
   run({});
   std::erase_if(corpus, [](const Bytes& input) { return input.size() > kMaxMutatedBytes; });
   corpus.emplace_back();
-  Mutator mutator;
+  const unsigned seed = sample_seed();
+  std::printf("%zu samples and %d mutations of them, SWIPR_SAMPLE_SEED=%u\n", corpus.size(),
+              kMutations, seed);
+  std::fflush(stdout);  // also when a mutation ends the program
+  Mutator mutator(seed);
   for (int i = 0; i < kMutations; ++i) {
     const Bytes& base = corpus[mutator.pick(corpus.size())];
     run(mutator.mutate(base, corpus[mutator.pick(corpus.size())]));
   }
-  std::printf("%zu samples and %d mutations\n", corpus.size(), kMutations);
   return 0;
 }

@@ -1,4 +1,6 @@
-"""The HTTP server in the program: the documented curl lines, and what hostile clients get."""
+"""The HTTP server in the program: the documented curl lines, and what hostile clients get.
+
+Longer than most: one file is one entry of ctest, and confined_test runs its cases again."""
 
 import contextlib
 import json

@@ -14,7 +14,9 @@ import shutil
 import subprocess
 import sys
 
-SEED = 20  # the same addresses in every run of one build
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from support import sampling  # noqa: E402
+
 LEAST_PER_CENT = 99.5
 
 
@@ -105,7 +107,7 @@ def aliases_of(path):
 
 def compare(names_program, path, count, totals):
     start, size = code_of(path)
-    addresses = random.Random(SEED).sample(range(start, start + size), min(count, size))
+    addresses = random.Random(sampling.seed()).sample(range(start, start + size), min(count, size))
     ours = list(chains_of_blocks(run([names_program, path], addresses)))
     llvm = list(chains_of_blocks(run(["llvm-symbolizer", "-e", path], addresses)))
     eu = chains_of_eu(run(["eu-addr2line", "-a", "-i", "-f", "-C", "-e", path], addresses), len(addresses))

@@ -1,3 +1,4 @@
+// Longer than most: every test writes some records and reads them back with the helpers below.
 #include "cli/import/swipr_reader.h"
 
 #include <gmock/gmock.h>

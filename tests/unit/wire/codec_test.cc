@@ -268,7 +268,7 @@ TEST_F(Records, RefuseStacksThatClaimMoreFramesThanAllowed) {
 
 TEST_F(Records, RefuseEmptyRunsOfFrames) {
   const std::size_t mark = out_.begin_record(RecordType::kStack);
-  for (const std::uint64_t value : {1, 0, 0, 1, 0, 2}) out_.put_varint(value);
+  for (const std::uint64_t value : {1u, 0u, 0u, 1u, 0u, 2u}) out_.put_varint(value);
   out_.end_record(mark);
   std::array<FrameEntry, kMaxFrames> decoded;
   EXPECT_FALSE(decode_stack(only_record().payload, decoded).has_value());

@@ -2,7 +2,7 @@
 # build; only the generated file is compiled again, and only when the commit has changed.
 # As a script (cmake -P): writes OUTPUT from SOURCE, VERSION and BUILD_TYPE.
 if(CMAKE_SCRIPT_MODE_FILE)
-  # An unpacked archive inside of somebody else's repository has no commit of its own.
+  # An unpacked archive within another repository has no commit of its own.
   set(git git --no-optional-locks -c safe.directory=* -C ${SOURCE})
   execute_process(COMMAND ${git} rev-parse --show-toplevel OUTPUT_VARIABLE top RESULT_VARIABLE failed
                   ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -65,7 +65,7 @@ Nanoseconds thread_cpu() {
   }
 }
 
-// Runs whichever of the three lies furthest behind its share.
+// Runs the one of the three that is furthest behind its share.
 void busy_loop() {
   struct Part {
     void (*run)();

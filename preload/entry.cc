@@ -44,8 +44,8 @@ bool sleeps_in_this_program(const Settings& settings, const char* first_argument
   const char* const first_argument = argc > 0 && argv[0] != nullptr ? argv[0] : "";
   if (sleeps_in_this_program(settings, first_argument)) {
     return log_from_program(LogLevel::kInfo,
-                            settings.disabled ? "asleep: SWIPR_DISABLE is set"
-                                              : "asleep: SWIPR_ONLY does not name this program",
+                            settings.disabled ? "disabled: SWIPR_DISABLE is set"
+                                              : "disabled: SWIPR_ONLY does not match this program",
                             first_argument);
   }
   start_control_thread(settings);

@@ -1,4 +1,4 @@
-// One module: its files and, made when first needed, its indexes.
+// One module: its files and its indexes, which are built on first use.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ class Module {
 
   const std::string& build_id() const { return build_id_; }
   // Where the names come from and how they are written, found out without reading DWARF: while it
-  // stays the same, so do the names. Empty: nothing here is worth keeping.
+  // stays the same, so do the names. Empty: nothing to cache.
   std::string signature();
   Symbolizer::Sources sources();
 
@@ -45,9 +45,9 @@ class Module {
   FileOffset file_offset(ImageAddr address) const;
   const std::string& note() const { return note_; }
   void set_note(std::string note) { note_ = std::move(note); }
-  // Its DWARF takes too long: no reader needs to try again. From any thread.
+  // Its DWARF takes too long to read: readers do not try again. Thread: any.
   bool gave_up() const { return gave_up_; }
-  // Takes over what a reader met.
+  // Takes over the notes of a reader.
   void note_damage(const DwarfIndex& dwarf);
 
  private:

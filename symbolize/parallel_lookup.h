@@ -1,4 +1,4 @@
-// Many lookups in many modules, spread over the CPUs.
+// Many lookups in many modules, distributed over the CPUs.
 #pragma once
 
 #include <span>

@@ -24,7 +24,7 @@ Outcome run_convert(const options::ConvertOptions& options) {
   }
   if (options.output == "-") end_without_reader();
   if (options.explain) return run_explain(options);
-  // Before the work, so that a wrong path costs nobody the conversion of a large recording.
+  // Before the conversion, so that a wrong path is reported at once.
   auto output = OutputFile::create(options.output);
   if (!output) return output.error();
   auto inputs = load_inputs(options.inputs, options.base, options.filters,

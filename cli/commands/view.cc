@@ -100,13 +100,13 @@ Outcome run_view(const options::ViewOptions& options) {
   auto signals = session::SignalWatch::create({SIGINT, SIGTERM, SIGHUP});
   if (!signals) return signals.error();
   if (serve::speedscope_files().empty()) {
-    print_note("this build has no speedscope (npm was missing); the other pages are there");
+    print_note("this build has no speedscope (npm was missing); the other pages work");
   }
   // Alone on its line and at once: for people to click and for scripts to read.
   fmt::print("{}\n", server->url());
   std::fflush(stdout);
   if (options.opens_browser && has_display()) open_browser(server->url(), signals->previous_mask());
-  print_note("serving to browsers on this machine until Ctrl-C");
+  print_note("serving pages to this machine until Ctrl-C");
   const auto served = server->run(signals->fd());
   // Taken, it does not end this program once more: Ctrl-C is how serving is meant to end.
   while (signals->try_take()) continue;

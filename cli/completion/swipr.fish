@@ -25,7 +25,7 @@ end
 function __swipr_complete_recorded_command
     set -l words (commandline -opc) (commandline -ct)
     set -l separator (contains -i -- -- $words)
-    complete -C (string join ' ' -- $words[(math $separator + 1)..-1])
+    complete --do-complete=(string join ' ' -- $words[(math $separator + 1)..-1])
 end
 
 function __swipr_pids

@@ -46,7 +46,7 @@ host::Result<void> write_collapsed(const profile::Recording& recording, const pr
                                    const Options& options, Sink& sink);
 
 // Speedscope's JSON: a profile per thread in order of time, the busiest one first. Without a
-// weight: wall time, so that it lies on a true axis.
+// weight: wall time, for a true time axis.
 host::Result<void> write_speedscope(const profile::Recording& recording,
                                     const profile::Names& names, const Options& options,
                                     Sink& sink);
@@ -55,15 +55,15 @@ host::Result<void> write_speedscope(const profile::Recording& recording,
 host::Result<void> write_firefox(const profile::Recording& recording, const profile::Names& names,
                                  const Options& options, Sink& sink);
 
-// One page for a browser, without a network: flame graph, timeline, functions.
+// One page for a browser, which needs no network: flame graph, timeline, functions.
 host::Result<void> write_html(const profile::Recording& recording, const profile::Names& names,
                               const Options& options, Sink& sink);
 
-// Another page of the same data: every thread over time, and where its time went in short tables.
+// Another page of the same data: every thread over time, and short tables of where time was spent.
 host::Result<void> write_overview(const profile::Recording& recording, const profile::Names& names,
                                   const Options& options, Sink& sink);
 
-// Stands once in both pages, for links to others in its place.
+// Placeholder of links to other pages; occurs once in both pages.
 inline constexpr std::string_view kPageLinks = "<nav id=\"links\" hidden></nav>";
 
 }  // namespace swipr::exporters

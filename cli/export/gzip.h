@@ -1,5 +1,5 @@
-// Gzip into a sink, without a time stamp: equal input gives equal bytes. At its fastest: for a
-// profile of 17 MB the usual level takes half a second more and saves 1 MB.
+// Gzip into a sink, without a time stamp: equal input gives equal bytes. Uses the fastest level:
+// for a profile of 17 MB the default level takes 0.5 s more and saves 1 MB.
 #pragma once
 
 #include <string_view>

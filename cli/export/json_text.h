@@ -9,8 +9,8 @@
 
 namespace swipr::exporters {
 
-// Quoted. Cleaned as clean_text does; "<" is escaped, so that the text may stand inside an HTML
-// script element whatever it holds.
+// Quoted. Cleaned as clean_text does; "<" is escaped, so that any text may stand inside an HTML
+// script element.
 std::string json_string(std::string_view text);
 
 // ["name":][a,b,…] of what `value_of(element)` makes: integers, or JSON text. `name` may be empty.

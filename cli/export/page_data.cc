@@ -14,7 +14,7 @@ namespace swipr::exporters {
 
 namespace {
 
-// More slices than a screen has columns tell nobody anything; more rows make the page slow.
+// More slices than a screen has columns are not visible; more rows make the page slow.
 constexpr std::uint32_t kMaxSlices = 1'000;
 constexpr std::size_t kMaxRows = 250'000;
 

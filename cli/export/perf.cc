@@ -43,7 +43,7 @@ std::string thread_text(const profile::Thread& thread) {
     const bool digit = name[index] >= '0' && name[index] <= '9';
     if (digit && name[index - 1] == ' ') name[index - 1] = '_';
   }
-  // "#" begins a comment, "{" would make the file look like JSON, a blank is no name.
+  // "#" begins a comment, "{" would make the file look like JSON, a blank is not a name.
   if (name[0] == ' ' || name[0] == '#' || name[0] == '{') name[0] = '_';
   return name;
 }

@@ -1,8 +1,8 @@
 // Buffered writing to a descriptor. The first failure (disk full, reader gone) is kept, what is
-// written after it is dropped, and flush() reports it: writers need no check per call, but may ask
-// failed() to stop early. SIGPIPE must be ignored by the program. What is more than a buffer is
-// written by a thread of the sink's own while the next buffer is filled: for gigabytes of text the
-// kernel takes as long as whoever makes it.
+// written after it is dropped, and flush() reports it: writers need no check per call, but may call
+// failed() to stop early. The program must ignore SIGPIPE. Output larger than one buffer is written
+// by a thread of the sink while the next buffer is filled: for gigabytes of text the kernel takes
+// as long as the formatting.
 #pragma once
 
 #include <atomic>

@@ -6,7 +6,7 @@
 
 namespace swipr::exporters {
 
-// Empty: not one in which threads usually wait.
+// Empty: threads do not usually wait in it.
 std::string_view find_syscall_name(std::uint32_t number);
 
 }  // namespace swipr::exporters

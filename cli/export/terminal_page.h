@@ -25,7 +25,7 @@ class TerminalPage {
   // `columns` 0: lines are as long as they are.
   TerminalPage(std::size_t columns, bool coloured) : columns_(columns), coloured_(coloured) {}
 
-  // Adds to the line that end_line() ends. Cleaned: names must not steer the terminal.
+  // Appends to the line that end_line() ends. Cleaned: names must not control the terminal.
   TerminalPage& put(std::string_view text, Style style = Style::kPlain);
   void end_line();
   void line(std::string_view text, Style style = Style::kPlain) { put(text, style).end_line(); }

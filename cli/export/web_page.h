@@ -1,11 +1,11 @@
-// The pages of cli/export/web as the build put them together.
+// The pages of cli/export/web as assembled by the build.
 #pragma once
 
 #include <string_view>
 
 namespace swipr::exporters {
 
-// Where the profile's JSON belongs; stands exactly once in each page.
+// Placeholder of the profile's JSON; occurs exactly once in each page.
 inline constexpr std::string_view kProfileMarker = "/*PROFILE*/";
 
 std::string_view web_page();

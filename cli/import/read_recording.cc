@@ -71,7 +71,7 @@ class AnyReader {
   }
 
   std::string what_it_is() const {
-    if (is_gzip()) return "not a recording but a gzip file (a pprof profile is converted already)";
+    if (is_gzip()) return "not a recording but a gzip file (a pprof profile is already converted)";
     return "not a recording (neither .swipr nor Swift Profile Recorder text)";
   }
 

@@ -1,5 +1,5 @@
 // Grows a Recording: interns modules, frames and stacks, so that equal ones have one index, and
-// keeps hostile input from flooding the warnings.
+// limits the number of warnings for hostile input.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace swipr::importers {
 
-// A pid or tid as it stands in a file; a number that no kernel gives out reads 0.
+// A pid or tid as stored in a file; a number that no kernel assigns reads 0.
 std::int32_t kernel_id(std::uint64_t value);
 
 class RecordingBuilder {

@@ -97,8 +97,8 @@ void SourceRecords::finish() {
         label()));
   }
   if (!ended_) {
-    builder_.warn(fmt::format("{}: the recording has no end; what there is ends after {:.3f} s",
-                              label(), static_cast<double>(now_ns_) / 1e9));
+    builder_.warn(fmt::format("{}: the recording is truncated after {:.3f} s", label(),
+                              static_cast<double>(now_ns_) / 1e9));
   }
 }
 

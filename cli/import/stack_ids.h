@@ -1,5 +1,5 @@
-// Which stack of the Recording an id of the stream means. Writers count ids from 1, so nearly all
-// stand in an array; a hash table would wait for memory at most samples. Any other id works, too.
+// Maps stack ids of the stream to stacks of the Recording. Writers count ids from 1, so nearly all
+// are in an array; a hash table would miss the CPU cache for most samples. Other ids work, too.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class StackIds {
     return place == sparse_.end() ? profile::kNone : place->second;
   }
 
-  // The id means this stack from now on.
+  // From now on the id refers to this stack.
   void define(std::uint64_t id, std::uint32_t stack) {
     ++definitions_;
     if (id >= kAlwaysDense + 2 * definitions_) {
@@ -34,7 +34,7 @@ class StackIds {
   void clear() { *this = {}; }
 
  private:
-  // The array stays in proportion to what defines it, whatever ids a hostile stream has.
+  // The size of the array is bounded by the number of definitions, whatever ids a stream uses.
   static constexpr std::uint64_t kAlwaysDense = 1024;
 
   std::vector<std::uint32_t> dense_;

@@ -42,7 +42,7 @@ class SwiprReader::Impl {
     if (input_bytes_ == 0) return host::Error("the input is empty, not a recording");
     process(true);
     if (!header_seen_) {
-      return host::Error(fmt::format("not a recording: {} bytes are all there is", input_bytes_));
+      return host::Error(fmt::format("not a recording: only {} bytes", input_bytes_));
     }
     for (auto& [index, source] : sources_) source.finish();
     if (sources_.empty()) builder_.warn("the recording holds no data");
@@ -53,7 +53,7 @@ class SwiprReader::Impl {
     if (bad_records_ != 0) {
       builder_.warn(fmt::format("{} records could not be read and were skipped", bad_records_));
     }
-    if (cut_off_) builder_.warn("the recording is cut off; it is used up to the cut");
+    if (cut_off_) builder_.warn("the recording is truncated; it is used as far as possible");
     return builder_.take();
   }
 

@@ -17,10 +17,10 @@ Sockets that processes left behind are removed.
 }  // namespace
 
 void ListParser::add_to(CLI::App& parent) {
-  app = parent.add_subcommand("list", "Show the processes that can be recorded now");
+  app = parent.add_subcommand("list", "List the processes that can be recorded");
   app->formatter(with_usage("list [--json]"));
   app->footer(std::string(kListFooter));
-  app->add_flag("--json", options.json, "One JSON array instead of a table");
+  app->add_flag("--json", options.json, "Print a JSON array");
 }
 
 ParseResult ListParser::finish() { return Command{options}; }

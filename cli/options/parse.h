@@ -1,4 +1,4 @@
-// Command line → Command. The only place that knows the argument parser; its exceptions end here.
+// Command line → Command. The only code that uses the argument parser; its exceptions end here.
 #pragma once
 
 #include <span>

@@ -39,20 +39,19 @@ void add_filters(CLI::App& app, FilterOptions& filters) {
       ->allow_extra_args(false);
   app.add_option_function<std::string>(
          "--state", store(filters.samples.states, parse_states),
-         "Only samples of threads that were running, runnable (waiting for a CPU), blocked")
+         "Only samples of threads that were running, runnable (waiting for a CPU) or blocked")
       ->type_name("STATE[,STATE]");
   app.add_option_function<std::string>("--from", store(filters.samples.from, parse_moment),
-                                       "Only what came this long after the beginning, or later")
+                                       "Only from this time after the beginning on")
       ->type_name("TIME");
   app.add_option_function<std::string>("--to", store(filters.samples.to, parse_moment),
-                                       "Only what came before this time after the beginning")
+                                       "Only up to this time after the beginning")
       ->type_name("TIME");
-  app.add_option("--only", filters.only, "Only stacks with a function that matches")
+  app.add_option("--only", filters.only, "Only stacks with a matching function")
       ->type_name("REGEX");
-  app.add_option("--hide", filters.hide, "Leave functions that match out of the stacks")
+  app.add_option("--hide", filters.hide, "Remove matching functions from the stacks")
       ->type_name("REGEX");
-  app.add_option("--focus", filters.focus,
-                 "Only stacks with a match, and these from the outermost match on")
+  app.add_option("--focus", filters.focus, "Only stacks with a match, from the outermost match on")
       ->type_name("REGEX");
   app.add_flag("--merge-threads", filters.merge_threads,
                "Make one thread of all threads of a process");
@@ -67,15 +66,15 @@ void add_symbol_options(CLI::App& app, SymbolOptions& symbols) {
   app.add_flag("--short-names", symbols.short_names,
                "Names without template arguments, parameters and return types");
   app.add_option("--debug-dir", symbols.debug_directories,
-                 "Look for separate debug files here, too (repeatable)")
+                 "Search DIR for separate debug files (repeatable)")
       ->type_name("DIR")
       ->allow_extra_args(false);
   app.add_option("--symfs", symbols.symfs,
-                 "Look for the recorded files below DIR, the root of the system they come from")
+                 "Search the recorded files below DIR, the root of their system")
       ->type_name("DIR");
   app.add_flag_callback(
       "--no-cache", [&symbols] { symbols.cache = false; },
-      "Neither use nor keep names of earlier conversions ($XDG_CACHE_HOME/swipr)");
+      "Do not use the cache of names ($XDG_CACHE_HOME/swipr)");
 }
 
 }  // namespace swipr::options

@@ -32,10 +32,10 @@ void ReportParser::add_to(CLI::App& parent) {
       ->type_name("WEIGHT");
   add_filters(*app, options.filters);
   app->add_option_function<std::string>("--top", store(options.row_count, parse_top),
-                                        "Show at most so many lines of each part (default 20)")
+                                        "Print at most N lines of each part (default 20)")
       ->type_name("N");
   add_symbol_options(*app, options.symbols);
-  app->add_flag("--json", options.json, "For scripts: one JSON object");
+  app->add_flag("--json", options.json, "Print a JSON object");
 }
 
 ParseResult ReportParser::finish() {

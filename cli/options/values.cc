@@ -135,7 +135,7 @@ Result<Pid> parse_pid(std::string_view text) {
 Result<nanoseconds> parse_length(std::string_view text) {
   auto duration = host::parse_duration(text);
   if (!duration) return duration.error().with_context("--duration");
-  if (*duration <= nanoseconds(0)) return Error("--duration: must be longer than nothing");
+  if (*duration <= nanoseconds(0)) return Error("--duration: must be more than 0");
   return duration;
 }
 
@@ -143,7 +143,8 @@ Result<nanoseconds> parse_moment(std::string_view text) {
   if (text == "0") return nanoseconds(0);
   auto moment = host::parse_duration(text);
   if (!moment) return moment.error();
-  if (*moment < nanoseconds(0)) return Error("times count from the beginning of the recording");
+  if (*moment < nanoseconds(0))
+    return Error("must not be negative: times count from the beginning of the recording");
   return moment;
 }
 
@@ -174,7 +175,7 @@ Result<std::uint32_t> parse_overhead(std::string_view text) {
   const double permille = std::round(percent * 10);
   if (!parsed || permille < 1 || permille > 10'000) {
     return Error(
-        fmt::format("--max-overhead: '{}' is no share of one CPU from 0.1% to 1000%", text));
+        fmt::format("--max-overhead: '{}' is not a share of one CPU from 0.1% to 1000%", text));
   }
   return static_cast<std::uint32_t>(permille);
 }

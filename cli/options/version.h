@@ -4,7 +4,7 @@
 namespace swipr::options {
 
 // "0.1.0 (commit 46c1aa06d2f1, build type Release)"; "-dirty" follows a commit with local changes,
-// "unknown" stands for it where the source is no git checkout.
+// "unknown" stands for it if the source is not a git checkout.
 extern const char kBuildVersion[];
 
 }  // namespace swipr::options

@@ -23,7 +23,7 @@ Examples:
 }  // namespace
 
 void ViewParser::add_to(CLI::App& parent) {
-  app = parent.add_subcommand("view", "Look at a recording in the browser");
+  app = parent.add_subcommand("view", "Show a recording in the browser");
   app->formatter(with_usage("view INPUT… | --pid N  [OPTION…]"));
   app->footer(std::string(kViewFooter));
   app->add_option("input", options.inputs, "Recordings, merged")->type_name("INPUT…");
@@ -41,10 +41,10 @@ void ViewParser::add_to(CLI::App& parent) {
 
 ParseResult ViewParser::finish() {
   if (options.pid.has_value() != options.inputs.empty()) {
-    return UsageError{"view: name a recording, or a process with --pid N"};
+    return UsageError{"view: give a recording, or a process by --pid N"};
   }
   if (!options.pid && app->get_option("--duration")->count() != 0) {
-    return UsageError{"view: --duration goes with --pid"};
+    return UsageError{"view: --duration requires --pid"};
   }
   const auto& samples = options.filters.samples;
   if (samples.from && samples.to && *samples.from >= *samples.to) {

@@ -17,7 +17,7 @@ namespace swipr::profile {
 struct SampleFilter {
   std::vector<std::string> threads;  // names as shell patterns, or tids; empty: all
   StateSet states;                   // empty: all
-  // Since the recording's beginning. A sample that lies partly outside keeps its part inside.
+  // Since the recording's beginning. Of a sample partly outside, the part inside counts.
   std::optional<std::chrono::nanoseconds> from;
   std::optional<std::chrono::nanoseconds> to;
 };

@@ -31,7 +31,7 @@ using FrameNames = std::vector<NamedFrame>;
 
 struct Names {
   std::vector<FrameNames> frames;     // same index as Recording::frames
-  std::shared_ptr<const void> texts;  // owns what they name; null: somebody else does
+  std::shared_ptr<const void> texts;  // owns the texts; null: owned elsewhere
 };
 
 }  // namespace swipr::profile

@@ -37,7 +37,7 @@ class StackTree {
 
   // The node of a stack's innermost function; kNone: a sample without stack.
   std::uint32_t node_of(std::uint32_t stack);
-  // The node below `parent` of a place that is no code.
+  // The node below `parent` of an entry that is not code.
   std::uint32_t pseudo_child(std::uint32_t parent, std::string_view name);
 
   const std::vector<Place>& places() const { return places_; }

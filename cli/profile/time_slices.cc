@@ -56,7 +56,7 @@ class Slicer {
     friend bool operator==(const Slices&, const Slices&) = default;
   };
 
-  // Equal samples of a thread that touch the same slices are one row: nobody could tell them apart.
+  // Equal samples of a thread that touch the same slices are one row: they cannot be told apart.
   // `visit` gets each sample, and whether it begins a row; it ends the loop by returning false.
   template <typename Visit>
   void for_each_row(std::uint32_t slices, const Visit& visit) const {

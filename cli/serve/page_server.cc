@@ -26,7 +26,7 @@ using host::system_error;
 constexpr std::size_t kMaxConnections = 64;
 constexpr auto kPatience = std::chrono::seconds(10);
 
-// Nothing is loaded from elsewhere, nothing leaks where the pages are, nobody frames them.
+// No loads from elsewhere, no referrer that reveals the path, no embedding in frames.
 // speedscope sets styles and reads its profile by fetch; 'wasm-unsafe-eval' is for its importers.
 constexpr std::string_view kHeaders =
     "Connection: close\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n"
@@ -155,7 +155,7 @@ bool PageServer::send(Connection& connection) {
 std::string PageServer::respond(std::string_view bytes, std::shared_ptr<const std::string>& body) {
   Request request;
   if (parse_request(bytes, request) == RequestState::kBad) {
-    return short_answer("400 Bad Request", "This is not a request that swipr understands.\n");
+    return short_answer("400 Bad Request", "Malformed request.\n");
   }
   // A page elsewhere can have its own name resolve to 127.0.0.1, and then read what comes back.
   if (!is_own_host(request.host)) return short_answer("403 Forbidden", "Wrong host name.\n");

@@ -1,5 +1,5 @@
 // Serves a few pages to a browser of this user on this machine: on loopback only, at a random port,
-// below a path that nobody can guess, and to nobody who was led here under another host name.
+// below a path that cannot be guessed, and only under its own host name.
 #pragma once
 
 #include <cstdint>

@@ -78,8 +78,7 @@ void give_up(std::string_view reason) noexcept {
 
 void serve(bool forked) noexcept {
   if (!take_own_descriptors()) {
-    return give_up(
-        "the kernel or a seccomp filter refuses this thread a descriptor table of its own");
+    return give_up("the kernel or a seccomp filter refuses a descriptor table for swipr's thread");
   }
   control_presence::open();
   recorder().open_before_privileges_go();
@@ -97,8 +96,8 @@ void serve(bool forked) noexcept {
 void* run_control_thread(void* forked) {
   ::prctl(PR_SET_NAME, "swipr");
   if (!thread_count::leave()) {
-    give_up("libc does not say how it counts threads");  // with the program's descriptors still,
-                                                         // which the end of the process may need
+    give_up("libc does not expose its count of threads");  // with the program's descriptors still,
+                                                           // which the end of the process may need
     return nullptr;
   }
   serve(forked != nullptr);
@@ -130,8 +129,7 @@ void start_thread(bool forked) noexcept {
   ::pthread_attr_destroy(&attributes);
   if (error != 0) {
     control_presence::set_absent();
-    return log_from_program(LogLevel::kError, "not recordable: no thread can be started", {},
-                            error);
+    return log_from_program(LogLevel::kError, "not recordable: cannot start a thread", {}, error);
   }
   if (waits) start_gate::wait();
 }
@@ -174,8 +172,9 @@ void on_fork_child() {
   ended_for_good.store(true);
   recorder().reset_after_fork();
   reset_gates();
-  log_from_program(LogLevel::kWarning,
-                   "not recordable: TSan ends a child of several threads that starts one");
+  log_from_program(
+      LogLevel::kWarning,
+      "not recordable: TSan kills the child of a multi-threaded process that starts a thread");
 }
 
 // What the kernel goes by when a thread changes its ids. False: not to be found out.

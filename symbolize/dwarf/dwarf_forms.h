@@ -30,13 +30,13 @@ struct ValueLayout {
   std::uint8_t bytes = 0;
 };
 
-// None: a form that nobody knows, behind which nothing can be read.
+// None: an unknown form; nothing can be read after it.
 std::optional<ValueLayout> find_layout(std::uint64_t form, const UnitFormat& format);
 
 // The cursor fails at the end of the bytes and behind an unknown indirect form.
 void skip_value(ByteCursor& cursor, ValueLayout layout, const UnitFormat& format);
 
-// A number of 0 to 8 bytes as it lies in memory. None, and a failed cursor: past the end.
+// A number of 0 to 8 bytes in memory order. None, and a failed cursor: past the end.
 std::uint64_t read_number(ByteCursor& cursor, std::uint8_t bytes);
 
 }  // namespace swipr::symbolize

@@ -94,7 +94,7 @@ FunctionName FunctionNames::resolve(Dwarf_Die* function) {
   std::string linkage_name = linkage != nullptr ? linkage : flat && name != nullptr ? name : "";
   std::string readable = linkage_name;
   if (demangle_ && linkage != nullptr) readable = demangle(linkage_name);
-  // DWARF's own name is better than one that stays mangled (overlong, a scheme nobody knows).
+  // DWARF's own name is better than one that stays mangled (overlong, an unknown scheme).
   if (name != nullptr && (readable.empty() || (demangle_ && is_mangled(readable)))) {
     readable = flat ? std::string(name) : qualified_name(function, name);
   }

@@ -15,7 +15,7 @@
 
 namespace swipr::symbolize {
 
-// A value as it is written. What is no number has its form only.
+// A value as stored. Values that are not numbers have their form only.
 struct RawValue {
   std::uint64_t number = 0;
   std::uint16_t form = 0;  // 0: the attribute is absent

@@ -66,7 +66,7 @@ void AddressMap::append_all(const std::vector<Interval>& intervals) {
   }
 }
 
-// Functions and what is inlined in them: each interval lies within the last one that is still open,
+// Functions and what is inlined in them: each interval is within the last open one,
 // and wins there. False: these do not.
 bool AddressMap::append_nested(const std::vector<Interval>& intervals) {
   std::vector<const Interval*> open;

@@ -11,7 +11,7 @@
 namespace swipr::symbolize {
 namespace {
 
-// DWARF shrinks to a third or less; more than this is no DWARF.
+// DWARF shrinks to a third or less; more than this is not DWARF.
 constexpr std::uint64_t kMaxExpansion = 64;
 constexpr std::uint64_t kMinExpandedLimit = std::uint64_t{16} << 20;
 constexpr std::uint64_t kAlignment = 16;

@@ -1,6 +1,6 @@
-// The parts of a file that were asked for, in memory at their places in the file. A file is read,
-// not mapped: one that is truncated meanwhile yields zeros, not SIGBUS. What was not asked for
-// takes no memory and reads as zeros.
+// The requested parts of a file, in memory at their offsets in the file. A file is read,
+// not mapped: one that is truncated meanwhile yields zeros, not SIGBUS. Other parts
+// take no memory and read as zeros.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Where functions begin according to call frame information: tells the functions of a file without
-// symbols apart.
+// Beginnings of functions according to call frame information, for files without symbols.
 #pragma once
 
 #include <optional>

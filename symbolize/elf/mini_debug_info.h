@@ -1,4 +1,4 @@
-// The symbol table that Fedora's kind of distribution leaves in stripped programs: an ELF image,
+// The symbol table that Fedora and related distributions keep in stripped programs: an ELF image,
 // compressed with xz, in the section .gnu_debugdata.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace swipr::symbolize {
 
-// None: no such section, damaged, or larger than any symbol table is.
+// None: no such section, damaged, or implausibly large.
 // Bounds: 256 MiB of image, 64 MiB for the decoder.
 std::optional<ElfFile> find_mini_debug_info(const ElfFile& image);
 

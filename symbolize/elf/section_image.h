@@ -1,4 +1,4 @@
-// An ELF image whose sections are bytes that lie elsewhere, for libraries that read ELF only.
+// An ELF image whose sections refer to bytes stored elsewhere, for libraries that read ELF only.
 #pragma once
 
 #include <libelf.h>
@@ -17,7 +17,7 @@ class SectionImage {
     std::string_view name;
     std::span<const std::byte> bytes;  // empty: left out
   };
-  // Lifetime: that of what the sections consist of, which is not copied.
+  // Lifetime: that of the bytes of the sections, which are not copied.
   explicit SectionImage(std::span<const Section> sections);
 
   Elf* elf() const { return elf_.get(); }  // null: no memory

@@ -1,4 +1,4 @@
-// A folder of files that can be made again, shared by any number of processes.
+// A folder of files that can be created again, shared by any number of processes.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace swipr::symbolize {
 
-// With what is above it; nobody else may look into it. Failures show when a file is made in it.
+// Creates it and its parents, for this user only. Failures show when a file is created in it.
 void make_cache_folder(const std::string& folder);
 
 // Removes the files that were used longest ago until the others have at most `max_bytes` together.

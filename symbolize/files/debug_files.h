@@ -1,4 +1,4 @@
-// Where the files of a module are: the module itself, its separate debug file, its dwz supplement.
+// Finds the files of a module: the module itself, its separate debug file, its dwz supplement.
 #pragma once
 
 #include <elfutils/libdw.h>

@@ -15,8 +15,8 @@ namespace swipr::symbolize {
 // Errors: those of open.
 host::Result<host::UniqueFd> open_in_root(const std::string& root, const std::string& path);
 
-// Processes that know themselves by this id, in PID namespaces of their own: that is the id which
-// their recordings have. The process `pid` of this namespace is not among them.
+// Processes that have this id in a PID namespace of their own, which is the id in their recordings.
+// The process `pid` of this namespace is not among them.
 std::vector<Pid> find_namesakes(std::int32_t pid);
 
 }  // namespace swipr::symbolize

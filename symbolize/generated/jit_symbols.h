@@ -1,4 +1,4 @@
-// Names of generated code, as its compilers write them down: perf maps and jitdump files.
+// Names of generated code from files that its compilers write: perf maps and jitdump.
 // Source: tools/perf/Documentation/jit-interface.txt and jitdump-specification.txt of the kernel.
 #pragma once
 
@@ -30,10 +30,10 @@ class JitSymbols {
   };
 
   // "START SIZE name" per line, hexadecimal. Maps have no times: the last line for an address
-  // holds. Lines that are no such thing are ignored.
+  // holds. Other lines are ignored.
   void add_perf_map(std::string_view text);
-  // Code loaded and moved, with times of CLOCK_MONOTONIC. Damage ends the reading; what was read
-  // stays. False: not a jitdump file of this kind of machine.
+  // Code loaded and moved, with times of CLOCK_MONOTONIC. Reading ends at damage; what was read
+  // is kept. False: not a jitdump file of this kind of machine.
   bool add_jitdump(std::span<const std::byte> bytes);
   // A piece of code with what is known about it. Lifetime: texts of whom it is from.
   struct CodeLine {
@@ -44,10 +44,10 @@ class JitSymbols {
   struct Code {
     std::uint64_t begin = 0, size = 0;
     std::chrono::nanoseconds from = std::chrono::nanoseconds::min();   // always
-    std::chrono::nanoseconds until = std::chrono::nanoseconds::max();  // for good
+    std::chrono::nanoseconds until = std::chrono::nanoseconds::max();  // forever
     std::string_view name;
     std::vector<CodeLine> lines;
-    bool is_recorded = false;  // the process said it itself, in its recording
+    bool is_recorded = false;  // from the process itself, in its recording
   };
   void add_code(const Code& code);
   // All that was ever at these addresses, with the lines of just these, in an order in which it can
@@ -57,7 +57,7 @@ class JitSymbols {
   // Call it after everything was added.
   void finish();
 
-  // What was at the address at that time. What came last counts: where it has gone, nothing is.
+  // The code at the address at that time: the last one added. None, if that one is gone.
   std::optional<Place> find(RuntimeAddr address, std::chrono::nanoseconds time) const;
 
   const std::string& name_of(std::uint32_t symbol) const { return symbols_[symbol].name; }

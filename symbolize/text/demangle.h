@@ -6,7 +6,7 @@
 
 namespace swipr::symbolize {
 
-// "_Z3foov" → "foo()". None: not mangled, damaged, or longer than anybody would read.
+// "_Z3foov" → "foo()". None: not mangled, damaged, or too long.
 // Thread: any. Bounds: 64 KiB of name and of text.
 std::optional<std::string> find_readable_name(const std::string& name);
 

@@ -1,5 +1,5 @@
-// Readable names of Swift's linkage names, from the program swift-demangle where it is installed:
-// the mangling has no other reader.
+// Demangled Swift names, from the program swift-demangle if it is installed: there is no library
+// for this mangling.
 #pragma once
 
 #include <optional>

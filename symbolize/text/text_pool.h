@@ -1,5 +1,5 @@
-// Texts that are kept once each. Profiles name the same few thousand functions and files millions
-// of times, and debug builds have some hundred thousand long names.
+// Interned texts. Profiles name the same few thousand functions and files millions of times, and
+// debug builds have some hundred thousand long names.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class TextPool {
     std::size_t hash = 0;
     std::string_view text;  // empty: free
   };
-  // A part of all texts, by hash: threads seldom meet in one.
+  // A part of all texts, by hash: threads seldom contend for one.
   class Shard {
    public:
     std::string_view intern(std::string_view text, std::size_t hash);

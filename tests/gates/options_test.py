@@ -49,6 +49,19 @@ class OptionsGate(unittest.TestCase):
                 self.assertEqual(result.returncode, 1, result.stderr)
                 self.assertIn(complaint, result.stdout)
 
+    def test_fish_completes(self):
+        for line, word in (("swipr ", "record"), ("swipr record --mo", "--mode"), ("swipr record --mode ", "offcpu"),
+                           ("swipr convert --ex", "--explain"), ("swipr record -- --ver", None)):
+            with self.subTest(line=line):
+                script = f"source {ROOT}/cli/completion/swipr.fish; complete -C '{line}'"
+                result = subprocess.run(["fish", "--no-config", "-c", script], check=True, capture_output=True, text=True)
+                self.assertEqual(result.stderr, "")
+                words = [entry.split("\t")[0] for entry in result.stdout.splitlines()]
+                if word is None:
+                    self.assertNotIn("--version", words)  # the command behind "--" has options of its own
+                else:
+                    self.assertIn(word, words)
+
     def test_rejects_a_missing_page(self):
         with tempfile.TemporaryDirectory() as folder:
             self.copy_texts(folder)

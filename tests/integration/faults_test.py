@@ -36,7 +36,7 @@ class FaultsTest(SwiprCase):
         client.signal(signal.SIGKILL)
         client.wait()
         finished = self.swipr("convert", path, "--format", "collapsed")
-        self.assertRegex(finished.err, "the recording has no end")
+        self.assertRegex(finished.err, "the recording is truncated after")
         self.assertTrue(profiles.has_function(profiles.parse(finished.out, "collapsed"), "percent"))
         self.assertTrue(profiles.has_function(self.convert(self.record(target.pid, "--count", 50)), "percent"))
         self.assertEqual(target.end().code, 0)
@@ -66,7 +66,7 @@ class FaultsTest(SwiprCase):
         worked = process_stat.cpu_ticks(target.pid) + 50
         deadline.wait_until(lambda: process_stat.cpu_ticks(target.pid) > worked, "the target to work")
         self.assertEqual(ticks(), before)
-        self.assertRegex(self.swipr("convert", path, "--format", "collapsed").err, "the recording has no end")
+        self.assertRegex(self.swipr("convert", path, "--format", "collapsed").err, "the recording is truncated after")
         self.assertEqual(target.end().code, 0)
 
     def test_a_hundred_clients(self):
@@ -152,7 +152,7 @@ class OtherVersionTest(SwiprCase):
         process = self.start("sh", "-c", 'exec python3 -c "$0" "$1/$$.sock" "$2"', ANSWERING, self.sockets, newer)
         process.wait_ready()
         finished = self.swipr("record", "--pid", process.pid, "-o", out, expect=None)
-        self.assert_one_line_error(finished, f"version {recording[8]} .*this swipr knows {recording[8] - 1}", codes=(1,))
+        self.assert_one_line_error(finished, f"version {recording[8]} .*this swipr supports {recording[8] - 1}", codes=(1,))
         self.assertEqual(process.end().code, 0)
         self.assert_one_line_error(self.swipr("convert", newer, "--format", "collapsed", expect=None), "update swipr", codes=(1,))
 
@@ -219,7 +219,7 @@ class FileSystemTest(SwiprCase):
     def check_converts(self, path):
         """What there is of it, which has no end."""
         told = self.swipr("convert", path, "--format", "collapsed")
-        self.assertRegex(told.err, "the recording has no end")
+        self.assertRegex(told.err, "the recording is truncated after")
         self.assertTrue(profiles.has_function(profiles.parse(told.out, "collapsed"), "burn_hot"))
 
     def test_recorder_on_a_full_disk(self):
@@ -236,7 +236,7 @@ class FileSystemTest(SwiprCase):
         finished, kept = self.run_on("full", "env", f"LD_PRELOAD={self.preload}", self.target_path("burn_nofp"), 700, 3,
                                      SWIPR_RECORD=str(self.place / "x.swipr"), SWIPR_RECORD_INTERVAL="100us")
         self.assertEqual((finished.code, finished.err), (3, ""))
-        self.assertRegex(self.log.read_text(), "the recording ends early: its file cannot be written: errno 28")
+        self.assertRegex(self.log.read_text(), "the recording ends early: cannot write its file: errno 28")
         self.check_converts(kept / "x.swipr")
 
     def test_read_only(self):

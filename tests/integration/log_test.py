@@ -77,10 +77,10 @@ class LogTest(SwiprCase):
         self.assertEqual(line, ("error", "cannot create the socket directory: /dev/null/swipr: errno 20"))
 
     def test_why_a_program_is_not_there(self):
-        for variable, value, reason in (("SWIPR_DISABLE", "1", "SWIPR_DISABLE is set"), ("SWIPR_ONLY", "x*", "SWIPR_ONLY does not name")):
+        for variable, value, reason in (("SWIPR_DISABLE", "1", "SWIPR_DISABLE is set"), ("SWIPR_ONLY", "x*", "SWIPR_ONLY does not match")):
             self.log.unlink(missing_ok=True)
             self.assertEqual(self.start_logging(**{variable: value}).end().code, 0)
-            self.assertTrue(self.said("info", f"asleep: {reason}"))
+            self.assertTrue(self.said("info", f"disabled: {reason}"))
 
     def test_a_link_is_not_followed(self):
         precious = self.folder / "precious"

@@ -55,7 +55,7 @@ class StartupTest(SwiprCase):
             self.run_recorded(self.target_path("burn_nofp"), 20, 3, where=way, expect=3, env={"SWIPR_LOG": str(log)})
         said = [line for line in log.read_text().splitlines() if "SWIPR_RECORD" in line]
         self.assertEqual(len(said), 2, said)
-        self.assertRegex(said[0], "takes a folder or a regular file.*: .*/pipe$")
+        self.assertRegex(said[0], "needs a folder or a regular file.*: .*/pipe$")
 
     def test_a_second_run_replaces_the_file_of_the_first(self):
         where = self.records / "x.swipr"

@@ -6,7 +6,7 @@ const MIN_WIDTH = 0.6;  // pixels; what is narrower is not drawn
 const FONT = '12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
 const PADDING = 4;
 
-// What says nothing in a narrow frame.
+// Prefixes that carry no information in a narrow frame.
 function short_name(name) {
   return name.replaceAll('(anonymous namespace)::', '');
 }
@@ -90,7 +90,7 @@ export class FlameGraph {
 
   draw_nothing(width) {
     this.context.fillStyle = this.colours.text;
-    this.context.fillText('Nothing weighs anything in this selection.', PADDING, ROW, width);
+    this.context.fillText('The selection is empty.', PADDING, ROW, width);
   }
 
   draw_below(top, width) {

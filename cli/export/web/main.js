@@ -81,7 +81,7 @@ class Page {
     const { profile, selection } = this;
     const chips = [];
     const add = (text, clear) => {
-      const chip = element('button', `${text} ✕`, { type: 'button', title: 'Take this filter away' });
+      const chip = element('button', `${text} ✕`, { type: 'button', title: 'Remove this filter' });
       chip.addEventListener('click', () => {
         clear();
         this.timeline.mark();

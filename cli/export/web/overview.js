@@ -24,7 +24,7 @@ function fill_table(table, heads, rows) {
   });
   if (rows.length === 0) {
     body.push(element('tr'));
-    body[0].append(element('td', 'nothing was seen', { colspan: heads.length }));
+    body[0].append(element('td', 'nothing', { colspan: heads.length }));
   }
   const parts = [element('thead'), element('tbody')];
   parts[0].append(head);

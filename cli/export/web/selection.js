@@ -11,7 +11,7 @@ export function make_selection(profile) {
   };
 }
 
-// The part of a row's time that lies within the range.
+// The part of a row's time within the range.
 function share_in(first, last, [from, to]) {
   return Math.max(0, Math.min(last + 1, to) - Math.max(first, from)) / (last + 1 - first);
 }

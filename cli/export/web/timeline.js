@@ -193,7 +193,7 @@ export class Timeline {
       removeEventListener('pointermove', move);
       removeEventListener('pointerup', stop);
       const { range } = this.selection;
-      // A click is no range.
+      // A click does not select a range.
       if (range && range[1] - range[0] < this.profile.slices / 400) this.selection.range = null;
       this.place_range();
       this.changed();

@@ -70,15 +70,16 @@ Finding check_system() {
   const std::string text = fmt::format("{} {}, {}, glibc {}", system.sysname, system.release,
                                        system.machine, ::gnu_get_libc_version());
   if (std::strcmp(system.machine, "x86_64") == 0) return {Verdict::kFine, "system", text, ""};
-  return {Verdict::kFailed, "system", text, "the preload is made for x86-64 only"};
+  return {Verdict::kFailed, "system", text, "the preload supports x86-64 only"};
 }
 
 Finding check_preload() {
   const auto preload = find_preload();
   if (!preload) return {Verdict::kFailed, "preload", preload.error().message(), ""};
   if (preload->find('/') == std::string::npos) {
-    return {Verdict::kNote, "preload", fmt::format("{} is not beside this swipr", *preload),
-            "if the loader does not find it either, install swipr with cmake --install"};
+    return {Verdict::kNote, "preload",
+            fmt::format("{} is not in the folder of this swipr", *preload),
+            "if the loader does not find it, install swipr with cmake --install"};
   }
   return {Verdict::kFine, "preload", *preload, ""};
 }
@@ -131,14 +132,13 @@ Finding check_socket_directory() {
   if (::lstat(path.c_str(), &status) != 0) {
     const std::string parent = std::filesystem::path(path).parent_path();
     if (::access(parent.c_str(), W_OK) == 0)
-      return {Verdict::kFine, "socket folder", fmt::format("{} (made when it is needed)", path),
-              ""};
+      return {Verdict::kFine, "socket folder", fmt::format("{} (created when needed)", path), ""};
     return {Verdict::kFailed, "socket folder", fmt::format("{} cannot be made", path),
-            "set SWIPR_SOCKET_DIR to a folder of yours, for the program and for swipr"};
+            "set SWIPR_SOCKET_DIR to a folder that you own, for the program and for swipr"};
   }
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 0077) != 0) {
     return {Verdict::kFailed, "socket folder",
-            fmt::format("{} is not a folder that belongs to you alone", path),
+            fmt::format("{} is not a folder that only you can use", path),
             fmt::format("remove it, or: chmod 700 {}", path)};
   }
   return {Verdict::kFine, "socket folder", path, ""};
@@ -148,8 +148,8 @@ Finding check_debug_files() {
   const bool here = std::filesystem::exists("/usr/lib/debug/.build-id");
   if (here) return {Verdict::kFine, "debug files", "/usr/lib/debug/.build-id", ""};
   return {Verdict::kNote, "debug files",
-          "none below /usr/lib/debug: system libraries show exported names only",
-          "install the -dbgsym packages of the libraries you look at (libc6-dbg for libc)"};
+          "none in /usr/lib/debug: system libraries have exported names only",
+          "install the -dbgsym packages of your libraries (libc6-dbg for libc)"};
 }
 
 Finding check_restrictions() {

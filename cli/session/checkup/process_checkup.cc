@@ -31,8 +31,8 @@ Finding check_state(const host::ProcessStatus& status) {
       return {Verdict::kFailed, "state", "ended already (zombie)", ""};
     case 'T':
     case 't':
-      return {Verdict::kFailed, "state", "stopped: it cannot answer",
-              fmt::format("let it go on: kill -CONT {}", status.group.value)};
+      return {Verdict::kFailed, "state", "stopped, so it cannot answer",
+              fmt::format("continue it: kill -CONT {}", status.group.value)};
     default:
       return {Verdict::kFine, "state", fmt::format("{} threads", status.threads), ""};
   }
@@ -43,12 +43,13 @@ std::optional<Finding> check_sleep(Pid pid) {
   if (!environment) return std::nullopt;
   const auto disabled = host::find_variable(*environment, "SWIPR_DISABLE");
   if (disabled && !disabled->empty() && *disabled != "0") {
-    return Finding{Verdict::kFailed, "environment", "SWIPR_DISABLE is set: the preload sleeps",
+    return Finding{Verdict::kFailed, "environment",
+                   "SWIPR_DISABLE is set: the preload does nothing",
                    "start it without SWIPR_DISABLE"};
   }
   if (const auto only = host::find_variable(*environment, "SWIPR_ONLY")) {
     return Finding{Verdict::kNote, "environment",
-                   fmt::format("SWIPR_ONLY={}: the preload sleeps in all other programs", *only),
+                   fmt::format("SWIPR_ONLY={}: the preload does nothing in other programs", *only),
                    ""};
   }
   return std::nullopt;
@@ -65,7 +66,7 @@ Finding check_loaded(Pid pid) {
   if (!path.empty()) {
     const bool replaced = path.find(" (deleted)") != std::string::npos;
     return {replaced ? Verdict::kNote : Verdict::kFine, "preload", path,
-            replaced ? "the file was replaced since; restart the program to use the new one" : ""};
+            replaced ? "the file was replaced; restart the program to use the new one" : ""};
   }
   const std::string executable = host::proc_path(pid, "exe");
   if (const auto obstacle = find_obstacle(executable))
@@ -88,7 +89,7 @@ Finding check_version(const AgentInfo& info) {
       fmt::format("answers; version {}, {} recordings running", info.version, info.recordings);
   if (info.version == SWIPR_VERSION) return {Verdict::kFine, "socket", text, ""};
   return {Verdict::kNote, "socket", text + ", this swipr is " SWIPR_VERSION,
-          "restart the program when something looks wrong"};
+          "restart the program if a recording fails"};
 }
 
 void check_answer(Pid pid, std::vector<Finding>& findings) {
@@ -101,14 +102,14 @@ void check_answer(Pid pid, std::vector<Finding>& findings) {
   if (!info->memory.starts_with("too little")) return;
   findings.push_back({Verdict::kFailed, "memory",
                       "its memory cgroup leaves too little for a recording",
-                      "raise the limit: 4 MiB and 12 KiB for each thread have to be left"});
+                      "raise the limit: 4 MiB and 12 KiB per thread must be free"});
 }
 
 std::optional<Finding> check_seccomp(Pid pid) {
   const auto text = host::read_file(host::proc_path(pid, "status"));
   if (!text || text->find("\nSeccomp:\t2") == std::string::npos) return std::nullopt;
   return Finding{Verdict::kNote, "seccomp",
-                 "a filter is in place; that of a default container is fine, a stricter one may "
+                 "a filter is active; that of a default container is fine, a stricter one may "
                  "hide stacks of running threads",
                  ""};
 }

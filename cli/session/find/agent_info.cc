@@ -25,7 +25,7 @@ std::uint64_t number_field(const json& object, const char* key, std::uint64_t li
 
 host::Result<AgentInfo> parse_agent_info(std::string_view text) {
   const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return host::Error("the answer is no JSON object");
+  if (!object.is_object()) return host::Error("the answer is not a JSON object");
   constexpr auto kMaxSigned = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   AgentInfo info;
   info.version = string_field(object, "version");

@@ -40,7 +40,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-// RFC 3986, 2.1; what is no escape stays.
+// RFC 3986, 2.1; other text is kept.
 std::string percent_decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

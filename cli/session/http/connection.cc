@@ -34,7 +34,7 @@ Result<Peer> read_peer(int fd) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
-    return host::system_error("cannot tell who is at the other end of the socket", errno);
+    return host::system_error("cannot read the credentials of the peer of the socket", errno);
   }
   return Peer{Pid{credentials.pid}, credentials.uid};
 }

@@ -14,7 +14,7 @@ namespace {
 using host::Error;
 using host::Result;
 
-// A chunk longer than this is no stream of ours: a block has at most 1 MiB of payload.
+// A chunk longer than this is not a .swipr stream: a block has at most 1 MiB of payload.
 constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{64} << 20;
 
 std::string lower(std::string_view text) {
@@ -40,7 +40,7 @@ bool parse_whole(std::string_view text, Number& value, int base = 10) {
 
 Result<void> ResponseReader::feed(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    if (state_ == State::kComplete) return Error("bytes behind the end of the answer");
+    if (state_ == State::kComplete) return Error("unexpected bytes after the end of the answer");
     const bool in_body =
         state_ == State::kBody || state_ == State::kBodyUntilClose || state_ == State::kChunk;
     if (auto done = in_body ? take_body(bytes) : take_line(bytes); !done) return done;
@@ -51,7 +51,7 @@ Result<void> ResponseReader::feed(std::span<const std::byte> bytes) {
 Result<void> ResponseReader::finish() {
   if (state_ == State::kBodyUntilClose) state_ = State::kComplete;
   if (state_ == State::kComplete) return {};
-  return Error(has_header() ? "the connection broke off in the middle of the answer"
+  return Error(has_header() ? "the connection was closed in the middle of the answer"
                             : "the connection was closed without an answer");
 }
 
@@ -60,7 +60,7 @@ Result<void> ResponseReader::take_line(std::span<const std::byte>& bytes) {
   const auto count = static_cast<std::size_t>(end - bytes.begin());
   const bool ended = end != bytes.end();
   header_bytes_ += count + (ended ? 1 : 0);
-  if (header_bytes_ > kMaxHeaderBytes) return Error("the answer's header is too long");
+  if (header_bytes_ > kMaxHeaderBytes) return Error("the header of the answer is too long");
   line_.append(reinterpret_cast<const char*>(bytes.data()), count);
   bytes = bytes.subspan(count + (ended ? 1 : 0));
   if (!ended) return {};
@@ -78,7 +78,7 @@ Result<void> ResponseReader::on_line(std::string_view line) {
     case State::kChunkSize:
       return on_chunk_size(line);
     case State::kChunkEnd:
-      if (!line.empty()) return Error("a chunk of the answer is longer than it said");
+      if (!line.empty()) return Error("a chunk of the answer is longer than its stated size");
       state_ = State::kChunkSize;
       header_bytes_ = 0;  // the bound holds for each chunk's line, not for their sum
       return {};
@@ -91,7 +91,7 @@ Result<void> ResponseReader::on_line(std::string_view line) {
     case State::kComplete:
       break;
   }
-  return Error("the answer's framing is wrong");
+  return Error("unexpected line in the answer");
 }
 
 Result<void> ResponseReader::on_status_line(std::string_view line) {
@@ -116,7 +116,7 @@ Result<void> ResponseReader::on_header_line(std::string_view line) {
     chunked_ = true;
   } else if (name == "content-length") {
     if (has_length_ || !parse_whole(value, body_rest_)) {
-      return Error("the answer's content-length is no number");
+      return Error("the content-length of the answer is not a number");
     }
     has_length_ = true;
   }
@@ -140,7 +140,7 @@ Result<void> ResponseReader::on_header_end() {
 Result<void> ResponseReader::on_chunk_size(std::string_view line) {
   const std::string_view digits = trim(line.substr(0, line.find(';')));
   if (!parse_whole(digits, body_rest_, 16) || body_rest_ > kMaxChunkBytes) {
-    return Error("the answer has a wrong chunk size");
+    return Error("the answer has an invalid chunk size");
   }
   state_ = body_rest_ == 0 ? State::kTrailer : State::kChunk;
   return {};

@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxHeaderBytes = 16384;
 
 class ResponseReader {
  public:
-  // Receives the body without its framing; an error ends the reading. status() is known by then.
+  // Receives the body without its framing; reading ends at an error. status() is known by then.
   using BodySink = std::function<host::Result<void>(std::span<const std::byte>)>;
 
   explicit ResponseReader(BodySink sink) : sink_(std::move(sink)) {}

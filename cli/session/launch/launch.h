@@ -24,9 +24,9 @@ class Rendezvous {
 
   const std::string& path() const { return path_; }
   int fd() const { return listener_.value(); }
-  // Never waits; an empty fd when nobody is there.
+  // Never waits; an empty fd if there is no connection.
   host::UniqueFd try_accept();
-  // Images that come later find nobody, and run on unrecorded.
+  // Later images find no socket and run unrecorded.
   void stop_listening() { listener_.close(); }
 
  private:

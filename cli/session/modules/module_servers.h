@@ -17,7 +17,7 @@ class ModuleServers {
  public:
   // Writes the file with this build-id to `out`, from a process that knows itself, or is known to
   // us, as `pid`. Whoever serves it: the caller checks what came.  Blocks: at most 20 s for each of
-  // them. Bounds: 2 GiB.  Errors: nobody has it, or it did not arrive whole.
+  // them. Bounds: 2 GiB.  Errors: no process has it, or it arrived incomplete.
   host::Result<void> fetch(Pid pid, std::string_view build_id, int out);
 
  private:

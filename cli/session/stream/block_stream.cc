@@ -30,7 +30,7 @@ Result<std::size_t> BlockStream::take_unit(std::span<const std::byte> bytes) {
   if (!has_header_) return take_file_header(bytes);
   if (bytes.size() < wire::kBlockHeaderBytes) return std::size_t{0};
   const auto header = wire::decode_block_header(bytes);
-  if (!header) return Error("the stream has no block where one must start");
+  if (!header) return Error("the stream has no block header where one is expected");
   const std::size_t size = wire::kBlockHeaderBytes + header->payload_bytes;
   if (bytes.size() < size) return std::size_t{0};
   const auto payload = bytes.subspan(wire::kBlockHeaderBytes, header->payload_bytes);
@@ -45,12 +45,13 @@ Result<std::size_t> BlockStream::take_file_header(std::span<const std::byte> byt
     case wire::HeaderStatus::kIncomplete:
       return std::size_t{0};
     case wire::HeaderStatus::kNotSwipr:
-      return Error("the process sends something that is not a .swipr stream");
+      return Error("the process does not send a .swipr stream");
     case wire::HeaderStatus::kNewerVersion:
-      return Error(fmt::format(
-          "the process sends version {} of the raw format, this swipr knows {}; use the swipr that "
-          "came with the library in the process",
-          version, wire::kVersion));
+      return Error(
+          fmt::format("the process sends version {} of the raw format, this swipr supports {}; use "
+                      "the swipr that "
+                      "came with the library in the process",
+                      version, wire::kVersion));
     case wire::HeaderStatus::kOk:
       break;
   }

@@ -148,7 +148,7 @@ void log_line(LogLevel level, std::string_view what, std::string_view detail,
   if (lost_lines != 0) {
     FixedText<24> count;
     count.append_number(lost_lines);
-    if (write_line(log_fd, LogLevel::kWarning, "lines of this log that could not be written",
+    if (write_line(log_fd, LogLevel::kWarning, "lines of this log could not be written",
                    count.view(), 0)) {
       lost_lines = 0;
     }

@@ -25,7 +25,7 @@ std::chrono::nanoseconds interval_of(const Settings& settings) noexcept {
       interval >= kMinInterval && interval <= kMaxInterval) {
     return interval;
   }
-  log_line(LogLevel::kError, "SWIPR_RECORD_INTERVAL is no time from 100us to 1h, 10ms is used",
+  log_line(LogLevel::kError, "SWIPR_RECORD_INTERVAL is not a time from 100us to 1h; using 10ms",
            settings.record_interval);
   return standard.interval;
 }
@@ -33,7 +33,7 @@ std::chrono::nanoseconds interval_of(const Settings& settings) noexcept {
 wire::RecordMode mode_of(const Settings& settings) noexcept {
   wire::RecordMode mode = wire::RecordMode::kWall;
   if (!settings.record_mode.empty() && !wire::find_record_mode(settings.record_mode, mode)) {
-    log_line(LogLevel::kError, "SWIPR_RECORD_MODE is not wall, cpu or offcpu, wall is used",
+    log_line(LogLevel::kError, "SWIPR_RECORD_MODE is not wall, cpu or offcpu; using wall",
              settings.record_mode);
   }
   return mode;
@@ -41,8 +41,7 @@ wire::RecordMode mode_of(const Settings& settings) noexcept {
 
 void log_refusal(std::string_view path, int error) noexcept {
   if (error != EINVAL) return log_line(LogLevel::kError, "cannot write the recording", path, error);
-  log_line(LogLevel::kError, "SWIPR_RECORD takes a folder or a regular file, which this is not",
-           path);
+  log_line(LogLevel::kError, "SWIPR_RECORD needs a folder or a regular file", path);
 }
 
 }  // namespace
@@ -73,7 +72,7 @@ void FileRecording::write_out() noexcept {
     const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
-      log_line(LogLevel::kError, "the recording ends early: its file cannot be written", {}, errno);
+      log_line(LogLevel::kError, "the recording ends early: cannot write its file", {}, errno);
       ::close(fd_);
       fd_ = -1;
       return finish(wire::EndReason::kFailed, "");

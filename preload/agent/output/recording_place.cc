@@ -60,7 +60,7 @@ int open_and_lock(const char* path, int flags) noexcept {
   // Not blocking: a FIFO without a reader would hold up the start of the program.
   const int fd = ::open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0666);
   if (fd < 0) {
-    if (errno == ENXIO) errno = EINVAL;  // a FIFO that nobody reads, a socket
+    if (errno == ENXIO) errno = EINVAL;  // a FIFO without a reader, a socket
     return -1;
   }
   if (lock_regular_file(fd)) return fd;
@@ -80,7 +80,7 @@ bool is_of_our_time(int fd) noexcept {
   return start_ns != 0 && written_ns >= start_ns + kStartPrecisionNs;
 }
 
-// EEXIST: it belongs to somebody whose recording must not be lost.
+// EEXIST: it holds a recording of another process, which must not be lost.
 int open_shared_name(const char* path) noexcept {
   const int fd = open_and_lock(path, 0);
   if (fd < 0) {

@@ -15,7 +15,7 @@ namespace swipr::agent {
 // it or it was written since this process started (by an earlier image of it, or by another process
 // that inherited the same name): then "-PID" joins the name. Names with the pid never replace a
 // file; a number joins them.
-// −1, errno set: impossible; EINVAL: what is there is no regular file. `path`: the name tried last.
+// −1, errno set: impossible; EINVAL: not a regular file. `path`: the name tried last.
 int open_recording_file(std::string_view pattern, pid_t pid, TextWriter& path) noexcept;
 
 }  // namespace swipr::agent

@@ -71,7 +71,7 @@ bool has_item(std::string_view list, std::string_view item) noexcept {
   return false;
 }
 
-// `none`: there is no number.
+// `none`: returned where there is no number.
 std::uint64_t parse_bytes(std::string_view text, std::uint64_t none) noexcept {
   std::uint64_t bytes = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), bytes);

@@ -51,7 +51,7 @@ unwind::StackReader StackPieces::reader() noexcept {
 bool StackPieces::read_word(std::uint64_t address, std::uint64_t& out) noexcept {
   if (address < begin_ || address - begin_ + sizeof(out) > size_) {
     if (static_cast<std::int64_t>(address) < 0) return false;
-    // A short count is the end of the mapping: what lies before it is good.
+    // A short count is the end of the mapping: the bytes before it are valid.
     const ssize_t count =
         ::pread(memory_.file_, bytes_.data(), bytes_.size(), static_cast<off_t>(address));
     begin_ = address;

@@ -116,7 +116,7 @@ void Connection::refuse(HttpError error) noexcept {
 }
 
 void Connection::make_room() noexcept {
-  refuse({408, "there are 32 clients already, and this one had not sent its request"});
+  refuse({408, "there are 32 other clients, and this one had sent no request"});
   const std::string_view pieces[] = {head_.view(), body_.view()};
   send_pieces(fd_, pieces, 0);
   close();
@@ -143,7 +143,7 @@ void Connection::answer(int status, std::string_view content_type,
     log_line(LogLevel::kWarning, "request refused",
              body_.view().substr(0, body_.view().find('\n')));
   }
-  if (body_.overflowed()) log_line(LogLevel::kWarning, "an answer did not fit", content_type);
+  if (body_.overflowed()) log_line(LogLevel::kWarning, "an answer was too large", content_type);
   write_answer_head(status, content_type, body_.size(), extra_headers);
 }
 

@@ -102,7 +102,7 @@ HttpRequestParser::Status HttpRequestParser::feed(std::span<const char> bytes) n
 std::size_t HttpRequestParser::take_head(std::span<const char> bytes) noexcept {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (head_size_ == kMaxHeadBytes) {
-      fail(431, "the request's head is longer than 16 KiB");
+      fail(431, "the request header is longer than 16 KiB");
       return i;
     }
     if (head_size_ == 0 && (bytes[i] == '\r' || bytes[i] == '\n')) continue;  // RFC 9112, 2.2
@@ -129,18 +129,18 @@ bool HttpRequestParser::parse_request_line(std::string_view line) noexcept {
   const std::size_t first = line.find(' ');
   const std::size_t last = line.rfind(' ');
   if (first == std::string_view::npos || last == first || has_control_characters(line)) {
-    fail(400, "this is no HTTP request line");
+    fail(400, "not an HTTP request line");
     return false;
   }
   method_ = line.substr(0, first);
   const std::string_view version = skip(line, last + 1);
   if (!is_token(method_) || !version.starts_with("HTTP/")) {
-    fail(400, "this is no HTTP request line");
+    fail(400, "not an HTTP request line");
     return false;
   }
   http_1_0_ = version == "HTTP/1.0"sv;
   if (version != "HTTP/1.1"sv && !http_1_0_) {
-    fail(505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+    fail(505, "only HTTP/1.1 and HTTP/1.0 are supported");
     return false;
   }
   return parse_target(skip(line.substr(0, last), first + 1));
@@ -153,7 +153,7 @@ bool HttpRequestParser::parse_target(std::string_view target) noexcept {
     target = slash == std::string_view::npos ? "/"sv : skip(target, slash);
   }
   if (!target.starts_with('/') || target.find(' ') != std::string_view::npos) {
-    fail(400, "the request's target is no path");
+    fail(400, "the request target is not a path");
     return false;
   }
   const std::size_t question = target.find('?');
@@ -219,9 +219,9 @@ bool HttpRequestParser::parse_content_length(std::string_view value) noexcept {
   bool too_large = false;
   if (!parse_number(value, 10, kMaxBodyBytes, length, too_large)) {
     if (too_large) {
-      fail(413, "the request's body is longer than 64 KiB");
+      fail(413, "the request body is longer than 64 KiB");
     } else {
-      fail(400, "Content-Length is no number");
+      fail(400, "Content-Length is not a number");
     }
     return false;
   }
@@ -236,7 +236,7 @@ bool HttpRequestParser::parse_content_length(std::string_view value) noexcept {
 
 bool HttpRequestParser::parse_transfer_encoding(std::string_view value) noexcept {
   if (chunked_ || !equals_ignoring_case(value, "chunked")) {
-    fail(501, "the only Transfer-Encoding understood is chunked");
+    fail(501, "the only supported Transfer-Encoding is chunked");
     return false;
   }
   chunked_ = true;
@@ -245,7 +245,7 @@ bool HttpRequestParser::parse_transfer_encoding(std::string_view value) noexcept
 
 void HttpRequestParser::begin_body() noexcept {
   if (chunked_ && has_length_) {  // how requests are smuggled: RFC 9112, 6.1
-    fail(400, "Content-Length and Transfer-Encoding exclude each other");
+    fail(400, "Content-Length and Transfer-Encoding cannot be combined");
   } else if (chunked_) {
     part_ = Part::kChunkSize;
   } else if (data_left_ > 0) {
@@ -281,7 +281,7 @@ std::size_t HttpRequestParser::take_chunk_line(std::span<const char> bytes) noex
       return i + 1;
     }
     if (part_ == Part::kTrailer && ++trailer_bytes_ > kMaxHeadBytes) {
-      fail(431, "the request's trailers are longer than 16 KiB");
+      fail(431, "the request trailers are longer than 16 KiB");
       return i;
     }
     if (line_size_ < sizeof line_) {
@@ -302,15 +302,15 @@ void HttpRequestParser::on_chunk_line(std::string_view line) noexcept {
     return;
   }
   if (part_ == Part::kChunkEnd) {
-    if (!line.empty()) return fail(400, "a chunk is longer than it says");
+    if (!line.empty()) return fail(400, "a chunk is longer than its stated size");
     part_ = Part::kChunkSize;
     return;
   }
   bool too_large = false;
   const std::string_view digits = trim(line.substr(0, line.find(';')));
   if (!parse_number(digits, 16, kMaxBodyBytes - body_size_, data_left_, too_large)) {
-    if (too_large) return fail(413, "the request's body is longer than 64 KiB");
-    return fail(400, "a chunk's size is no number");
+    if (too_large) return fail(413, "the request body is longer than 64 KiB");
+    return fail(400, "a chunk size is not a number");
   }
   part_ = data_left_ == 0 ? Part::kTrailer : Part::kChunkData;
 }

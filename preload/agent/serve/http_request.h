@@ -87,12 +87,12 @@ class HttpRequestParser {
   std::string_view host_;           // no data: not given
   std::string_view origin_;         // likewise
   std::string_view authorization_;  // likewise
-  char line_[256];                  // chunk-size line; longer ones carry extensions nobody needs
+  char line_[256];                  // chunk-size line; longer ones have unsupported extensions
   char head_[kMaxHeadBytes];
   char body_[kMaxBodyBytes];
 };
 
-// Takes as long wherever the two differ, so nobody finds a secret letter by letter. Its length
+// Constant time: the duration does not depend on the place of the first difference. Its length
 // shows.
 bool is_same_secret(std::string_view given, std::string_view secret) noexcept;
 

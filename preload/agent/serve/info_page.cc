@@ -140,7 +140,7 @@ void write_pprof_index(TextWriter& out) noexcept {
   out.append(
       "<html><head><title>/debug/pprof/</title></head><body>/debug/pprof/<ul>\n"
       "<li><a href=\"cmdline\">cmdline</a>: the command line of the process</li>\n"
-      "<li><a href=\"profile\">profile</a>: all threads, running and waiting; "
+      "<li><a href=\"profile\">profile</a>: all threads, running and blocked; "
       "?seconds=30&amp;rate=100&amp;mode=wall|cpu|offcpu</li>\n</ul></body></html>\n");
 }
 

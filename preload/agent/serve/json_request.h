@@ -21,8 +21,8 @@ class JsonObjectReader {
  public:
   explicit JsonObjectReader(std::span<char> text) noexcept : text_(text) {}
 
-  // False: no more fields, or the text is no JSON object (then failed()). Nested values are checked
-  // loosely and skipped, up to a depth of 32.
+  // False: no more fields, or the text is not a JSON object (then failed()). Nested values are
+  // checked loosely and skipped, up to a depth of 32.
   bool next(JsonField& out) noexcept;
   bool failed() const noexcept { return state_ == State::kFailed; }
 

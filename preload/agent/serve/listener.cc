@@ -41,7 +41,7 @@ bool fill_address(std::string_view path, SocketAddress& out) noexcept {
   return true;
 }
 
-// Creates the directory if need be. False: not ours alone, so somebody else could replace what is
+// Creates the directory if needed. False: shared, so another user could replace what is
 // in it. Its parent is the user's own or sticky, so the check holds until the bind.
 bool prepare_directory(const char* path) noexcept {
   if (::mkdir(path, 0700) != 0 && errno != EEXIST) {
@@ -54,11 +54,11 @@ bool prepare_directory(const char* path) noexcept {
                     (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   if (!ours)
     log_line(LogLevel::kError,
-             "socket directory refused: a symlink, another user's, or open to others", path);
+             "socket directory refused: a symlink, owned by another user, or open to others", path);
   return ours;
 }
 
-// Whether somebody accepts connections at `path`.
+// Whether a process accepts connections at `path`.
 bool is_live(std::string_view path) noexcept {
   const int fd = connect_unix(path);
   if (fd >= 0) {
@@ -73,7 +73,7 @@ std::uint64_t pid_namespace_inode() noexcept {
   return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-// The socket comes into being under a name that nobody looks for and is renamed once it listens.
+// The socket is bound under a temporary name and renamed once it listens.
 int bind_hidden(std::string_view path, TextWriter& hidden_path) noexcept {
   const std::size_t slash = path.rfind('/');
   hidden_path.append(path.substr(0, slash + 1)).append(".swipr-");
@@ -165,7 +165,7 @@ bool listen_tcp(const Settings& settings, const ServerPlace& place, Listener& ou
   SocketAddress address;
   const socklen_t size = make_tcp_address(place, address);
   if (size == 0) {
-    log_line(LogLevel::kError, "SWIPR_SERVER_URL: the host is no numeric address",
+    log_line(LogLevel::kError, "SWIPR_SERVER_URL: the host is not a numeric address",
              place.host.view());
     return false;
   }

@@ -1,5 +1,6 @@
 // Listening sockets: bound so that a client never meets one that is not ready, and only where
-// nobody else can interfere. Context: control thread.  Blocks: never longer than a local connect.
+// other users cannot interfere. Context: control thread.  Blocks: never longer than a local
+// connect.
 #pragma once
 
 #include <sys/types.h>

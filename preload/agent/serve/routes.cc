@@ -62,8 +62,8 @@ void answer_symbolized(Connection& connection, const SampleRequest& request,
   PathText program;
   if (!find_swipr_program(*context.settings, program)) {
     return answer_text(connection, 501,
-                       "names need the swipr program, and it is neither in SWIPR_PROGRAM, nor "
-                       "beside libswipr_preload.so, nor in PATH; the format raw needs no program");
+                       "names need the swipr program, which is neither in SWIPR_PROGRAM, nor "
+                       "next to libswipr_preload.so, nor in PATH; the format raw does not need it");
   }
   const char* error = connection.start_recording(request.recording);
   if (error != nullptr) return answer_text(connection, 503, error);
@@ -109,7 +109,7 @@ void answer_record(Connection& connection) {
 void answer_module(Connection& connection) {
   const std::string_view build_id = skip(connection.request().path(), kModules.size());
   const ModuleFile file = open_module_file(build_id);
-  if (file.fd < 0) return answer_text(connection, 404, "no mapped file has this build-id");
+  if (file.fd < 0) return answer_text(connection, 404, "no executable mapping has this build-id");
   connection.send_file(file.fd, file.size_bytes);
 }
 
@@ -146,7 +146,7 @@ bool takes(const Route& route, std::string_view method) noexcept {
 void answer_wrong_method(Connection& connection, std::string_view allowed) {
   FixedText<128> header;
   header.append("allow: ").append(allowed).append("\r\n");
-  connection.body().append("405: this path wants ").append(allowed).append('\n');
+  connection.body().append("405: use ").append(allowed).append('\n');
   connection.answer(405, kText, header.view());
 }
 
@@ -158,10 +158,10 @@ const char* find_web_attack(Connection& connection) noexcept {
   const std::string_view origin = connection.request().origin();
   // A page whose host name was made to resolve to this machine could read what it asks for here.
   if (!context.settings->allow_remote && !host.empty() && !is_loopback_host(host)) {
-    return "the Host header does not name this machine";
+    return "the Host header is not an address of this machine";
   }
   if (!origin.empty() && !is_same_origin(origin, host)) {
-    return "the Origin header says that a page of another site sent this";
+    return "the Origin header names another site";
   }
   return nullptr;
 }

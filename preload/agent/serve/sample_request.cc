@@ -53,7 +53,7 @@ bool read_ticks(const JsonField& field, RecordingRequest& out, TextWriter& error
 bool read_interval(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
   nanoseconds interval{0};
   if (!read_time(field, interval)) {
-    return refuse(error, field.name, "must be a text such as \"100 ms\" or \"10us\"");
+    return refuse(error, field.name, "must be a string such as \"100 ms\" or \"10us\"");
   }
   if (interval < kMinInterval || interval > kMaxInterval) {
     return refuse(error, field.name, "must be between 100 us and 1 h");
@@ -64,7 +64,7 @@ bool read_interval(const JsonField& field, RecordingRequest& out, TextWriter& er
 
 bool read_duration(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
   if (!read_time(field, out.duration) || out.duration == nanoseconds(0)) {
-    return refuse(error, field.name, "must be a text such as \"10 s\", up to 100 years");
+    return refuse(error, field.name, "must be a string such as \"10 s\", up to 100 years");
   }
   return true;
 }
@@ -81,7 +81,7 @@ bool read_overhead(const JsonField& field, RecordingRequest& out, TextWriter& er
                     (text.size() == point + 2 && parse_whole(skip(text, point + 1), tenths));
   if (!whole || !fits || !parse_whole(text.substr(0, point), percent) || percent > 1000 ||
       percent * 10 + tenths == 0) {
-    return refuse(error, field.name, "must be a text such as \"2%\", from \"0.1%\" to \"1000%\"");
+    return refuse(error, field.name, "must be a string such as \"2%\", from \"0.1%\" to \"1000%\"");
   }
   out.max_overhead_permille = static_cast<std::uint32_t>(percent * 10 + tenths);
   return true;
@@ -125,7 +125,7 @@ bool read_fields(std::span<char> body, TextWriter& error, Read read) noexcept {
   while (reader.next(field)) {
     if (!read(field)) return false;
   }
-  return !reader.failed() || refuse(error, "body", "is no JSON object");
+  return !reader.failed() || refuse(error, "body", "is not a JSON object");
 }
 
 bool read_query_number(std::string_view query, std::string_view name, std::uint64_t smallest,

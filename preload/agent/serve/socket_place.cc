@@ -41,15 +41,15 @@ void append_uuid(const Uuid& uuid, TextWriter& out) noexcept {
 }
 
 const char* check_path(ServerPlace& out) noexcept {
-  if (out.path.overflowed()) return "the socket's path is too long";
-  if (!out.path.view().starts_with('/')) return "the socket's path is not absolute";
-  if (out.path.view().ends_with('/')) return "the socket's path ends with a slash";
+  if (out.path.overflowed()) return "the socket path is too long";
+  if (!out.path.view().starts_with('/')) return "the socket path is not absolute";
+  if (out.path.view().ends_with('/')) return "the socket path ends with a slash";
   return nullptr;
 }
 
 const char* parse_unix(std::string_view path, bool encoded, ServerPlace& out) noexcept {
   out.kind = ServerPlace::Kind::kUnix;
-  if (encoded && !decode_percent(path, out.path)) return "a %-escape in the socket's path is wrong";
+  if (encoded && !decode_percent(path, out.path)) return "a %-escape in the socket path is wrong";
   if (!encoded) out.path.append(path);
   return check_path(out);
 }

@@ -10,7 +10,7 @@
 
 namespace swipr::agent {
 
-// Sends what lies behind the first `skip` bytes of up to three pieces; how much, or -1.
+// Sends what follows the first `skip` bytes of up to three pieces. Returns the bytes sent, or -1.
 ssize_t send_pieces(int fd, std::span<const std::string_view> pieces, std::size_t skip) noexcept;
 
 // Whether the call that failed just now is worth another try.

@@ -141,8 +141,9 @@ TEST(DamagedRecording, TakesWholeRecordsOfACutBlock) {
   bytes.pop_back();
   const Recording recording = read(bytes);
   EXPECT_EQ(recording.samples.size(), 1u);
-  EXPECT_THAT(recording.warnings, Contains("the recording is cut off; it is used up to the cut"));
-  EXPECT_THAT(recording.warnings, Contains(HasSubstr("has no end")));
+  EXPECT_THAT(recording.warnings,
+              Contains("the recording is truncated; it is used as far as possible"));
+  EXPECT_THAT(recording.warnings, Contains(HasSubstr("is truncated after")));
 }
 
 TEST(DamagedRecording, ReadsWhatIsLeftWithoutItsFirstBlock) {

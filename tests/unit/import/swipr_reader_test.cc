@@ -434,7 +434,7 @@ TEST(SwiprReader, ReadsNamesThatTheRecordingCarries) {
 TEST(SwiprReader, SaysWhyInputIsNoRecording) {
   EXPECT_EQ(error_of(""), "the input is empty, not a recording");
   EXPECT_THAT(error_of("#!/bin/sh\necho not a recording\n"), HasSubstr("not a recording"));
-  EXPECT_THAT(error_of("\x89SWI"), HasSubstr("4 bytes are all there is"));
+  EXPECT_THAT(error_of("\x89SWI"), HasSubstr("only 4 bytes"));
 }
 
 TEST(SwiprReader, RefusesNewerVersions) {

@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"convert", "--format", "perf", "--from", "2s", "--to", "1s"}, "before --to"},
         WrongUsage{{"view"}, "a recording, or a process"},
         WrongUsage{{"view", "--pid", "1", "x.swipr"}, "a recording, or a process"},
-        WrongUsage{{"view", "--duration", "1s", "x.swipr"}, "--duration goes with --pid"},
+        WrongUsage{{"view", "--duration", "1s", "x.swipr"}, "--duration requires --pid"},
         WrongUsage{{"report", "--top", "0"}, "top '0'"}, WrongUsage{{"list", "extra"}, "extra"}));
 
 TEST(ParseConvert, ReadsAndWritesStandardStreamsByDefault) {

@@ -55,7 +55,7 @@ TEST(BlockStream, KnowsThatABlockIsCut) {
 
 TEST(BlockStream, RefusesAnotherKindOfStream) {
   EXPECT_THAT(split(to_bytes("[SWIPR] VERS { \"version\": 1}\n"), 100).error,
-              HasSubstr("not a .swipr"));
+              HasSubstr("does not send a .swipr"));
 }
 
 TEST(BlockStream, RefusesANewerVersion) {

@@ -74,9 +74,9 @@ TEST(ResponseReader, SkipsInterimAnswers) {
 TEST(ResponseReader, NoticesAnEndInTheMiddle) {
   EXPECT_THAT(read("", 1, true).error, HasSubstr("without an answer"));
   EXPECT_THAT(read("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", 1, true).error,
-              HasSubstr("broke off"));
+              HasSubstr("closed in the middle"));
   EXPECT_THAT(read("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel", 1, true).error,
-              HasSubstr("broke off"));
+              HasSubstr("closed in the middle"));
 }
 
 TEST(ResponseReader, RefusesWhatIsNotHttp) {

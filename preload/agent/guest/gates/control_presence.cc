@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kMaxStartWait{2};
 
 // libc's SIGCANCEL. libc keeps it out of every set that a program can make and sends it to single
 // threads only, by pthread_cancel and for their timers: never to this one. So it is never pending
-// for anybody else, and a descriptor that waits for it wakes for nobody else.
+// for other threads, and a descriptor that waits for it is woken by no other signal.
 constexpr int kWakeSignal = 32;
 constexpr std::uint64_t kWakeMask = std::uint64_t{1} << (kWakeSignal - 1);
 

@@ -29,7 +29,7 @@ bool move_on(std::uint32_t from, std::uint32_t to) noexcept {
 }  // namespace
 
 void ask(const SystemCall& call) noexcept {
-  if (exit_gate::is_asked()) return;  // it listens to nobody any more
+  if (exit_gate::is_asked()) return;  // it serves no requests any more
   if (control_presence::control_tid() == 0 || !move_on(kNone, kPreparing)) return;
   followed_call = call;
   const Tid self{::gettid()};

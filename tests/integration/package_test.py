@@ -22,7 +22,9 @@ class PackageTest(SwiprCase):
         files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
         for name in ("usr/bin/swipr", "usr/lib/libswipr_preload.so", "usr/share/man/man1/swipr.1",
                      "usr/share/man/man7/libswipr_preload.7", "usr/share/zsh/site-functions/_swipr",
-                     "usr/share/bash-completion/completions/swipr"):
+                     "usr/share/bash-completion/completions/swipr", "usr/share/fish/vendor_completions.d/swipr.fish",
+                     *(f"usr/share/man/man1/swipr-{command}.1"
+                       for command in ("record", "convert", "report", "view", "list", "doctor"))):
             self.assertIn(name, files)
         self.program = pathlib.Path(root, "usr/bin/swipr")
         recording = self.folder / "packaged.swipr"

@@ -30,6 +30,7 @@ commands::Outcome run(const options::Command& command) {
               [](const options::ViewOptions& chosen) { return commands::run_view(chosen); },
               [](const options::ListOptions& chosen) { return commands::run_list(chosen); },
               [](const options::DoctorOptions& chosen) { return commands::run_doctor(chosen); },
+              [](const options::PreloadPathOptions&) { return commands::run_preload_path(); },
               [](const options::AnswerOptions& chosen) { return commands::run_answer(chosen); }},
       command);
 }

@@ -45,7 +45,7 @@ std::string success_header(const options::AnswerOptions& options, off_t body_byt
 Result<host::UniqueFd> make_body(options::Format format) {
   host::UniqueFd body(::memfd_create("swipr-answer", MFD_CLOEXEC));
   if (!body) return host::system_error("cannot buffer the answer", errno);
-  auto recording = load_recording_for(format, "-");
+  auto recording = load_recording_for(format, STDIN_FILENO, "standard input");
   if (!recording) return recording.error();
   ExportOptions writing;
   writing.format = format;

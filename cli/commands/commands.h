@@ -39,6 +39,7 @@ Outcome run_convert(const options::ConvertOptions& options);
 Outcome run_report(const options::ReportOptions& options);
 Outcome run_view(const options::ViewOptions& options);
 Outcome run_list(const options::ListOptions& options);
+Outcome run_preload_path();
 Outcome run_doctor(const options::DoctorOptions& options);
 // Started by the agent: .swipr on stdin, a whole HTTP response on stdout.
 Outcome run_answer(const options::AnswerOptions& options);

@@ -14,6 +14,7 @@
 #include "cli/commands/terminal.h"
 #include "cli/export/sink.h"
 #include "cli/session/checkup/checkup.h"
+#include "common/host/clean_text.h"
 
 namespace swipr::commands {
 
@@ -84,8 +85,9 @@ void print_findings(const std::vector<Finding>& findings, exporters::Sink& out) 
   const bool colour = terminal_columns(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   for (const Finding& finding : findings) {
     out.write(fmt::format("{}  {:<16} {}\n", mark(finding.verdict, colour), finding.subject,
-                          finding.text));
-    if (!finding.remedy.empty()) out.write(fmt::format("{:22} → {}\n", "", finding.remedy));
+                          host::clean_text(finding.text)));
+    if (finding.remedy.empty()) continue;
+    out.write(fmt::format("{:22} → {}\n", "", host::clean_text(finding.remedy)));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "cli/commands/output_file.h"
 #include "cli/commands/terminal.h"
 #include "cli/export/sink.h"
+#include "common/host/clean_text.h"
 
 namespace swipr::commands {
 
@@ -112,19 +113,21 @@ std::vector<Explained> each_file_once(profile::Recording& recording,
 std::string explain_module(const profile::Module& module, const ModuleExplanation& explanation,
                            std::string_view package) {
   const symbolize::Symbolizer::Sources& sources = explanation.sources;
-  std::string text = fmt::format("{}\n  build-id   {}\n", module.path,
+  std::string text = fmt::format("{}\n  build-id   {}\n", host::clean_text(module.path),
                                  module.build_id.empty() ? "none" : module.build_id);
   if (explanation.embedded == explanation.addresses) {
     text += "  names from the recording itself\n";
   } else if (!is_generated(module) || !sources.file.empty()) {
-    text += fmt::format("  file       {}\n", sources.file.empty() ? "not found" : sources.file);
-    if (!sources.debug_file.empty()) text += fmt::format("  debug file {}\n", sources.debug_file);
+    text += fmt::format("  file       {}\n",
+                        sources.file.empty() ? "not found" : host::clean_text(sources.file));
+    if (!sources.debug_file.empty())
+      text += fmt::format("  debug file {}\n", host::clean_text(sources.debug_file));
     text += fmt::format("  names from {}\n", kind_of(sources));
   }
   text += fmt::format("  addresses  {}, {} with a name, {} with a line\n", explanation.addresses,
                       explanation.named, explanation.with_lines);
   if (!explanation.note.empty() && !is_generated(module)) {
-    text += fmt::format("  problem    {}\n", explanation.note);
+    text += fmt::format("  problem    {}\n", host::clean_text(explanation.note));
   }
   return text + advice_for(module, explanation, package);
 }

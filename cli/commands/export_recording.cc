@@ -122,15 +122,19 @@ std::string_view format_name(options::Format format) {
 }
 
 host::Result<profile::Recording> load_recording(const std::string& path) {
-  if (path == "-") return importers::read_recording(STDIN_FILENO, "standard input");
+  if (path == "-") return load_recording(STDIN_FILENO, "standard input");
   const host::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return host::system_error(fmt::format("cannot read {}", path), errno);
-  return importers::read_recording(fd.value(), path);
+  return load_recording(fd.value(), path);
 }
 
-host::Result<profile::Recording> load_recording_for(options::Format format,
-                                                    const std::string& path) {
-  auto recording = load_recording(path);
+host::Result<profile::Recording> load_recording(int fd, const std::string& name) {
+  return importers::read_recording(fd, name);
+}
+
+host::Result<profile::Recording> load_recording_for(options::Format format, int fd,
+                                                    const std::string& name) {
+  auto recording = load_recording(fd, name);
   if (recording && !keeps_order_of_time(format)) profile::credit_cpu(*recording);
   return recording;
 }

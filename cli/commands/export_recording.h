@@ -40,9 +40,11 @@ std::string_view format_name(options::Format format);
 
 // Opens and reads a recording; "-" is standard input.
 host::Result<profile::Recording> load_recording(const std::string& path);
+// Of a descriptor at its beginning; `name` is for messages.
+host::Result<profile::Recording> load_recording(int fd, const std::string& name);
 // The same for adding up (CPU time credited to running stacks), unless the format keeps the order
 // of time.
-host::Result<profile::Recording> load_recording_for(options::Format format,
-                                                    const std::string& path);
+host::Result<profile::Recording> load_recording_for(options::Format format, int fd,
+                                                    const std::string& name);
 
 }  // namespace swipr::commands

@@ -11,6 +11,7 @@
 #include "cli/commands/export_recording.h"
 #include "cli/export/text.h"
 #include "cli/profile/filter.h"
+#include "cli/profile/thread_times.h"
 
 namespace swipr::commands {
 
@@ -64,6 +65,27 @@ Result<void> check_rest(std::size_t before, std::size_t after,
                   before, describe(filters)));
 }
 
+// Why a recording has no samples.
+std::string describe_nothing(const profile::Recording& recording) {
+  std::uint64_t ticks = 0;
+  auto mode = profile::Mode::kWall;
+  for (const profile::Process& process : recording.processes) {
+    const auto found = process.totals.find("ticks");
+    if (found != process.totals.end()) ticks += found->second;
+    mode = process.mode;
+  }
+  if (ticks == 0) {
+    return "nothing was recorded: the program or the recording ended before the first tick; a "
+           "shorter --interval makes it come earlier";
+  }
+  if (mode == profile::Mode::kWall) {
+    return fmt::format("nothing was recorded: no thread was to be seen in {} ticks", ticks);
+  }
+  return fmt::format("nothing was recorded: in {} ticks no thread {} (--mode {})", ticks,
+                     mode == profile::Mode::kCpu ? "used the CPU" : "waited",
+                     profile::mode_name(mode));
+}
+
 // In this order: times count from the beginning of the whole recording, crediting needs the samples
 // as they followed each other, and moves time between states but never between threads.
 void keep_wanted(profile::Recording& recording, const options::FilterOptions& filters,
@@ -95,6 +117,9 @@ Result<Inputs> load_inputs(const std::vector<std::string>& paths, const std::str
     } else {
       profile::append(inputs.recording, *std::move(recording), profile::Align::kRealTime);
     }
+  }
+  if (!profile::has_samples(inputs.recording)) {
+    inputs.recording.warnings.push_back(describe_nothing(inputs.recording));
   }
   keep_wanted(inputs.recording, filters, credit);
   if (auto rest = check_rest(before, inputs.recording.samples.size(), filters); !rest) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/host/proc.h"
 #include "symbolize/files/process_files.h"
 
 namespace swipr::commands {
@@ -21,12 +22,30 @@ using symbolize::JitSymbols;
 
 constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
 
-// Empty: not a file, or nobody that this user trusts wrote it. Of a longer file the beginning.
-std::string read_file(int fd) {
+// A tree of files in which those of a process may be.
+struct Root {
+  std::string path;
+  std::optional<uid_t> user;  // the process's user there; empty: unknown
+};
+
+// Anybody may write to /tmp: a file counts if it belongs to root or to this user. Root also takes
+// those of the process's user, whose program could have been made to say anything.
+bool is_trusted(uid_t owner, const Root& root) {
+  return owner == 0 || owner == ::geteuid() || (::geteuid() == 0 && owner == root.user);
+}
+
+// Empty: not a file, or not a trusted one, which `notes` then tell. Of a longer file the beginning.
+std::string read_file(int fd, const Root& root, const std::string& path,
+                      std::vector<std::string>& notes) {
   struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  const bool is_trusted = status.st_uid == 0 || status.st_uid == ::geteuid() || ::geteuid() == 0;
-  if (!is_trusted) return {};  // anybody may write to /tmp
+  if (!is_trusted(status.st_uid, root)) {
+    notes.push_back(
+        fmt::format("{} is not believed: it belongs to user {}, not to the user of the "
+                    "process",
+                    path, status.st_uid));
+    return {};
+  }
   std::string text(std::min(static_cast<std::size_t>(status.st_size), kMaxFileBytes), '\0');
   std::size_t done = 0;
   while (done < text.size()) {
@@ -47,23 +66,27 @@ bool runs(Pid pid, const std::string& executable) {
 }
 
 // Where the files of the process may be, the likeliest first.
-std::vector<std::string> find_roots(const profile::Process& process, const std::string& symfs) {
-  if (!symfs.empty()) return {symfs};
+std::vector<Root> find_roots(const profile::Process& process, const std::string& symfs) {
+  if (!symfs.empty()) return {{symfs, process.user}};
   std::vector<Pid> candidates = symbolize::find_namesakes(process.pid.value);
   candidates.insert(candidates.begin(), process.pid);
-  std::vector<std::string> roots;
+  std::vector<Root> roots;
   for (const Pid pid : candidates) {
-    if (runs(pid, process.executable)) roots.push_back(fmt::format("/proc/{}/root", pid.value));
+    if (!runs(pid, process.executable)) continue;
+    // In a user namespace the process knows itself by another id than its files have here.
+    const auto status = host::read_process_status(pid);
+    if (status) roots.push_back({fmt::format("/proc/{}/root", pid.value), status->uid});
   }
-  roots.emplace_back("/");
+  roots.push_back({"/", process.user});
   return roots;
 }
 
-std::string read_below(const std::vector<std::string>& roots, const std::string& path) {
-  for (const std::string& root : roots) {
-    const auto fd = symbolize::open_in_root(root, path);
+std::string read_below(const std::vector<Root>& roots, const std::string& path,
+                       std::vector<std::string>& notes) {
+  for (const Root& root : roots) {
+    const auto fd = symbolize::open_in_root(root.path, path);
     if (!fd) continue;
-    if (std::string text = read_file(fd->value()); !text.empty()) return text;
+    if (std::string text = read_file(fd->value(), root, path, notes); !text.empty()) return text;
   }
   return {};
 }
@@ -83,17 +106,17 @@ bool is_generated(const profile::Recording& recording, const profile::Frame& fra
 }
 
 void add_files(const profile::Recording& recording, std::uint32_t process, const std::string& symfs,
-               JitSymbols& symbols) {
+               JitSymbols& symbols, std::vector<std::string>& notes) {
   const Pid pid = recording.processes[process].pid;
-  const std::vector<std::string> roots = find_roots(recording.processes[process], symfs);
-  symbols.add_perf_map(read_below(roots, fmt::format("/tmp/perf-{}.map", pid.value)));
+  const std::vector<Root> roots = find_roots(recording.processes[process], symfs);
+  symbols.add_perf_map(read_below(roots, fmt::format("/tmp/perf-{}.map", pid.value), notes));
   std::set<std::string> dumps = {fmt::format("/tmp/jit-{}.dump", pid.value)};
   // Compilers map their dump so that its place shows up.
   for (const profile::Module& module : recording.modules) {
     if (module.process == process && is_jitdump(module.path)) dumps.insert(module.path);
   }
   for (const std::string& dump : dumps) {
-    const std::string bytes = read_below(roots, dump);
+    const std::string bytes = read_below(roots, dump, notes);
     symbols.add_jitdump(std::as_bytes(std::span(bytes)));
   }
 }
@@ -209,13 +232,13 @@ JitFrames::JitFrames(profile::Recording& recording, const std::string& symfs)
   std::vector<bool> generated(recording.frames.size());
   std::set<std::uint32_t> processes;
   for (std::size_t frame = 0; frame < recording.frames.size(); ++frame) {
-    generated[frame] = is_generated(recording, recording.frames[frame]);
+    generated[frame] = commands::is_generated(recording, recording.frames[frame]);
     if (generated[frame]) processes.insert(recording.frames[frame].process);
   }
   // Of equal times the last one added holds: what the process said itself.
   const std::set<std::uint32_t> known = looked_up(recording.embedded.code);
   for (const std::uint32_t process : processes) {
-    if (!known.contains(process)) add_files(recording, process, symfs, symbols_[process]);
+    if (!known.contains(process)) add_files(recording, process, symfs, symbols_[process], notes_);
   }
   add_embedded(recording.embedded, symbols_);
   bool any = false;
@@ -224,6 +247,10 @@ JitFrames::JitFrames(profile::Recording& recording, const std::string& symfs)
     any = any || !symbols_[process].empty();
   }
   if (any) Splitter{*this, recording, std::move(generated), {}, {}, {}}.run();
+}
+
+bool JitFrames::is_generated(std::uint32_t frame) const {
+  return commands::is_generated(*recording_, recording_->frames[frame]);
 }
 
 std::optional<JitFrames::Name> JitFrames::find(std::uint32_t frame) const {
@@ -239,7 +266,7 @@ std::optional<JitFrames::Name> JitFrames::find(std::uint32_t frame) const {
 std::vector<profile::EmbeddedCode> JitFrames::code() const {
   std::vector<std::set<RuntimeAddr>> addresses(symbols_.size());  // by process
   for (const profile::Frame& frame : recording_->frames) {
-    if (symbols_[frame.process].empty() || !is_generated(*recording_, frame)) continue;
+    if (symbols_[frame.process].empty() || !commands::is_generated(*recording_, frame)) continue;
     addresses[frame.process].insert(RuntimeAddr{lookup_address(frame.pc.value, frame.kind)});
   }
   std::vector<profile::EmbeddedCode> result;

@@ -24,6 +24,10 @@ class JitFrames {
     std::uint32_t line = 0;
     std::uint64_t offset = 0;
   };
+  // The frame's code has no file.
+  bool is_generated(std::uint32_t frame) const;
+  // Files that were not believed, one line each.
+  const std::vector<std::string>& notes() const { return notes_; }
   // None: not generated code, or its compiler did not name it.
   std::optional<Name> find(std::uint32_t frame) const;
   // All that was known at the addresses of the recording and that it does not carry itself.
@@ -35,6 +39,7 @@ class JitFrames {
   std::vector<symbolize::JitSymbols> symbols_;                       // by process
   std::vector<std::optional<symbolize::JitSymbols::Place>> places_;  // by frame
   const profile::Recording* recording_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace swipr::commands

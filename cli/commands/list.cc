@@ -10,6 +10,8 @@
 #include "cli/export/sink.h"
 #include "cli/session/find/listing_json.h"
 #include "cli/session/find/targets.h"
+#include "cli/session/launch/program.h"
+#include "common/host/clean_text.h"
 #include "common/host/duration.h"
 
 namespace swipr::commands {
@@ -17,14 +19,6 @@ namespace swipr::commands {
 namespace {
 
 constexpr std::size_t kMinCommandColumns = 15;  // the kernel's names have at most 15 bytes
-
-// Names are bytes that the process chose itself.
-std::string printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  return text;
-}
 
 // The socket's end tells more than its beginning; `columns` 0: no limit.
 std::string fit_path(const std::string& path, std::size_t columns) {
@@ -44,13 +38,20 @@ std::string format_table(const session::Listing& listing, std::size_t columns) {
   std::string table = fmt::format("{:>7}  {:{}}  {:>7}  {:>10}  {}\n", "PID", "COMMAND",
                                   command_columns, "THREADS", "AGE", "SOCKET");
   for (const auto& process : listing.processes) {
-    table +=
-        fmt::format("{:>7}  {:{}.{}}  {:>7}  {:>10}  {}\n", process.pid.value,
-                    printable(process.command), command_columns, command_columns, process.threads,
-                    host::format_duration(std::chrono::floor<std::chrono::seconds>(process.age)),
-                    fit_path(printable(process.socket), socket_columns));
+    table += fmt::format(
+        "{:>7}  {:{}.{}}  {:>7}  {:>10}  {}\n", process.pid.value,
+        host::clean_text(process.command), command_columns, command_columns, process.threads,
+        host::format_duration(std::chrono::floor<std::chrono::seconds>(process.age)),
+        fit_path(host::clean_text(process.socket), socket_columns));
   }
   return table;
+}
+
+// One line, however many programs were killed.
+std::string describe_removed(const std::vector<std::string>& paths) {
+  if (paths.size() == 1) return fmt::format("removed {}: its process is gone", paths.front());
+  return fmt::format("removed {} sockets of processes that are gone, such as {}", paths.size(),
+                     paths.front());
 }
 
 }  // namespace
@@ -65,14 +66,11 @@ Outcome run_list(const options::ListOptions& options) {
     out.write(format_table(listing, terminal_columns(STDOUT_FILENO)));
   }
   if (auto written = out.flush(); !written) return written.error();
-  for (const std::string& path : listing.removed) {
-    print_note(fmt::format("removed {}: its process is gone", path));
-  }
+  if (!listing.removed.empty()) print_note(describe_removed(listing.removed));
   print_notes(listing.notes);
   if (listing.processes.empty()) {
-    print_note(
-        "nothing to record; start a program with LD_PRELOAD=libswipr_preload.so, or by swipr "
-        "record -- CMD");
+    print_note(fmt::format("nothing to record; start a program with {}, or by swipr record -- CMD",
+                           session::preload_setting()));
   }
   return kDone;
 }

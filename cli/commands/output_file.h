@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "common/host/output_place.h"
 #include "common/host/result.h"
 #include "common/host/unique_fd.h"
 
@@ -11,7 +12,8 @@ namespace swipr::commands {
 class OutputFile {
  public:
   // `path` "-": standard output. What is no regular file (a device, a pipe) is written directly,
-  // and so is an existing file whose folder takes no new ones. Errors: cannot be written.
+  // and so is an existing file whose folder takes no new ones. Links of other users are not
+  // followed. Errors: cannot be written.
   static host::Result<OutputFile> create(const std::string& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
@@ -28,10 +30,10 @@ class OutputFile {
   host::Result<void> open_temporary();
 
   host::UniqueFd fd_;
-  std::string name_;       // for messages
-  std::string target_;     // behind symlinks
-  std::string temporary_;  // empty: written directly
-  bool has_name_ = false;  // `temporary_` exists
+  std::string name_;         // for messages
+  host::OutputPlace place_;  // without a folder for standard output
+  std::string temporary_;    // in the place's folder; empty: written directly
+  bool has_name_ = false;    // `temporary_` exists
 };
 
 }  // namespace swipr::commands

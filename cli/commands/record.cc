@@ -40,8 +40,12 @@ using session::SessionResult;
 using session::SignalWatch;
 
 session::StreamRequest request_of(const RecordOptions& options) {
-  return {options.interval, options.ticks, options.duration, options.max_overhead_permille,
-          static_cast<wire::RecordMode>(options.mode)};
+  return {options.interval,
+          options.ticks,
+          options.duration,
+          options.max_overhead_permille,
+          static_cast<wire::RecordMode>(options.mode),
+          !options.records_arguments};
 }
 
 // As a shell tells it.
@@ -77,23 +81,22 @@ host::Result<void> finish_output(const RecordOptions& options, RecordOutput& out
   print_notes(notes);
   print_note(format_summary(result.totals, bytes));
   if (options.output != "-") print_note(fmt::format("wrote {}", output.name()));
-  if (keeps_raw) print_note("next: " + format_next_command(output.raw_name()));
+  if (keeps_raw) print_note("next: " + format_next_command(output.name()));
   return {};
 }
 
 RecordReport report_of(RecordOutput& output, const SessionResult& result) {
-  return {result.totals, output.raw().bytes(),
-          result.totals.processes == 0 ? std::string() : output.name(), result.errors};
+  return {result.totals,
+          output.raw().bytes(),
+          result.totals.processes == 0 ? std::string() : output.name(),
+          result.errors,
+          result.command_cpu,
+          result.unrecorded};
 }
 
 // A disk that is full: what was written before is a recording, too.
-Failure file_failure(const RecordOutput& output, const SessionResult& result, std::uint64_t bytes) {
-  std::string message = result.file_error->message();
-  if (bytes != 0 && output.raw_name() != "-") {
-    message += fmt::format("; the {} bytes recorded until then are in {}", with_thousands(bytes),
-                           output.raw_name());
-  }
-  return Failure{std::move(message)};
+Failure file_failure(RecordOutput& output, const SessionResult& result) {
+  return Failure{result.file_error->message() + output.keep_raw()};
 }
 
 // --- a process that runs already -----------------------------------------------------------------
@@ -133,12 +136,10 @@ Outcome record_running(const RecordOptions& options, SignalWatch signals, Record
                 fmt::format("process {} ({})", target.pid.value, target.command_name));
   }
   const SessionResult result = run_session(session, signals, true);
-  const std::uint64_t bytes = output->raw().bytes();
   report = report_of(*output, result);
-  if (result.file_error) return file_failure(*output, result, bytes);
+  if (result.file_error) return file_failure(*output, result);
   if (result.abandoned) {
-    if (bytes != 0)
-      print_note(fmt::format("stopped; what was recorded is in {}", output->raw_name()));
+    print_note("stopped" + output->keep_raw());
     return 128 + SIGINT;
   }
   if (result.totals.processes == 0) {
@@ -193,6 +194,15 @@ host::Result<PreparedCommand> prepare_command(const RecordOptions& options, std:
   return PreparedCommand{std::move(plan), *std::move(rendezvous)};
 }
 
+// What a whole recording of the command would have had as well.
+void print_unrecorded(const SessionResult& result) {
+  print_notes(session::describe(result.unrecorded));
+  if (!result.command_cpu || result.totals.processes == 0) return;
+  const std::string missing = session::describe_missing_cpu(
+      *result.command_cpu, result.totals.sampled_cpu + result.totals.agent_cpu);
+  if (!missing.empty()) print_note(missing);
+}
+
 // Nothing connected although nothing spoke against it beforehand.
 std::string explain_silence(const RecordOptions& options) {
   return fmt::format(
@@ -224,10 +234,10 @@ Failure failure_of(std::string message, int command_code) {
 Outcome finish_command(const RecordOptions& options, RecordOutput& output,
                        const SessionResult& result) {
   const int code = exit_code_of(result.child_status.value_or(0));
-  const std::uint64_t bytes = output.raw().bytes();
-  if (result.file_error) return file_failure(output, result, bytes);
+  if (result.file_error) return file_failure(output, result);
   print_notes(result.errors);
   if (!result.followers.empty()) print_note(describe_followers(result.followers));
+  print_unrecorded(result);
   if (result.totals.processes == 0) return failure_of(explain_silence(options), code);
   if (auto finished = finish_output(options, output, result); !finished) {
     return failure_of(finished.error().message(), code);

@@ -12,6 +12,12 @@ std::string text_or_null(const std::string& text) {
   return text.empty() ? "null" : exporters::json_string(text);
 }
 
+std::string unrecorded_json(const session::Unrecorded& process) {
+  return fmt::format(R"({{"pid":{},"name":{},"reason":{},"cpu_ns":{}}})", process.pid.value,
+                     exporters::json_string(process.name), exporters::json_string(process.reason),
+                     process.cpu.count());
+}
+
 }  // namespace
 
 std::string format_record_json(const options::RecordOptions& options, const RecordReport& report,
@@ -30,8 +36,13 @@ std::string format_record_json(const options::RecordOptions& options, const Reco
                   totals.ticks_asked, totals.ticks, totals.ticks_missed, totals.ticks_stretched));
   out.write(fmt::format("\"samples\":{},\"samples_dropped\":{},\"samples_without_stack\":{},\n",
                         totals.samples, totals.dropped, totals.stacks_missing));
-  out.write(fmt::format("\"stacks_walked\":{},\"stacks_complete\":{}}}\n", totals.stacks_walked,
+  out.write(fmt::format("\"stacks_walked\":{},\"stacks_complete\":{},\n", totals.stacks_walked,
                         totals.stacks_rooted));
+  out.write(fmt::format("\"command_cpu_ns\":{},\"sampled_cpu_ns\":{},\"agent_cpu_ns\":{},\n",
+                        report.command_cpu ? std::to_string(report.command_cpu->count()) : "null",
+                        totals.sampled_cpu.count(), totals.agent_cpu.count()));
+  exporters::write_json_array(out, "unrecorded", report.unrecorded, unrecorded_json);
+  out.write("}\n");
   return std::move(out.text);
 }
 

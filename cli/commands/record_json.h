@@ -1,7 +1,9 @@
 // What `swipr record --json FILE` writes at the end: the summary for scripts.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +17,10 @@ namespace swipr::commands {
 struct RecordReport {
   session::SessionTotals totals;
   std::uint64_t raw_bytes = 0;
-  std::string output;               // the file that holds the result
-  std::vector<std::string> errors;  // one per process whose recording failed
+  std::string output;                                   // the file that holds the result
+  std::vector<std::string> errors;                      // one per process whose recording failed
+  std::optional<std::chrono::nanoseconds> command_cpu;  // of the command and its children
+  std::vector<session::Unrecorded> unrecorded;          // below the command
 };
 
 // One JSON object and a newline. docs/man/swipr-record.1 describes the members.

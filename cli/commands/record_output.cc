@@ -11,6 +11,8 @@
 #include "cli/commands/embed_names.h"
 #include "cli/commands/export_recording.h"
 #include "cli/commands/symbolize_recording.h"
+#include "cli/commands/terminal.h"
+#include "common/host/secret.h"
 
 namespace swipr::commands {
 
@@ -29,12 +31,22 @@ bool is_special(const std::string& path) {
   return path == "-" || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode));
 }
 
-// The raw bytes of a conversion lie beside their result, where there is room for a file.
-std::string make_raw_name(const std::string& output) {
-  const std::string own = fmt::format("{}.swipr", ::getpid());
-  if (!is_special(output)) return fmt::format("{}.{}", output, own);
+std::string temporary_folder() {
   const char* folder = std::getenv("TMPDIR");
-  return fmt::format("{}/swipr-{}", folder == nullptr || *folder == '\0' ? "/tmp" : folder, own);
+  return folder == nullptr || *folder == '\0' ? "/tmp" : folder;
+}
+
+// The raw bytes of a conversion lie beside their result, where there is room for a file.
+std::string raw_folder(const std::string& output) {
+  if (is_special(output)) return temporary_folder();
+  const std::size_t slash = output.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : output.substr(0, slash);
+}
+
+Result<RecordingFile> create_temporary(const std::string& output) {
+  auto beside = RecordingFile::create_temporary(raw_folder(output));
+  return beside ? std::move(beside) : RecordingFile::create_temporary(temporary_folder());
 }
 
 }  // namespace
@@ -51,12 +63,8 @@ std::string make_file_name(std::string_view program, Pid pid, const std::tm& tim
                      time.tm_sec, suffix);
 }
 
-RecordOutput::RecordOutput(RecordingFile raw, std::string raw_name, std::string name,
-                           std::optional<OutputFile> converted)
-    : raw_(std::move(raw)),
-      raw_name_(std::move(raw_name)),
-      name_(std::move(name)),
-      converted_(std::move(converted)) {}
+RecordOutput::RecordOutput(RecordingFile raw, std::string name, std::optional<OutputFile> converted)
+    : raw_(std::move(raw)), name_(std::move(name)), converted_(std::move(converted)) {}
 
 std::string make_free_name(std::string_view program, Pid pid, std::string_view suffix) {
   const std::time_t now = std::time(nullptr);
@@ -81,25 +89,41 @@ Result<RecordOutput> RecordOutput::open(const options::RecordOptions& options,
     if (!file) return file.error();
     converted.emplace(*std::move(file));
   }
-  std::string raw_name = is_raw ? name : make_raw_name(name);
-  auto raw = RecordingFile::open(raw_name);
+  auto raw = is_raw ? RecordingFile::open(name) : create_temporary(name);
   if (!raw) return raw.error();
   if (options.embeds_symbols && !raw->is_regular()) {
     return host::Error(fmt::format(
         "{} is no ordinary file: --embed-symbols cannot read again what it has written there",
-        raw_name));
+        name));
   }
-  return RecordOutput(*std::move(raw), std::move(raw_name), name, std::move(converted));
+  return RecordOutput(*std::move(raw), name, std::move(converted));
+}
+
+std::string RecordOutput::keep_raw() {
+  if (raw_.empty() || (name_ == "-" && !converted_)) return {};
+  std::string path = name_;
+  if (converted_) {
+    const auto secret = host::make_secret();
+    if (!secret) return {};
+    path = is_special(name_) ? temporary_folder() + "/swipr" : name_;
+    path += fmt::format(".{}.swipr", secret->substr(0, 8));
+    if (auto kept = raw_.keep_as(path); !kept) {
+      return fmt::format("; the recording is lost: {}", kept.error().message());
+    }
+  }
+  return fmt::format("; the {} bytes recorded until then are in {}", with_thousands(raw_.bytes()),
+                     path);
 }
 
 Result<void> RecordOutput::embed_names(std::vector<std::string>& notes) {
-  auto recording = load_recording_for(options::Format::kRaw, raw_name_);
+  auto recording = load_recording(name_);
   if (!recording) return recording.error();
+  profile::credit_cpu(*recording);
   const auto names = names_to_embed(*recording, notes);
   auto done = write_names(names, *recording, raw_);
   if (!done) {
     return host::Error(fmt::format("{}; the recording itself is in {}, without names",
-                                   done.error().message(), raw_name_));
+                                   done.error().message(), name_));
   }
   notes.push_back(fmt::format("names of {} addresses are in the recording",
                               names.addresses.size() + names.code.size()));
@@ -107,20 +131,21 @@ Result<void> RecordOutput::embed_names(std::vector<std::string>& notes) {
 }
 
 Result<void> RecordOutput::finish(options::Format format, std::vector<std::string>& notes) {
-  if (auto closed = raw_.close(); !closed || !converted_) return closed;
-  auto recording = load_recording_for(format, raw_name_);
+  if (!converted_) return raw_.close();
+  auto done = convert(format, notes);
+  if (done) done = raw_.close();
+  if (!done) return host::Error(done.error().message() + keep_raw());
+  return done;
+}
+
+Result<void> RecordOutput::convert(options::Format format, std::vector<std::string>& notes) {
+  auto recording = load_recording_for(format, raw_.rewind(), raw_.name());
   if (!recording) return recording.error();
   notes = recording->warnings;
   ExportOptions writing;
   writing.format = format;
   auto done = export_recording(*recording, writing, converted_->fd(), converted_->name(), notes);
-  if (done) done = converted_->commit();
-  if (!done) {
-    return host::Error(
-        fmt::format("{}; the recording itself is in {}", done.error().message(), raw_name_));
-  }
-  ::unlink(raw_name_.c_str());
-  return {};
+  return done ? converted_->commit() : done;
 }
 
 }  // namespace swipr::commands

@@ -1,5 +1,6 @@
 // Where `swipr record` puts what it records: the raw bytes straight into a file, so that nothing is
-// lost when swipr is killed, and for another format than raw a conversion of that file at the end.
+// lost when swipr is killed. For another format than raw they go to a file without a name, which is
+// converted at the end and gets a name only where that fails.
 #pragma once
 
 #include <ctime>
@@ -35,23 +36,22 @@ class RecordOutput {
   session::RecordingFile& raw() { return raw_; }
   // The name that the user asked for or is told.
   const std::string& name() const { return name_; }
-  // Where the raw bytes are; the same as name() with --format raw.
-  const std::string& raw_name() const { return raw_name_; }
   // True for a .swipr file that stays: it can be converted later.
   bool keeps_raw_file() const { return !converted_ && raw_.is_regular(); }
+  // Says where the raw bytes are after a failure, as the end of a message ("; the 12 bytes recorded
+  // until then are in FILE"), and gives them a name first if they have none. Empty: there are none.
+  std::string keep_raw();
 
   // After the recording, with --embed-symbols: puts the names of its addresses behind it.
   host::Result<void> embed_names(std::vector<std::string>& notes);
-  // After the recording: closes the raw file, and converts it if that was asked for. A raw file
-  // that is only the way to something else is removed when all went well.
+  // After the recording: closes the raw file, and converts it if that was asked for.
   host::Result<void> finish(options::Format format, std::vector<std::string>& notes);
 
  private:
-  RecordOutput(session::RecordingFile raw, std::string raw_name, std::string name,
-               std::optional<OutputFile> converted);
+  RecordOutput(session::RecordingFile raw, std::string name, std::optional<OutputFile> converted);
+  host::Result<void> convert(options::Format format, std::vector<std::string>& notes);
 
   session::RecordingFile raw_;
-  std::string raw_name_;
   std::string name_;
   std::optional<OutputFile> converted_;
 };

@@ -26,6 +26,7 @@ std::string format_summary(const session::SessionTotals& totals, std::uint64_t r
     text += fmt::format("; idle threads left out of {} to stay below --max-overhead",
                         counted(totals.ticks_stretched, "tick"));
   }
+  if (totals.samples == 0) text += "; nothing was recorded";
   text += "; " + counted(raw_bytes, "byte");
   if (totals.samples != 0) {
     text += fmt::format(" ({:.1f} per sample)",

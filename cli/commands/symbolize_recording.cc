@@ -132,6 +132,8 @@ class FrameNamer {
       if (!note.empty() && seen.insert(note).second) notes.emplace_back(note);
     }
     if (std::string note = summarize_nameless(names); !note.empty()) notes.push_back(note);
+    if (std::string note = summarize_generated(names); !note.empty()) notes.push_back(note);
+    notes.insert(notes.end(), jit_.notes().begin(), jit_.notes().end());
     return notes;
   }
 
@@ -216,6 +218,19 @@ class FrameNamer {
       names.back().offset += frame.pc.value - address;
     }
     return names;
+  }
+
+  std::string summarize_generated(const std::vector<FrameNames>& names) const {
+    std::size_t addresses = 0;
+    for (std::size_t index = 0; index < names.size(); ++index) {
+      const bool is_generated = jit_.is_generated(static_cast<std::uint32_t>(index));
+      addresses += is_generated && is_nameless(names[index]) ? 1 : 0;
+    }
+    if (addresses == 0) return {};
+    return fmt::format(
+        "{} address{} in no file {} no name; where it is code made at run time, its compiler can "
+        "write /tmp/perf-PID.map (node --perf-basic-prof, python -X perf)",
+        addresses, addresses == 1 ? "" : "es", addresses == 1 ? "has" : "have");
   }
 
   // Generated code has other remedies, and files that were not found have notes of their own.

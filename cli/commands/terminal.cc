@@ -9,14 +9,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "common/host/clean_text.h"
+
 namespace swipr::commands {
 
 void print_note(std::string_view text) {
-  std::string line = fmt::format("swipr: {}", text);
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  write_stderr(line + '\n');
+  write_stderr(fmt::format("swipr: {}\n", host::clean_text(text)));
 }
 
 // By hand: fmt::print throws when the reader has gone away.

@@ -9,7 +9,7 @@
 
 namespace swipr::commands {
 
-// "swipr: TEXT", control characters replaced: names come from programs that nobody vouches for.
+// "swipr: TEXT", cleaned as clean_text does: names come from programs that nobody vouches for.
 void print_note(std::string_view text);
 // Nothing happens when nobody reads it any more.
 void write_stderr(std::string_view text);

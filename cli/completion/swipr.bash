@@ -49,9 +49,9 @@ _swipr() {
       ;;
     *)
       case $command in
-        '') words='record convert report view list doctor --help --version' ;;
+        '') words='record convert report view list doctor preload-path help --help --version' ;;
         record)
-          words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --embed-symbols --json --no-follow --help --'
+          words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --embed-symbols --json --no-arguments --no-follow --help --'
           ;;
         convert)
           words='--format --output --weight --state --thread --from --to --only --hide --focus --merge-threads --invert --diff --state-frames --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'
@@ -59,6 +59,7 @@ _swipr() {
         report) words='--weight --state --thread --from --to --only --hide --focus --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --json --help' ;;
         view) words='--pid --duration --no-browser --state --thread --from --to --only --hide --focus --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         list) words='--json --help' ;;
+        preload-path) words='--help' ;;
         doctor) words='--pid --help' ;;
       esac
       if [[ ($command == convert || $command == report || $command == view) && $cur != -* ]]; then

@@ -25,9 +25,10 @@ host::Result<void> write_report_text(const profile::Recording& recording,
                                      Sink& sink);
 
 // {"processes":[{…,"totals":{}}],"functions":[{"function","self","total"}],
-// "paths":[{"function","depth","self","total"}],"threads":[…],
+// "paths":[{"function","depth","self","total","levels"}],"threads":[…],
 // "waits":[{"syscall","channel","samples","threads","blocked_ns"}],"weight","weight_unit","weight_total",
-// "warnings":[]}; all times in nanoseconds. Paths are a tree, parents before their children.
+// "warnings":[]}; all times in nanoseconds. Paths are a tree, parents before their
+// children; "levels" counts the calls of a recursion that is folded into one node.
 host::Result<void> write_report_json(const profile::Recording& recording,
                                      const profile::Names& names, const ReportOptions& options,
                                      Sink& sink);

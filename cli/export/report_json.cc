@@ -63,7 +63,8 @@ host::Result<void> write_report_json(const profile::Recording& recording,
     report["paths"].push_back({{"function", node.function},
                                {"depth", node.depth},
                                {"self", node.self},
-                               {"total", node.total}});
+                               {"total", node.total},
+                               {"levels", node.levels}});
   }
   for (const auto& waits : profile::wait_times(recording)) {
     report["waits"].push_back({{"syscall", syscall_text(waits.syscall)},
@@ -75,8 +76,9 @@ host::Result<void> write_report_json(const profile::Recording& recording,
   for (const auto& times : profile::thread_times(recording)) {
     report["threads"].push_back(thread_json(recording, times));
   }
-  // Names come from symbol tables and thread names from programs: neither has to be UTF-8.
-  sink.write(report.dump(1, ' ', false, Json::error_handler_t::replace));
+  // Names come from symbol tables and thread names from programs: neither has to be UTF-8, and
+  // either may hold control characters, which must not reach a terminal.
+  sink.write(report.dump(1, ' ', true, Json::error_handler_t::replace));
   sink.write("\n");
   return sink.flush();
 }

@@ -9,6 +9,7 @@
 
 #include "cli/export/report.h"
 #include "cli/export/report_paths.h"
+#include "cli/export/report_processes.h"
 #include "cli/export/terminal_page.h"
 #include "cli/export/text.h"
 #include "cli/profile/thread_times.h"
@@ -18,14 +19,6 @@
 namespace swipr::exporters {
 
 namespace {
-
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-
-double percent(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
 
 std::string_view describe(profile::Weight weight) {
   switch (weight) {
@@ -41,121 +34,6 @@ std::string_view describe(profile::Weight weight) {
       return "time waiting for a CPU";
   }
   return "";
-}
-
-std::string_view describe(profile::Mode mode) {
-  switch (mode) {
-    case profile::Mode::kWall:
-      return "";
-    case profile::Mode::kCpu:
-      return ", only time on a CPU";
-    case profile::Mode::kOffCpu:
-      return ", only time off the CPU";
-  }
-  return "";
-}
-
-double milliseconds(std::chrono::nanoseconds time) { return 1e3 * seconds(time); }
-
-Style heat_of(double share) {
-  if (share >= 30) return Style::kHot;
-  if (share >= 5) return Style::kWarm;
-  return share < 1 ? Style::kFaint : Style::kPlain;
-}
-
-TerminalPage& put_title(TerminalPage& page, const profile::Process& process) {
-  return page.put(process.command_name, Style::kHeading)
-      .put(fmt::format(" (pid {}): ", process.pid.value));
-}
-
-void put_rest(TerminalPage& page, std::size_t width, std::size_t count) {
-  if (count > 0) page.line(fmt::format("{:>{}}{} more", "", width, count), Style::kFaint);
-}
-
-std::uint64_t total_of(const profile::Process& process, const char* counter) {
-  const auto found = process.totals.find(counter);
-  return found == process.totals.end() ? 0 : found->second;
-}
-
-struct ProcessSums {
-  std::uint64_t samples = 0;
-  std::chrono::nanoseconds cpu{0};
-};
-
-std::vector<ProcessSums> sums_by_process(const profile::Recording& recording) {
-  std::vector<ProcessSums> sums(recording.processes.size());
-  for (const profile::Sample& sample : recording.samples) {
-    ProcessSums& sum = sums[recording.threads[sample.thread].process];
-    sum.samples += sample.ticks;
-    sum.cpu += sample.cpu;
-  }
-  return sums;
-}
-
-// A process that was killed in its first second left samples but no totals.
-void put_process_without_totals(TerminalPage& page, const profile::Process& process,
-                                const ProcessSums& sums) {
-  put_title(page, process)
-      .put(fmt::format("{:.2f} s, one tick every {:g} ms{}, cut off before its first totals",
-                       seconds(process.duration), milliseconds(process.interval),
-                       describe(process.mode)))
-      .end_line();
-  page.line(fmt::format("  samples {}; CPU time {:.3f} s", sums.samples, seconds(sums.cpu)));
-}
-
-void put_process(TerminalPage& page, const profile::Process& process, const ProcessSums& sums) {
-  if (process.totals.empty()) return put_process_without_totals(page, process, sums);
-  const std::uint64_t ticks = total_of(process, "ticks");
-  const std::uint64_t walked = total_of(process, "stacks_walked");
-  put_title(page, process)
-      .put(fmt::format("{:.2f} s, {} of {} ticks, one every {:g} ms{}{}", seconds(process.duration),
-                       ticks, ticks + total_of(process, "ticks_missed"),
-                       milliseconds(process.interval), describe(process.mode),
-                       process.complete ? "" : ", cut off"))
-      .end_line();
-  const std::uint64_t dropped = total_of(process, "samples_dropped");
-  page.put(fmt::format("  samples {}, ", total_of(process, "samples")))
-      .put(fmt::format("dropped {}", dropped), dropped == 0 ? Style::kPlain : Style::kHot)
-      .put(fmt::format(", without a stack {}; stacks that reach the root {:.1f} %",
-                       total_of(process, "stacks_missing"),
-                       walked == 0 ? 100.0 : percent(total_of(process, "stacks_rooted"), walked)))
-      .end_line();
-  page.line(fmt::format("  CPU time {:.3f} s, of it swipr's own {:.3f} s",
-                        static_cast<double>(total_of(process, "process_cpu_ns")) / 1e9,
-                        static_cast<double>(total_of(process, "agent_cpu_ns")) / 1e9));
-}
-
-// A build has hundreds of processes of three lines each: those with most samples are shown, in the
-// order of the recording, and the sums of the rest.
-void put_processes(TerminalPage& page, const profile::Recording& recording,
-                   const ReportOptions& options) {
-  const std::vector<ProcessSums> sums = sums_by_process(recording);
-  std::vector<std::uint32_t> order(sums.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t left, std::uint32_t right) {
-    return sums[left].samples > sums[right].samples;
-  });
-  const std::size_t count = std::min(order.size(), std::max<std::size_t>(options.row_count / 4, 1));
-  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
-  ProcessSums rest;
-  std::uint64_t dropped = 0;
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    const profile::Process& process = recording.processes[order[place]];
-    const ProcessSums& own = sums[order[place]];
-    if (place < count) {
-      put_process(page, process, own);
-      continue;
-    }
-    rest.samples += own.samples;
-    rest.cpu += own.cpu;
-    dropped += total_of(process, "samples_dropped");
-  }
-  if (count == order.size()) return;
-  page.put(fmt::format("{} more process{}: samples {}, ", order.size() - count,
-                       order.size() - count == 1 ? "" : "es", rest.samples))
-      .put(fmt::format("dropped {}", dropped), dropped == 0 ? Style::kPlain : Style::kHot)
-      .put(fmt::format(", CPU time {:.3f} s", seconds(rest.cpu)))
-      .end_line();
 }
 
 void put_functions(TerminalPage& page, const profile::TopFunctions& top,
@@ -237,6 +115,8 @@ void put_paths(TerminalPage& page, const profile::HotPaths& paths, std::uint64_t
         .put("  ")
         .put(branches.before(index), Style::kFaint)
         .put(node.function, percent(node.self, whole) >= 5 ? Style::kHeading : Style::kPlain)
+        .put(node.levels > 1 ? fmt::format("  (recursive, {} levels)", node.levels) : "",
+             Style::kFaint)
         .end_line();
     last_share = text;
   }
@@ -293,6 +173,10 @@ host::Result<void> write_report_text(const profile::Recording& recording,
                                      Sink& sink) {
   TerminalPage page(options.columns, options.coloured);
   put_processes(page, recording, options);
+  if (!profile::has_samples(recording)) {
+    sink.write(page.text());
+    return sink.flush();
+  }
   page.line("");
   const auto top = profile::top_functions(recording, names, options.weight);
   put_functions(page, top, options);

@@ -9,46 +9,6 @@
 
 namespace swipr::exporters {
 
-namespace {
-bool is_continuation(std::string_view text, std::size_t index) {
-  return index < text.size() && (static_cast<unsigned char>(text[index]) & 0xC0) == 0x80;
-}
-
-// Length of the UTF-8 sequence at `index`; 0: none. Overlong forms and surrogates are none either.
-// Source: Unicode 15, table 3-7.
-std::size_t sequence_length(std::string_view text, std::size_t index) {
-  const auto first = static_cast<unsigned char>(text[index]);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  for (std::size_t next = 1; next < length; ++next) {
-    if (!is_continuation(text, index + next)) return 0;
-  }
-  const auto second = static_cast<unsigned char>(text[index + 1]);
-  const bool bad = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
-                   (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
-  return bad ? 0 : length;
-}
-}  // namespace
-
-std::string clean_text(std::string_view text) {
-  std::string clean;
-  clean.reserve(text.size());
-  for (std::size_t index = 0; index < text.size();) {
-    const std::size_t length = sequence_length(text, index);
-    const auto byte = static_cast<unsigned char>(text[index]);
-    if (length == 0) {
-      clean += '?';
-    } else if (byte < 0x20 || byte == 0x7F) {
-      clean += ' ';
-    } else {
-      clean += text.substr(index, length);
-    }
-    index += length == 0 ? 1 : length;
-  }
-  return clean;
-}
-
 std::string recording_title(const profile::Recording& recording) {
   if (recording.processes.empty()) return "swipr";
   const profile::Process& first = recording.processes.front();

@@ -7,15 +7,13 @@
 
 #include "cli/profile/names.h"
 #include "cli/profile/recording.h"
+#include "common/host/clean_text.h"
 
 namespace swipr::exporters {
 
+using host::clean_text;
 using profile::kNoStack;
 using profile::kOmittedFrames;
-
-// Valid UTF-8 on one line: control characters become spaces, bytes that are not UTF-8 question
-// marks.
-std::string clean_text(std::string_view text);
 
 // "app (4711)", "app (4711) and 2 more"
 std::string recording_title(const profile::Recording& recording);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "common/host/hex.h"
 #include "common/host/proc.h"
+#include "common/wire/names.h"
 
 namespace swipr::importers {
 
@@ -56,6 +58,8 @@ bool SourceRecords::apply(const wire::RawRecord& record) {
       return on_code(record);
     case wire::RecordType::kCodeGone:
       return on_code_gone(record);
+    case wire::RecordType::kUser:
+      return on_user(record);
   }
   return true;  // a type of a later version
 }
@@ -269,6 +273,13 @@ bool SourceRecords::on_end(const wire::RawRecord& record) {
   if (end->reason == wire::EndReason::kFailed) {
     builder_.warn(fmt::format("{}: the recording failed: {}", label(), end->text));
   }
+  return true;
+}
+
+bool SourceRecords::on_user(const wire::RawRecord& record) {
+  const auto user = wire::decode_user(record.payload);
+  if (!user || user->user > std::numeric_limits<std::uint32_t>::max()) return false;
+  builder_.process(process()).user = static_cast<std::uint32_t>(user->user);
   return true;
 }
 

@@ -144,17 +144,33 @@ class SwiprReader::Impl {
     return true;
   }
 
-  // Distance to the next place where a block or a file header may begin.
+  // Distance to the next place where a block or a file header may begin: the first bytes of either
+  // count where there are no more. Searched in windows, so that neither search goes far beyond what
+  // the other one finds, again and again.
   static std::size_t find_magic(Bytes bytes) {
-    const auto starts = [](Bytes at, std::span<const unsigned char> magic) {
-      return std::memcmp(at.data(), magic.data(), std::min(at.size(), magic.size())) == 0;
-    };
-    std::size_t distance = 0;
-    while (distance < bytes.size() && !starts(bytes.subspan(distance), wire::kBlockMagic) &&
-           !starts(bytes.subspan(distance), wire::kFileMagic)) {
-      ++distance;
+    constexpr std::size_t kWindowBytes = 4096;
+    for (std::size_t begin = 0; begin < bytes.size(); begin += kWindowBytes) {
+      const std::size_t end = std::min(begin + kWindowBytes, bytes.size());
+      const std::size_t found = std::min(find_magic(bytes, begin, end, wire::kBlockMagic),
+                                         find_magic(bytes, begin, end, wire::kFileMagic));
+      if (found != end) return found;
     }
-    return distance;
+    return bytes.size();
+  }
+
+  // The first place from `begin` to before `end`, which is the answer when there is none. memchr is
+  // ten times as fast as a comparison at every byte: a file can end with a GiB of zeros.
+  static std::size_t find_magic(Bytes bytes, std::size_t begin, std::size_t end,
+                                std::span<const unsigned char> magic) {
+    for (; begin < end; ++begin) {
+      const void* first = std::memchr(bytes.data() + begin, magic.front(), end - begin);
+      if (first == nullptr) return end;
+      begin = static_cast<std::size_t>(static_cast<const std::byte*>(first) - bytes.data());
+      const Bytes at = bytes.subspan(begin);
+      if (std::memcmp(at.data(), magic.data(), std::min(at.size(), magic.size())) == 0)
+        return begin;
+    }
+    return end;
   }
 
   // Distance to the next whole block with the right checksum, from `distance` on; all: none.

@@ -14,7 +14,7 @@ constexpr std::string_view kConvertFooter = R"(
 Reads .swipr files and the text recordings of Swift Profile Recorder.
 
 Examples:
-  swipr convert app.swipr --format html -o app.html
+  swipr convert app.swipr -o app.html
   swipr convert app.swipr --format firefox -o app.json.gz   for profiler.firefox.com
   swipr convert --format perf < app.swipr > app.perf
   swipr convert after.swipr --diff before.swipr --format html -o diff.html
@@ -30,13 +30,16 @@ Examples:
 void ConvertParser::add_to(CLI::App& parent) {
   app = parent.add_subcommand("convert",
                               "Turn a recording into a page for the browser, pprof, perf script …");
-  app->formatter(with_usage("convert [INPUT…|-] --format FORMAT  [OPTION…]"));
+  app->formatter(with_usage("convert [INPUT…|-] --format FORMAT | -o FILE  [OPTION…]"));
   app->footer(std::string(kConvertFooter));
   app->add_option("input", options.inputs, "Recordings, merged; - or nothing is standard input")
       ->type_name("INPUT…");
   app->add_option("-o,--output", options.output, "Write to FILE; - or nothing is standard output")
       ->type_name("FILE");
-  add_format(*app, options.format, "html, pprof, speedscope, firefox, perf or collapsed");
+  add_format(
+      *app, options.format, parse_target_format,
+      "html, pprof, speedscope, firefox, perf or collapsed; not needed where the end of FILE "
+      "tells: .html, .pb.gz, .speedscope.json, .firefox.json.gz, .perf, .collapsed, .folded");
   app->add_option_function<std::string>("--weight", store(options.weight, parse_weight),
                                         "What counts: samples (default; html, pprof: cpu; "
                                         "speedscope: wall), cpu, wall, blocked, runqueue")
@@ -61,12 +64,12 @@ void ConvertParser::add_to(CLI::App& parent) {
 
 ParseResult ConvertParser::finish() {
   if (!options.explain && app->count("--format") == 0) {
-    return UsageError{"convert: --format is required"};
-  }
-  if (options.format == Format::kRaw) {
-    return UsageError{
-        "convert: --format raw is what goes in; use one of html, pprof, speedscope, firefox, "
-        "perf, collapsed"};
+    if (options.output == "-") {
+      return UsageError{"convert: --format is required, or -o FILE with an end such as .html"};
+    }
+    const auto format = find_format_of_file(options.output);
+    if (!format) return UsageError{"convert: " + format.error().message()};
+    options.format = *format;
   }
   const bool is_html = options.format == Format::kHtml;
   const bool is_collapsed = options.format == Format::kCollapsed;

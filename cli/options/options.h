@@ -36,9 +36,10 @@ struct RecordOptions {
   profile::Mode mode = profile::Mode::kWall;
   std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
   Format format = Format::kRaw;
-  std::string output;           // "-": standard output; empty: a name is made
-  std::string json;             // where the summary goes, "-": standard output; empty: nowhere
-  bool follow = true;           // children and exec'd images of `command`, too
+  std::string output;  // "-": standard output; empty: a name is made
+  std::string json;    // where the summary goes, "-": standard output; empty: nowhere
+  bool follow = true;  // children and exec'd images of `command`, too
+  bool records_arguments = true;
   bool embeds_symbols = false;  // the recording carries the names of its addresses
 };
 
@@ -101,12 +102,14 @@ struct DoctorOptions {
   std::optional<Pid> pid;  // nullopt: the machine
 };
 
+struct PreloadPathOptions {};
+
 struct AnswerOptions {
   Format format = Format::kPerf;
   std::string disposition;  // file name for the client; empty: none
 };
 
 using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, ViewOptions, ListOptions,
-                             DoctorOptions, AnswerOptions>;
+                             DoctorOptions, PreloadPathOptions, AnswerOptions>;
 
 }  // namespace swipr::options

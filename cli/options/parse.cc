@@ -10,6 +10,7 @@
 
 #include "cli/options/parser_support.h"
 #include "cli/options/parsers.h"
+#include "cli/options/suggestion.h"
 #include "cli/options/version.h"
 
 namespace swipr::options {
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::string_view kMainFooter = R"(
 Examples:
-  LD_PRELOAD=libswipr_preload.so ./app        start a program so that it can be recorded
+  LD_PRELOAD=$(swipr preload-path) ./app      start a program so that it can be recorded
   swipr record --pid 4711 --count 1000        record 1,000 ticks of it (10 ms apart)
   swipr record -- ./app --its --arguments     start and record it from the first instruction
   swipr convert --format pprof < app.swipr > app.pb.gz
@@ -28,16 +29,51 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 wrong usage; `record -- CMD` ends with the code of CMD.
 )";
 
+constexpr std::string_view kCommandList = "record, convert, report, view, list or doctor";
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
+  const std::string similar = find_similar(word, known);
+  return similar.empty() ? similar : fmt::format("; did you mean '{}'?", similar);
+}
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names{"help", "version"};
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!each->get_group().empty()) names.push_back(each->get_name());  // not the hidden one
+  }
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+UsageError unknown_command(const CLI::App& app, const std::string& word) {
+  const std::string hint = did_you_mean(word, commands_of(app));
+  return UsageError{fmt::format("unknown command or option '{}'{}", word,
+                                hint.empty() ? fmt::format(": use {}", kCommandList) : hint)};
+}
+
+// "help", "help COMMAND" and "version" are what people type who do not know the program yet.
+void rewrite_help(std::vector<std::string>& arguments) {
+  if (arguments.empty()) return;
+  if (arguments.front() == "version") arguments.front() = "--version";
+  if (arguments.front() != "help") return;
+  arguments.erase(arguments.begin());
+  arguments.insert(arguments.empty() ? arguments.end() : arguments.begin() + 1, "--help");
+}
+
 // One line of the parser's message, which may bring its own help hint.
 UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) {
     const auto unknown = app.remaining();
-    if (unknown.empty())
-      return UsageError{"say what to do: record, convert, report, view, list or doctor"};
-    return UsageError{fmt::format(
-        "unknown command or option '{}': use record, convert, report, view, list or doctor",
-        unknown.front())};
+    if (unknown.empty()) return UsageError{fmt::format("say what to do: {}", kCommandList)};
+    return unknown_command(app, unknown.front());
   }
   std::string message = error.what();
   const auto extras = chosen.front()->remaining();
@@ -45,6 +81,9 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
     message = fmt::format("unexpected '{}'", extras.front());
     if (chosen.front()->get_name() == "record" && !extras.front().starts_with('-')) {
       message += "; a command to start goes behind '--', as in: swipr record -- sleep 1";
+    } else if (extras.front().starts_with("--")) {
+      message += did_you_mean(extras.front().substr(0, extras.front().find('=')),
+                              options_of(*chosen.front()));
     }
   }
   std::replace(message.begin(), message.end(), '\n', ' ');
@@ -65,6 +104,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   ViewParser view;
   ListParser list;
   DoctorParser doctor;
+  PreloadPathParser preload_path;
   AnswerParser answer;
   record.add_to(app);
   convert.add_to(app);
@@ -72,12 +112,17 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   view.add_to(app);
   list.add_to(app);
   doctor.add_to(app);
+  preload_path.add_to(app);
   answer.add_to(app);
+  rewrite_help(arguments);
   std::reverse(arguments.begin(), arguments.end());  // the parser takes them from the back
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
+    if (const auto rest = app.remaining(); chosen.empty() && !rest.empty()) {
+      return unknown_command(app, rest.front());
+    }
     return Text{chosen.empty() ? app.help() : chosen.front()->help()};
   } catch (const CLI::CallForVersion&) {
     return Text{version + "\n"};
@@ -90,6 +135,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   if (report.app->parsed()) return report.finish();
   if (view.app->parsed()) return view.finish();
   if (doctor.app->parsed()) return doctor.finish();
+  if (preload_path.app->parsed()) return preload_path.finish();
   if (answer.app->parsed()) return answer.finish();
   return list.finish();
 }

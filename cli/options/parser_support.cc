@@ -27,8 +27,8 @@ std::shared_ptr<CLI::FormatterBase> with_usage(std::string usage) {
   return std::make_shared<Formatter>(std::move(usage));
 }
 
-CLI::Option* add_format(CLI::App& app, Format& format, const std::string& help) {
-  return app.add_option_function<std::string>("--format", store(format, parse_format), help)
+CLI::Option* add_format(CLI::App& app, Format& format, ParseFormat parse, const std::string& help) {
+  return app.add_option_function<std::string>("--format", store(format, parse), help)
       ->type_name("FORMAT");
 }
 

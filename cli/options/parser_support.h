@@ -33,7 +33,8 @@ auto store(std::optional<Value>& target, host::Result<Value> (*parse)(std::strin
   return [&target, parse](const std::string& text) { store(target.emplace(), parse)(text); };
 }
 
-CLI::Option* add_format(CLI::App& app, Format& format, const std::string& help);
+using ParseFormat = host::Result<Format> (*)(std::string_view);
+CLI::Option* add_format(CLI::App& app, Format& format, ParseFormat parse, const std::string& help);
 // --thread, --state, --from, --to, --only, --hide, --focus, --merge-threads
 void add_filters(CLI::App& app, FilterOptions& filters);
 void add_symbol_options(CLI::App& app, SymbolOptions& symbols);

@@ -59,6 +59,14 @@ struct DoctorParser {
   ParseResult finish();
 };
 
+struct PreloadPathParser {
+  PreloadPathOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+};
+
 struct AnswerParser {
   AnswerOptions options;
   CLI::App* app = nullptr;

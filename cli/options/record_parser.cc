@@ -58,7 +58,7 @@ void RecordParser::add_to(CLI::App& parent) {
   app->add_option("-o,--output", options.output,
                   "Write to FILE; - is standard output (default: PROGRAM-PID-TIME.swipr)")
       ->type_name("FILE");
-  add_format(*app, options.format,
+  add_format(*app, options.format, parse_format,
              "raw (default), html, pprof, speedscope, firefox, perf or collapsed");
   app->add_flag("--embed-symbols", options.embeds_symbols,
                 "Put names, inlined functions and lines of the recorded addresses into FILE, which "
@@ -66,6 +66,9 @@ void RecordParser::add_to(CLI::App& parent) {
   app->add_option("--json", options.json,
                   "Write the summary as JSON to FILE; - is standard output (not with -- CMD)")
       ->type_name("FILE");
+  app->add_flag_callback(
+      "--no-arguments", [this] { options.records_arguments = false; },
+      "Leave the command line, which can hold passwords, out of the recording");
   app->add_flag_callback(
       "--no-follow", [this] { options.follow = false; }, "With -- CMD: leave children of CMD out");
 }

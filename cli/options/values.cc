@@ -31,6 +31,12 @@ Result<Value> find_word(const std::array<std::pair<std::string_view, Value>, kCo
   return Error(fmt::format("unknown {} '{}': use one of {}", what, text, known));
 }
 
+Error no_svg(std::string_view what) {
+  return Error(fmt::format(
+      "{}: there is no SVG output; use --format html, or --format collapsed | flamegraph.pl",
+      what));
+}
+
 template <typename Number>
 bool parse_whole(std::string_view text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -48,16 +54,49 @@ Result<nanoseconds> check_interval(nanoseconds interval, std::string_view what,
 }  // namespace
 
 Result<Format> parse_format(std::string_view text) {
+  if (text == "raw") return Format::kRaw;
+  auto format = parse_target_format(text);
+  if (format || text == "svg") return format;
+  return Error(format.error().message() + ", raw");
+}
+
+Result<Format> parse_target_format(std::string_view text) {
   static constexpr std::array kFormats = {
-      std::pair{std::string_view("raw"), Format::kRaw},
-      std::pair{std::string_view("perf"), Format::kPerf},
-      std::pair{std::string_view("pprof"), Format::kPprof},
-      std::pair{std::string_view("collapsed"), Format::kCollapsed},
       std::pair{std::string_view("html"), Format::kHtml},
+      std::pair{std::string_view("pprof"), Format::kPprof},
       std::pair{std::string_view("speedscope"), Format::kSpeedscope},
       std::pair{std::string_view("firefox"), Format::kFirefox},
+      std::pair{std::string_view("perf"), Format::kPerf},
+      std::pair{std::string_view("collapsed"), Format::kCollapsed},
   };
+  if (text == "svg") return no_svg("--format svg");
   return find_word(kFormats, "format", text);
+}
+
+Result<Format> find_format_of_file(std::string_view name) {
+  static constexpr std::array kSuffixes = {
+      std::pair{std::string_view(".html"), Format::kHtml},
+      std::pair{std::string_view(".htm"), Format::kHtml},
+      std::pair{std::string_view(".pb.gz"), Format::kPprof},
+      std::pair{std::string_view(".pprof"), Format::kPprof},
+      std::pair{std::string_view(".speedscope.json"), Format::kSpeedscope},
+      std::pair{std::string_view(".firefox.json.gz"), Format::kFirefox},
+      std::pair{std::string_view(".firefox.json"), Format::kFirefox},
+      std::pair{std::string_view(".perf"), Format::kPerf},
+      std::pair{std::string_view(".collapsed"), Format::kCollapsed},
+      std::pair{std::string_view(".folded"), Format::kCollapsed},
+  };
+  for (const auto& [suffix, format] : kSuffixes) {
+    if (name.ends_with(suffix)) return format;
+  }
+  if (name.ends_with(".svg")) return no_svg(name);
+  if (name.ends_with(".json") || name.ends_with(".json.gz")) {
+    return Error(
+        fmt::format("{} may be speedscope or firefox: add --format, or use .speedscope.json or "
+                    ".firefox.json.gz",
+                    name));
+  }
+  return Error(fmt::format("the end of {} tells no format: add --format", name));
 }
 
 Result<Weight> parse_weight(std::string_view text) {

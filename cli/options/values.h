@@ -12,6 +12,10 @@
 namespace swipr::options {
 
 host::Result<Format> parse_format(std::string_view text);
+// The same without raw, for conversions.
+host::Result<Format> parse_target_format(std::string_view text);
+// The format that the end of a file's name tells. Errors: none, or several.
+host::Result<Format> find_format_of_file(std::string_view name);
 host::Result<Weight> parse_weight(std::string_view text);
 host::Result<profile::Mode> parse_mode(std::string_view text);
 // Names separated by commas.

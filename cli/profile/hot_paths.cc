@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/profile/aggregate.h"
+#include "cli/profile/folded_tree.h"
 #include "cli/profile/stack_tree.h"
 
 namespace swipr::profile {
@@ -16,9 +17,10 @@ struct NodeWeights {
   std::uint64_t self = 0;
 };
 
-std::vector<NodeWeights> weigh(StackTree& tree, const Recording& recording, Weight weight,
-                               const StateName& state_name) {
-  std::vector<NodeWeights> weights;
+// Weights of the stack tree's nodes without those below them.
+std::vector<std::uint64_t> weigh_alone(StackTree& tree, const Recording& recording, Weight weight,
+                                       const StateName& state_name) {
+  std::vector<std::uint64_t> weights;
   for (const MergedStack& merged : aggregate(recording, {.by_thread = false, .by_state = true})) {
     const std::uint64_t value = merged.weights[index_of(weight)];
     if (value == 0) continue;
@@ -26,9 +28,17 @@ std::vector<NodeWeights> weigh(StackTree& tree, const Recording& recording, Weig
     const std::string state = state_name(merged.state, merged.stack);
     if (!state.empty()) node = tree.pseudo_child(node, state);
     if (weights.size() < tree.nodes().size()) weights.resize(tree.nodes().size());
-    weights[node].self += value;
+    weights[node] += value;
   }
   weights.resize(tree.nodes().size());
+  return weights;
+}
+
+std::vector<NodeWeights> weigh(const FoldedTree& tree, const std::vector<std::uint64_t>& alone) {
+  std::vector<NodeWeights> weights(tree.nodes().size());
+  for (std::uint32_t node = 0; node < alone.size(); ++node) {
+    weights[tree.node_of(node)].self += alone[node];
+  }
   for (std::size_t node = weights.size(); node-- > 0;) {
     weights[node].total += weights[node].self;
     const std::uint32_t parent = tree.nodes()[node].parent;
@@ -55,8 +65,10 @@ std::vector<bool> choose(const std::vector<NodeWeights>& weights, std::size_t ma
 
 HotPaths hot_paths(const Recording& recording, const Names& names, Weight weight,
                    const StateName& state_name, std::size_t max_nodes) {
-  StackTree tree(recording, names, StackTree::Detail::kFunction);
-  const std::vector<NodeWeights> weights = weigh(tree, recording, weight, state_name);
+  StackTree stacks(recording, names, StackTree::Detail::kFunction);
+  const std::vector<std::uint64_t> alone = weigh_alone(stacks, recording, weight, state_name);
+  const FoldedTree tree(stacks);
+  const std::vector<NodeWeights> weights = weigh(tree, alone);
   const std::vector<bool> chosen = choose(weights, max_nodes);
   std::vector<std::vector<std::uint32_t>> children(weights.size() + 1);  // the last: roots
   HotPaths result;
@@ -78,8 +90,9 @@ HotPaths hot_paths(const Recording& recording, const Names& names, Weight weight
   while (!open.empty()) {
     const auto [node, depth] = open.back();
     open.pop_back();
-    const std::string& function = tree.places()[tree.nodes()[node].place].function;
-    result.nodes.push_back({function, depth, weights[node].total, weights[node].self});
+    const FoldedTree::Node& folded = tree.nodes()[node];
+    result.nodes.push_back({stacks.places()[folded.place].function, depth, weights[node].total,
+                            weights[node].self, folded.levels});
     push(children[node], depth + 1);
   }
   return result;

@@ -1,4 +1,5 @@
-// The heaviest part of the call tree of all threads together: few enough nodes to be read. Pure.
+// The heaviest part of the call tree of all threads together: few enough nodes to be read, with
+// recursion folded. Pure.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@ struct PathNode {
   std::uint32_t depth = 0;  // 0: outermost
   std::uint64_t total = 0;
   std::uint64_t self = 0;
+  std::uint32_t levels = 1;  // of recursion that is folded into this node; 1: none
 };
 
 struct HotPaths {

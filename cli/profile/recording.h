@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,7 @@ struct Process {
   std::string command_name;
   std::string executable;
   std::vector<std::string> command_line;
+  std::optional<std::uint32_t> user;           // effective user id where it was recorded
   std::chrono::nanoseconds start_realtime{0};  // since the epoch
   std::chrono::nanoseconds start_monotonic{0};
   // Times of this process are that much later than CLOCK_MONOTONIC said: see append().

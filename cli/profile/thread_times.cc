@@ -22,4 +22,9 @@ std::vector<ThreadTimes> thread_times(const Recording& recording) {
   return times;
 }
 
+bool has_samples(const Recording& recording) {
+  return std::any_of(recording.samples.begin(), recording.samples.end(),
+                     [](const Sample& sample) { return sample.ticks != 0; });
+}
+
 }  // namespace swipr::profile

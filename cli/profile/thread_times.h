@@ -21,4 +21,7 @@ struct ThreadTimes {
 // index.
 std::vector<ThreadTimes> thread_times(const Recording& recording);
 
+// False: no tick met a thread. Samples that stand for no tick hold times only.
+bool has_samples(const Recording& recording);
+
 }  // namespace swipr::profile

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
+#include <utility>
 
 #include "cli/session/find/silence.h"
 #include "cli/session/http/connection.h"
@@ -28,12 +31,8 @@ constexpr milliseconds kFollowerInterval(100);
 // unrecorded when it does not come.
 constexpr std::size_t kMaxOpenStreams = 800;  // below a soft limit of 1,024 descriptors
 constexpr std::size_t kMaxErrors = 8;
-
-std::uint64_t expected_ticks(const StreamSummary& stream) {
-  namespace counter = wire::counter;
-  if (stream.ticks_asked != 0) return stream.ticks_asked;
-  return stream.total(counter::kTicks, stream.ticks) + stream.total(counter::kTicksMissed, 0);
-}
+// Without a descriptor for it a waiting image makes poll return at once, again and again.
+constexpr milliseconds kAcceptPause(200);
 
 std::optional<nanoseconds> planned_length(const StreamRequest& request) {
   auto planned = nanoseconds::max();
@@ -56,21 +55,6 @@ host::Error silence(const RecordStream& stream) {
 
 }  // namespace
 
-void SessionTotals::add(const StreamSummary& stream) {
-  namespace counter = wire::counter;
-  processes += 1;
-  ticks_asked += expected_ticks(stream);
-  ticks += stream.total(counter::kTicks, stream.ticks);
-  ticks_missed += stream.total(counter::kTicksMissed, 0);
-  ticks_stretched += stream.total(counter::kTicksStretched, 0);
-  samples += stream.total(counter::kSamples, stream.samples);
-  dropped += stream.total(counter::kSamplesDropped, 0);
-  threads += stream.total(counter::kThreads, stream.threads);
-  stacks_walked += stream.total(counter::kStacksWalked, 0);
-  stacks_rooted += stream.total(counter::kStacksRooted, 0);
-  stacks_missing += stream.total(counter::kStacksMissing, 0);
-}
-
 RecordSession::RecordSession(RecordingFile& file, SignalWatch& signals, StreamRequest request)
     : file_(file),
       signals_(signals),
@@ -89,6 +73,7 @@ void RecordSession::set_child(Pid child, Rendezvous& rendezvous, bool follow) {
   child_ = child;
   rendezvous_ = &rendezvous;
   follow_ = follow;
+  if (follow) descendants_.emplace(child, rendezvous.path());
 }
 
 void RecordSession::set_progress(std::function<void(const SessionProgress&)> callback) {
@@ -104,12 +89,14 @@ void RecordSession::start_stream(host::UniqueFd connection, std::string label,
 SessionResult RecordSession::run() {
   while (!is_finished()) {
     wait_for_events();
+    look_for_descendants();
     check_file();
     sweep_closed();
     report_progress();
     give_up_silent_streams();
   }
   result_.totals = closed_;
+  tell_unrecorded();
   return std::move(result_);
 }
 
@@ -150,9 +137,7 @@ void RecordSession::break_off_streams() {
 void RecordSession::wait_for_events() {
   std::vector<pollfd> events;
   events.push_back({signals_.fd(), POLLIN, 0});
-  const bool accepts =
-      rendezvous_ != nullptr && rendezvous_->fd() >= 0 && open_.size() < kMaxOpenStreams;
-  events.push_back({accepts ? rendezvous_->fd() : -1, POLLIN, 0});
+  events.push_back({accepts_images() ? rendezvous_->fd() : -1, POLLIN, 0});
   for (const auto& stream : open_) events.push_back({stream->fd(), POLLIN, 0});
   const std::size_t streams = open_.size();
   if (::poll(events.data(), events.size(), static_cast<int>(poll_timeout().count())) <= 0) return;
@@ -166,8 +151,15 @@ void RecordSession::wait_for_events() {
   }
 }
 
+bool RecordSession::accepts_images() const {
+  return rendezvous_ != nullptr && rendezvous_->fd() >= 0 && open_.size() < kMaxOpenStreams &&
+         Clock::now() >= accept_again_;
+}
+
 milliseconds RecordSession::poll_timeout() const {
   auto wake = progress_ ? next_progress_ : Clock::time_point::max();
+  if (child_ && descendants_) wake = std::min(wake, descendants_->next_look());
+  if (accept_again_ > Clock::now()) wake = std::min(wake, accept_again_);
   if (open_.empty()) {
     if (child_outlived_) wake = std::min(wake, Clock::now() + kFollowerInterval);
   } else if (end_deadline_) {
@@ -204,8 +196,11 @@ void RecordSession::on_child_signal(const CaughtSignal& signal) {
 void RecordSession::reap_child() {
   if (!child_) return;
   int status = 0;
-  if (::waitpid(child_->value, &status, WNOHANG) != child_->value) return;
+  rusage usage{};
+  if (::wait4(child_->value, &status, WNOHANG, &usage) != child_->value) return;
   result_.child_status = status;
+  if (follow_ && !planned_ && request_.mode != wire::RecordMode::kOffCpu)
+    result_.command_cpu = cpu_of(usage);
   child_.reset();
   if (follow_ && planned_ && !end_deadline_) {
     child_outlived_ = true;
@@ -219,16 +214,51 @@ void RecordSession::reap_child() {
 
 void RecordSession::accept_image() {
   host::UniqueFd connection = rendezvous_->try_accept();
-  if (!connection) return;
+  if (!connection) return pause_accepting(errno);
   const auto peer = read_peer(connection.value());
   if (!peer || (peer->uid != ::geteuid() && peer->uid != 0 && ::geteuid() != 0)) return;
   if (!follow_ && child_ && peer->pid != *child_) return;
   const auto request = remaining_request();
   if (!request || end_deadline_) return;  // closing tells it to run on
+  if (descendants_) descendants_->on_connected(peer->pid);
   const auto status = host::read_process_status(peer->pid);
   start_stream(std::move(connection),
                fmt::format("process {} ({})", peer->pid.value, status ? status->name : "gone"),
                *request);
+}
+
+void RecordSession::pause_accepting(int error) {
+  if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return;
+  accept_again_ = Clock::now() + kAcceptPause;
+  if (std::exchange(told_no_descriptor_, true)) return;
+  result_.errors.push_back(
+      host::system_error("processes had to wait for their recording", error).message() +
+      "; raise the limit (ulimit -n)");
+}
+
+void RecordSession::look_for_descendants() {
+  if (!child_ || !descendants_ || Clock::now() < descendants_->next_look()) return;
+  std::set<Pid> connected;
+  for (const auto& stream : open_) {
+    if (const auto peer = read_peer(stream->fd())) connected.insert(peer->pid);
+  }
+  descendants_->look(connected);
+}
+
+// To the caller, and in the recording: as messages of its first process.
+void RecordSession::tell_unrecorded() {
+  if (!descendants_) return;
+  for (Unrecorded& process : descendants_->unrecorded()) {
+    result_.unrecorded.push_back(std::move(process));
+  }
+  if (file_.empty() || file_.failed()) return;
+  for (const std::string& line : describe(result_.unrecorded)) {
+    static_cast<void>(file_.write_message(0, line));
+  }
+  if (!result_.command_cpu) return;
+  const std::string line = describe_missing_cpu(
+      *result_.command_cpu, result_.totals.sampled_cpu + result_.totals.agent_cpu);
+  if (!line.empty()) static_cast<void>(file_.write_message(0, line));
 }
 
 // What is left of a count or duration for an image that starts now; nullopt: nothing.
@@ -269,6 +299,9 @@ void RecordSession::sweep_closed() {
       if (!has_first_) result_.first = stream->summary();
       has_first_ = true;
       closed_.add(stream->summary());
+      if (auto unseen = find_unseen(stream->summary()); unseen && descendants_) {
+        result_.unrecorded.push_back(*std::move(unseen));
+      }
       for (const auto& [build_id, module] : stream->summary().modules) {
         result_.modules.insert_or_assign(build_id, module);
       }
@@ -279,7 +312,8 @@ void RecordSession::sweep_closed() {
       result_.errors.push_back(stream->error()->message());
     }
   }
-  std::erase_if(open_, [](const auto& stream) { return !stream->is_open(); });
+  const auto closed = std::erase_if(open_, [](const auto& stream) { return !stream->is_open(); });
+  if (closed != 0) accept_again_ = Clock::time_point();  // descriptors are free
 }
 
 void RecordSession::report_progress() {

@@ -8,31 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "cli/session/launch/descendants.h"
 #include "cli/session/launch/followers.h"
 #include "cli/session/launch/launch.h"
 #include "cli/session/launch/signal_watch.h"
+#include "cli/session/session_totals.h"
 #include "cli/session/stream/record_stream.h"
 #include "cli/session/stream/recording_file.h"
 #include "common/core/ids.h"
 #include "common/host/result.h"
 
 namespace swipr::session {
-
-// Sums over all streams so far.
-struct SessionTotals {
-  std::uint64_t processes = 0;  // process images that sent something
-  std::uint64_t ticks_asked = 0;
-  std::uint64_t ticks = 0;
-  std::uint64_t ticks_missed = 0;
-  std::uint64_t ticks_stretched = 0;  // some threads were left out to stay in the budget
-  std::uint64_t samples = 0;
-  std::uint64_t dropped = 0;
-  std::uint64_t threads = 0;
-  std::uint64_t stacks_walked = 0;
-  std::uint64_t stacks_rooted = 0;
-  std::uint64_t stacks_missing = 0;  // samples without a stack
-  void add(const StreamSummary& stream);
-};
 
 struct SessionProgress {
   std::chrono::nanoseconds elapsed{0};
@@ -46,10 +32,13 @@ struct SessionResult {
   StreamSummary first;              // of the first process that sent something
   std::vector<std::string> errors;  // one line per stream that failed
   std::optional<host::Error> file_error;
-  bool interrupted = false;         // by SIGINT or SIGTERM
-  bool abandoned = false;           // a second one came before everything was read
-  std::optional<int> child_status;  // as waitpid has it
-  std::vector<Follower> followers;  // run on, unrecorded, after the child's end
+  bool interrupted = false;            // by SIGINT or SIGTERM
+  bool abandoned = false;              // a second one came before everything was read
+  std::optional<int> child_status;     // as waitpid has it
+  std::vector<Follower> followers;     // run on, unrecorded, after the child's end
+  std::vector<Unrecorded> unrecorded;  // processes of the command that nothing is known of
+  // All that the command and its children used, for recordings of the whole of it.
+  std::optional<std::chrono::nanoseconds> command_cpu;
 };
 
 class RecordSession {
@@ -79,6 +68,10 @@ class RecordSession {
   void on_child_signal(const CaughtSignal& signal);
   void reap_child();
   void accept_image();
+  void pause_accepting(int error);
+  bool accepts_images() const;
+  void look_for_descendants();
+  void tell_unrecorded();
   std::optional<StreamRequest> remaining_request() const;
   void request_end();
   bool is_waiting_for_followers() const;
@@ -106,6 +99,9 @@ class RecordSession {
   std::optional<nanoseconds> planned_;  // what count and duration come to; empty: no limit
   std::optional<Clock::time_point> end_deadline_;  // set by request_end
   bool child_outlived_ = false;                    // the recording goes on without it
+  std::optional<Descendants> descendants_;         // of the child, if they are followed
+  Clock::time_point accept_again_{};               // no descriptor was free before
+  bool told_no_descriptor_ = false;
 };
 
 }  // namespace swipr::session

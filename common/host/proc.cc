@@ -89,6 +89,28 @@ std::optional<std::uint64_t> parse_start_ticks(std::string_view stat_text) {
   return parse_number<std::uint64_t>(field(stat_text.substr(name_end + 1), 22 - 3));
 }
 
+std::optional<ProcessStat> parse_process_stat(std::string_view text) {
+  const std::size_t name_begin = text.find('(');
+  const std::size_t name_end = text.rfind(')');
+  if (name_begin == std::string_view::npos || name_end == std::string_view::npos) {
+    return std::nullopt;
+  }
+  // The first field behind the name is number 3.
+  const std::string_view rest = text.substr(name_end + 1);
+  const auto number = [rest](std::size_t index) {
+    return parse_number<std::uint64_t>(field(rest, index - 3));
+  };
+  const auto parent = parse_number<std::int32_t>(field(rest, 4 - 3));
+  const auto user = number(14), system = number(15), start = number(22);
+  const std::string_view state = field(rest, 0);
+  if (!parent || !user || !system || !start || state.empty()) return std::nullopt;
+  return ProcessStat{.name = std::string(text.substr(name_begin + 1, name_end - name_begin - 1)),
+                     .state = state.front(),
+                     .parent = Pid{*parent},
+                     .cpu_ticks = *user + *system,
+                     .start_ticks = *start};
+}
+
 std::optional<std::string> find_variable(std::string_view environment, std::string_view name) {
   while (!environment.empty()) {
     const std::size_t end = std::min(environment.find('\0'), environment.size());
@@ -152,6 +174,11 @@ Result<ProcessStatus> read_process_status(Pid pid) {
   auto text = read_file(proc_path(pid, "status"));
   if (!text) return text.error();
   return parse_process_status(*text);
+}
+
+std::optional<ProcessStat> read_process_stat(Pid pid) {
+  const auto text = read_file(proc_path(pid, "stat"), 4096);
+  return text ? parse_process_stat(*text) : std::nullopt;
 }
 
 std::vector<std::string> read_command_line(Pid pid) {

@@ -31,6 +31,15 @@ struct ProcessStatus {
 
 // Text of /proc/PID/status.
 Result<ProcessStatus> parse_process_status(std::string_view text);
+struct ProcessStat {
+  std::string name;
+  char state = '?';
+  Pid parent;
+  std::uint64_t cpu_ticks = 0;  // user and system time of all its threads, in clock ticks
+  std::uint64_t start_ticks = 0;
+};
+// Text of /proc/PID/stat, which is cheaper to make than status. The name may hold anything.
+std::optional<ProcessStat> parse_process_stat(std::string_view text);
 // Field 22 of /proc/PID/stat, in clock ticks since boot. The name in field 2 may hold anything.
 std::optional<std::uint64_t> parse_start_ticks(std::string_view stat_text);
 // The value of `name` in NUL-separated NAME=VALUE entries.
@@ -47,6 +56,7 @@ std::string proc_path(Pid pid, std::string_view file);
 bool process_exists(Pid pid);
 std::vector<Pid> list_processes();
 Result<ProcessStatus> read_process_status(Pid pid);
+std::optional<ProcessStat> read_process_stat(Pid pid);
 std::vector<std::string> read_command_line(Pid pid);  // empty: unreadable, or a kernel thread
 std::optional<std::chrono::nanoseconds> read_process_age(Pid pid);
 // Identity of a namespace ("mnt", "pid"); nullopt: not permitted or gone.

@@ -41,6 +41,7 @@ enum class RecordType : std::uint8_t {
   kNames = 10,      // written by `swipr record`: functions at addresses of one file
   kCode = 11,       // a piece of generated code
   kCodeGone = 12,   // … and all others of its object are gone
+  kUser = 13,       // written by `swipr record`: whose process the source is
 };
 
 enum class ThreadState : std::uint8_t { kRunning = 0, kRunnable = 1, kBlocked = 2, kUnknown = 3 };
@@ -204,6 +205,10 @@ struct CodeRecord {
 struct CodeGoneRecord {
   std::uint64_t object = 0;
   std::uint64_t valid_until_ns = 0;  // CLOCK_MONOTONIC
+};
+
+struct UserRecord {
+  std::uint64_t user = 0;  // effective user id where `swipr record` ran
 };
 
 // From `offset` bytes behind the code's start on.

@@ -93,6 +93,18 @@ std::optional<CodeGoneRecord> decode_code_gone(std::span<const std::byte> payloa
   return in.ok() ? std::optional(record) : std::nullopt;
 }
 
+void encode(Encoder& out, const UserRecord& record) noexcept {
+  const std::size_t mark = out.begin_record(RecordType::kUser);
+  out.put_varint(record.user);
+  out.end_record(mark);
+}
+
+std::optional<UserRecord> decode_user(std::span<const std::byte> payload) noexcept {
+  Decoder in(payload);
+  const UserRecord record{in.take_varint()};
+  return in.ok() ? std::optional(record) : std::nullopt;
+}
+
 CodeDecoder::CodeDecoder(std::span<const std::byte> payload) noexcept : in_(payload) {
   record_.start = in_.take_varint();
   record_.size_bytes = in_.take_varint();

@@ -57,6 +57,9 @@ void encode(Encoder& out, const CodeRecord& record, std::span<const CodeLine> li
 void encode(Encoder& out, const CodeGoneRecord& record) noexcept;
 std::optional<CodeGoneRecord> decode_code_gone(std::span<const std::byte> payload) noexcept;
 
+void encode(Encoder& out, const UserRecord& record) noexcept;
+std::optional<UserRecord> decode_user(std::span<const std::byte> payload) noexcept;
+
 // record(), then `while (code.take(line))`, then object(), then ok().
 class CodeDecoder {
  public:

@@ -178,6 +178,65 @@ os.execvp(sys.argv[2], sys.argv[2:])"""
         self.assertEqual((finished.code, finished.out), (1, b"ran\n"), repr(finished))
         self.assertRegex(finished.err, r"^swipr: .*limited\.swipr.*File too large.*\n$")
 
+    def check_unrecorded(self, script, *expected):
+        """What swipr and the recording itself say of processes that the preload cannot get into."""
+        finished, path = self.record_command("sh", "-c", f"{script}; true")
+        report = self.swipr("report", path)
+        for pattern in expected:
+            self.assertRegex(finished.err, pattern)
+            self.assertRegex(report.err, pattern)
+
+    def test_static_programs_below_the_command_are_named(self):
+        self.check_unrecorded(
+            f"{self.target_path('burn_static')} 600",
+            r"not recorded: burn_static \(process \d+, with .* of CPU time.*\): is statically linked",
+            r"of the command's .* of CPU time \(\d+ %\) is in no sample",
+        )
+
+    def test_programs_that_lose_their_environment_are_named(self):
+        self.check_unrecorded(
+            f"env -i {self.target_path('burn_nofp')} 600",
+            r"not recorded: burn_nofp \(.*\): was started without the environment of the command",
+            r"is in no sample",
+        )
+
+    def test_a_command_that_is_recorded_whole_lacks_nothing(self):
+        finished, _ = self.record_command("sh", "-c", f"{self.target_path('burn_nofp')} 600; true")
+        self.assertNotIn("not recorded", finished.err)
+        self.assertNotIn("in no sample", finished.err)
+
+    def test_a_recording_of_nothing_says_so_and_why(self):
+        path = self.folder / "nothing.swipr"
+        finished = self.swipr("record", "--interval", "10s", "-o", path, "--", "true")
+        self.assertIn("nothing was recorded", finished.err)
+        report = self.swipr("report", path)
+        self.assertIn("nothing was recorded: the program or the recording ended before the first tick", report.err)
+        self.assertNotIn(b"function (by", report.out)
+
+    def test_the_raw_bytes_of_a_conversion_have_no_name(self):
+        target = self.start_target("shares_nofp")
+        before = set(os.listdir(self.folder))
+        output = self.folder / "x.html"
+        for place in ("-", output):
+            running = self.start_swipr(
+                "record", "--pid", target.pid, "--format", "collapsed", "--duration", "500ms", "-o", place
+            )
+            seen = set()
+            while running.process.poll() is None:
+                seen |= {name for name in os.listdir(self.folder) if name.endswith(".swipr")}
+            self.assertEqual(seen, set())
+            running.end()
+        new = {name for name in set(os.listdir(self.folder)) - before if not name.startswith("stderr")}
+        self.assertEqual(new - {"cache"}, {"x.html"})
+
+    def test_arguments_stay_out_of_the_recording_when_asked(self):
+        command = (self.target_path("burn_nofp"), 20, 0, "--password=hunter2")
+        _, path = self.record_command(*command)
+        self.assertIn(b"hunter2", path.read_bytes())
+        _, path = self.record_command(*command, options=("--no-arguments",))
+        self.assertNotIn(b"hunter2", path.read_bytes())
+        self.assertTrue(raw.read(path.read_bytes()))
+
     def leave_running(self, milliseconds, *options):
         """A recorded shell that ends at once and leaves a burner behind: (swipr finished, its pid, the recording)."""
         path = self.folder / "left.swipr"

@@ -1,6 +1,7 @@
 """swipr doctor names what is missing, and what to do."""
 
 import os
+import shutil
 import signal
 import unittest
 
@@ -27,6 +28,25 @@ class DoctorTest(SwiprCase):
         self.assertEqual(found["preload"], ("ok", str(self.preload)))
         self.assertRegex(found["trial"][1], r"recorded: \d+ samples?, \d+ with a complete stack")
 
+    def test_path_of_the_preload(self):
+        self.assertEqual(self.swipr("preload-path").out.decode(), f"{self.preload}\n")
+
+    def test_path_of_a_preload_that_is_not_there(self):
+        alone = self.folder / "alone" / "bin"
+        alone.mkdir(parents=True)
+        program = shutil.copy(self.program, alone)
+        finished = self.start(program, "preload-path").end()
+        self.assert_one_line_error(finished, "not installed beside", codes=(1,))
+
+    def test_sockets_of_ended_processes_take_one_line(self):
+        for _ in range(3):
+            target = self.start_target("killer_nofp")
+            target.send("kill\n")
+            target.wait()
+        said = [line for line in self.swipr("list").err.splitlines() if "removed" in line]
+        self.assertEqual(len(said), 1, said)
+        self.assertRegex(said[0], r"removed \d+ sockets of processes that are gone")
+
     def test_socket_folder_of_others(self):
         self.sockets.chmod(0o777)
         verdict, text = self.findings(code=1)["socket folder"]
@@ -43,7 +63,7 @@ class DoctorTest(SwiprCase):
         target = self.start_target("waiter_nofp", preloaded=False)
         verdict, text = self.findings("--pid", target.pid, code=1)["preload"]
         self.assertEqual(verdict, "FAIL")
-        self.assertIn("LD_PRELOAD=libswipr_preload.so", text)
+        self.assertIn(f"LD_PRELOAD={self.preload} CMD", text)
 
     def test_sleeping_preload(self):
         target = self.start_target("waiter_nofp", env={"SWIPR_DISABLE": "1"})

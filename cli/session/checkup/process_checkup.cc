@@ -73,7 +73,7 @@ Finding check_loaded(Pid pid) {
     return {Verdict::kFailed, "preload", fmt::format("not in the process, which {}", *obstacle),
             ""};
   return {Verdict::kFailed, "preload", "not in the process",
-          "start it as: LD_PRELOAD=libswipr_preload.so CMD, or by swipr record -- CMD"};
+          fmt::format("start it as: {} CMD, or by swipr record -- CMD", preload_setting())};
 }
 
 host::Result<AgentInfo> ask_for_info(Pid pid) {

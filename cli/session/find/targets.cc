@@ -17,6 +17,7 @@
 #include "cli/session/find/silence.h"
 #include "cli/session/find/wake.h"
 #include "cli/session/http/connection.h"
+#include "cli/session/launch/program.h"
 #include "common/host/proc.h"
 
 namespace swipr::session {
@@ -45,9 +46,6 @@ std::string joined(const std::vector<std::string>& arguments, std::size_t limit)
   for (const std::string& argument : arguments) {
     line += line.empty() ? "" : " ";
     line += argument;
-  }
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
   if (line.size() > limit) line.replace(limit, std::string::npos, "…");
   return line;
@@ -93,18 +91,18 @@ Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string&
   const auto environment = host::read_file(host::proc_path(pid, "environ"));
   const auto preload = environment ? host::find_variable(*environment, "LD_PRELOAD") : std::nullopt;
   if (maps && preload && names_preload(*preload)) {
+    const auto obstacle = find_obstacle(host::proc_path(pid, "exe"));
     return Error(fmt::format(
-        "{} was started with LD_PRELOAD={}, but nothing loaded it: the program is statically "
-        "linked, "
-        "32-bit, setuid or has file capabilities, or the library is not where this name says",
-        process, joined({*preload}, 120)));
+        "{} was started with LD_PRELOAD={}, but nothing loaded it: {}", process,
+        joined({*preload}, 120),
+        obstacle ? "the program " + *obstacle
+                 : "the loader finds no library of this name; start it with " + preload_setting()));
   }
   const auto arguments = host::read_command_line(pid);
   if (arguments.empty())
     return Error(fmt::format("{} is a kernel thread or about to end", process));
-  return Error(fmt::format(
-      "{} was not started with the preload; start it as: LD_PRELOAD=libswipr_preload.so {}",
-      process, joined(arguments, 120)));
+  return Error(fmt::format("{} was not started with the preload; start it as: {} {}", process,
+                           preload_setting(), joined(arguments, 120)));
 }
 
 // False where /proc shows the processes of another PID namespace than ours: sockets do not tell the

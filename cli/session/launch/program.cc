@@ -153,4 +153,9 @@ Result<std::string> find_preload() {
   return std::string(kName);
 }
 
+std::string preload_setting() {
+  const auto path = find_preload();
+  return "LD_PRELOAD=" + (path ? *path : std::string("libswipr_preload.so"));
+}
+
 }  // namespace swipr::session

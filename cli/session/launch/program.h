@@ -43,4 +43,7 @@ std::string find_leading_runtime(const ElfTraits& traits);
 // Errors: its path holds a blank or colon, which LD_PRELOAD cannot express.
 host::Result<std::string> find_preload();
 
+// "LD_PRELOAD=PATH": what works for programs of this machine.
+std::string preload_setting();
+
 }  // namespace swipr::session

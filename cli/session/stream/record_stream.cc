@@ -8,6 +8,9 @@
 
 #include "cli/session/http/connection.h"
 #include "common/host/duration.h"
+#include "common/host/proc.h"
+#include "common/wire/decoder.h"
+#include "common/wire/names.h"
 
 namespace swipr::session {
 
@@ -57,6 +60,7 @@ RecordStream::RecordStream(host::UniqueFd connection, std::string label, Recordi
       blocks_([this](std::span<const std::byte> payload) { return on_block(payload); }) {}
 
 void RecordStream::start(const StreamRequest& request) {
+  omits_arguments_ = request.omits_arguments;
   // A peer that is gone already is noticed when reading, together with what it still said.
   static_cast<void>(send_text(fd(), format_record_request(request)));
 }
@@ -87,8 +91,41 @@ Result<void> RecordStream::on_body(std::span<const std::byte> bytes) {
 
 Result<void> RecordStream::on_block(std::span<const std::byte> payload) {
   if (auto known = meter_.observe(payload); !known) return known;
-  if (!source_) source_ = file_.add_source();
-  return file_.write_block(*source_, payload);
+  if (source_) return file_.write_block(*source_, payload);
+  source_ = file_.add_source();
+  return write_first(payload);
+}
+
+// With whose process it is: the agent in a container may know another id for the same user. And
+// without the command line if that is wanted, whatever the version of the agent.
+Result<void> RecordStream::write_first(std::span<const std::byte> payload) {
+  std::vector<std::byte> room(wire::kMaxBlockPayloadBytes);
+  wire::Encoder out(room);
+  std::span<const std::byte> rest = payload;
+  const auto first = wire::take_record(rest);
+  auto source = first && first->type == static_cast<std::uint8_t>(wire::RecordType::kSource)
+                    ? wire::decode_source(first->payload)
+                    : std::nullopt;
+  if (!source) return file_.write_block(*source_, payload);
+  if (omits_arguments_) {
+    source->command_line = {};
+    wire::encode(out, *source);
+  } else {  // also what a later version has added to it
+    for (const std::byte byte : payload.first(payload.size() - rest.size())) {
+      out.put_byte(std::to_integer<std::uint8_t>(byte));
+    }
+  }
+  if (const auto peer = read_peer(fd())) {
+    const auto status = host::read_process_status(peer->pid);
+    wire::encode(out, wire::UserRecord{status ? status->uid : peer->uid});
+  }
+  std::vector<std::byte> block(out.bytes().begin(), out.bytes().end());
+  if (block.size() + rest.size() > wire::kMaxBlockPayloadBytes) {
+    if (auto written = file_.write_block(*source_, block); !written) return written;
+    block.clear();
+  }
+  block.insert(block.end(), rest.begin(), rest.end());
+  return file_.write_block(*source_, block);
 }
 
 void RecordStream::on_closed() {

@@ -23,6 +23,7 @@ struct StreamRequest {
   std::chrono::nanoseconds duration{0};     // 0: no limit
   std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
   wire::RecordMode mode = wire::RecordMode::kWall;
+  bool omits_arguments = false;  // the file gets no command line; the agent is not asked
 };
 
 // The request as it goes over the wire.
@@ -61,6 +62,7 @@ class RecordStream {
  private:
   host::Result<void> on_body(std::span<const std::byte> bytes);
   host::Result<void> on_block(std::span<const std::byte> payload);
+  host::Result<void> write_first(std::span<const std::byte> payload);
   void on_closed();
   void fail(const host::Error& error);
 
@@ -71,6 +73,7 @@ class RecordStream {
   BlockStream blocks_;
   StreamMeter meter_;
   std::optional<std::uint32_t> source_;
+  bool omits_arguments_ = false;
   std::string refusal_;  // body of an answer other than 200
   std::optional<host::Error> error_;
   bool vanished_ = false;

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,15 +40,51 @@ Result<RecordingFile> RecordingFile::open(const std::string& path) {
     if (!fd) return host::system_error("cannot write standard output", errno);
     return RecordingFile(std::move(fd), "standard output");
   }
-  struct stat before {};
-  const bool existed = ::stat(path.c_str(), &before) == 0;
-  host::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
-  if (!fd) return host::system_error(fmt::format("cannot write {}", path), errno);
-  RecordingFile file(std::move(fd), path);
+  auto place = host::find_output_place(path);
+  if (!place) return place.error();
+  auto fd = host::open_output(*place, O_CREAT, path);
+  if (!fd) return fd.error();
+  RecordingFile file(*std::move(fd), path);
   struct stat info {};
   file.regular_ = ::fstat(file.fd_.value(), &info) == 0 && S_ISREG(info.st_mode);
-  file.created_ = !existed && file.regular_;
+  if (!place->exists && file.regular_) file.created_ = *std::move(place);
   return file;
+}
+
+Result<RecordingFile> RecordingFile::create_temporary(const std::string& folder) {
+  host::UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!fd) {  // not every file system can do that
+    std::string name = folder + "/.swipr-XXXXXX";
+    fd = host::UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
+    if (fd) ::unlink(name.c_str());
+  }
+  if (!fd) return host::system_error(fmt::format("cannot make a file in {}", folder), errno);
+  RecordingFile file(std::move(fd), fmt::format("a temporary file in {}", folder));
+  file.regular_ = true;
+  return file;
+}
+
+int RecordingFile::rewind() {
+  ::lseek(fd_.value(), 0, SEEK_SET);
+  return fd_.value();
+}
+
+Result<void> RecordingFile::keep_as(const std::string& path) {
+  const std::string self = fmt::format("/proc/self/fd/{}", fd_.value());
+  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) return {};
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const host::UniqueFd copy(::open(path.c_str(), kFlags, 0600));
+  if (!copy) return host::system_error(fmt::format("cannot write {}", path), errno);
+  off_t offset = 0;
+  while (offset < static_cast<off_t>(bytes_)) {
+    const std::size_t rest = bytes_ - static_cast<std::size_t>(offset);
+    const ssize_t count = ::sendfile(copy.value(), fd_.value(), &offset, rest);
+    if (count > 0 || (count < 0 && errno == EINTR)) continue;
+    const int error = errno;
+    ::unlink(path.c_str());
+    return host::system_error(fmt::format("cannot write {}", path), error);
+  }
+  return {};
 }
 
 Result<void> RecordingFile::start() {
@@ -97,13 +135,20 @@ Result<void> RecordingFile::write_end(std::uint32_t source, const wire::EndRecor
   return write_block(source, out.bytes());
 }
 
+Result<void> RecordingFile::write_message(std::uint32_t source, std::string_view text) {
+  std::array<std::byte, 1024> payload{};
+  wire::Encoder out(payload);
+  wire::encode(out, wire::MessageRecord{wire::MessageLevel::kWarning, text.substr(0, 900)});
+  return write_block(source, out.bytes());
+}
+
 RecordingFile::~RecordingFile() {
   if (fd_) static_cast<void>(close());
 }
 
 Result<void> RecordingFile::close() {
-  if (created_ && empty()) ::unlink(name_.c_str());
-  created_ = false;
+  if (created_ && empty()) ::unlinkat(created_->folder.value(), created_->name.c_str(), 0);
+  created_.reset();
   const int fd = fd_.release();
   if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) {
     return host::system_error(fmt::format("cannot write {}", name_), errno);

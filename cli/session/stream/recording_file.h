@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/host/output_place.h"
 #include "common/host/result.h"
 #include "common/host/unique_fd.h"
 #include "common/wire/format.h"
@@ -18,8 +19,12 @@ namespace swipr::session {
 
 class RecordingFile {
  public:
-  // `path` "-": standard output.  Errors: cannot be opened for writing.
+  // `path` "-": standard output. Links of other users are not followed.
+  // Errors: cannot be opened for writing.
   static host::Result<RecordingFile> open(const std::string& path);
+  // A file without a name in this folder, readable, gone with its descriptor.
+  // Errors: the folder takes no files.
+  static host::Result<RecordingFile> create_temporary(const std::string& folder);
   // Writes to a descriptor that the caller opened; `name` is for messages.
   RecordingFile(host::UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
 
@@ -27,12 +32,20 @@ class RecordingFile {
   RecordingFile& operator=(RecordingFile&&) = delete;
   ~RecordingFile();
 
+  // Of a temporary file: from the beginning, for reading what was written. Lifetime: this object's.
+  int rewind();
+  // Gives a temporary file this name, which no file may have.
+  // Errors: there is such a file; the disk is full where it had to be copied.
+  host::Result<void> keep_as(const std::string& path);
+
   std::uint32_t add_source() { return source_count_++; }
   // Errors: the disk is full or such; what was written before stays readable, failed() is true, and
   // every further write is refused.
   host::Result<void> write_block(std::uint32_t source, std::span<const std::byte> payload);
   // A block of its own that says how the source ended.
   host::Result<void> write_end(std::uint32_t source, const wire::EndRecord& record);
+  // A line for the person who reads the profile, about the source.
+  host::Result<void> write_message(std::uint32_t source, std::string_view text);
   // Reports what the file system kept for the end (NFS, quota). A file that this object created and
   // that got no block is removed; so does the destructor.
   host::Result<void> close();
@@ -54,8 +67,8 @@ class RecordingFile {
   std::string name_;
   std::uint64_t bytes_ = 0;  // whole units written
   std::uint32_t source_count_ = 0;
-  bool regular_ = false;  // can be cut back to the last whole block
-  bool created_ = false;
+  bool regular_ = false;                      // can be cut back to the last whole block
+  std::optional<host::OutputPlace> created_;  // where there was no file before
   std::optional<host::Error> error_;
 };
 

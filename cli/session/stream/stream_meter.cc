@@ -68,6 +68,7 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
     case wire::RecordType::kNames:
     case wire::RecordType::kCode:
     case wire::RecordType::kCodeGone:
+    case wire::RecordType::kUser:
       break;
   }
   return true;  // what is not counted here is for the importer to judge
@@ -100,7 +101,14 @@ bool StreamMeter::observe_tick(std::span<const std::byte> payload) {
   wire::TickDecoder tick(payload);
   wire::SampleEntry entry;
   std::uint64_t flags = 0;
-  while (tick.take(entry, flags)) summary_.samples += entry.ticks;
+  while (tick.take(entry, flags)) {
+    summary_.samples += entry.ticks;
+    // What threads had used that nobody saw is an entry without ticks and without stack.
+    const bool has_stack = entry.stack_id != 0 || (flags & wire::kSampleSameStack) != 0;
+    if (entry.ticks == 0 && !has_stack) continue;
+    const auto cpu = as_duration(entry.cpu_ns);
+    summary_.sampled_cpu += std::min(cpu, std::chrono::nanoseconds::max() - summary_.sampled_cpu);
+  }
   const auto delta = as_duration(tick.time_delta_ns());
   summary_.elapsed += std::min(delta, std::chrono::nanoseconds::max() - summary_.elapsed);
   ++summary_.ticks;

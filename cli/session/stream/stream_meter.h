@@ -36,7 +36,8 @@ struct StreamSummary {
   std::uint64_t ticks = 0;
   std::uint64_t samples = 0;
   std::uint64_t threads = 0;
-  std::chrono::nanoseconds elapsed{0};                       // to the last tick
+  std::chrono::nanoseconds sampled_cpu{0};  // CPU time that a sample or a stack stands for
+  std::chrono::nanoseconds elapsed{0};      // to the last tick
   std::map<std::string, std::uint64_t, std::less<>> totals;  // the last totals record
   SeenModules modules;  // those with a build-id; the first few thousand
   std::optional<wire::EndReason> end;

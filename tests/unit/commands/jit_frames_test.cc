@@ -88,6 +88,32 @@ TEST_F(JitFramesTest, DoesNotBelieveAnotherUser) {
   }
 }
 
+TEST_F(JitFramesTest, BelievesAsRootOnlyRootAndTheUserOfTheProcess) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root reads everybody's files";
+  write("perf-4711.map", "1000 100 hot loop\n1f00 100 caller\n");
+  write("jit-4711.dump", dump_header());
+  sample_at(5);
+  const auto is_believed = [this](uid_t owner) {
+    EXPECT_EQ(::chown((symfs_ + "/tmp/perf-4711.map").c_str(), owner, owner), 0);
+    return JitFrames(recording_, symfs_).find(0).has_value();
+  };
+  EXPECT_TRUE(is_believed(0));
+  EXPECT_FALSE(is_believed(65533)) << "whose process it was is not known";
+  recording_.processes.front().user = 65533;
+  EXPECT_TRUE(is_believed(65533));
+  EXPECT_FALSE(is_believed(65534));
+}
+
+TEST_F(JitFramesTest, DoesNotBelieveDumpsOfOthersAsRoot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root reads everybody's files";
+  std::string dump = dump_header();
+  add_load(&dump, 1, 0x1000, "planted");
+  write("jit-4711.dump", dump);
+  sample_at(5);
+  ASSERT_EQ(::chown((symfs_ + "/tmp/jit-4711.dump").c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(JitFrames(recording_, symfs_).find(0));
+}
+
 TEST_F(JitFramesTest, TellsApartWhatWasThereAtDifferentTimes) {
   std::string dump = dump_header();
   add_load(&dump, 100, 0x1000, "first");

@@ -77,6 +77,15 @@ TEST_F(OutputFileTest, ReplacesTheFileBehindASymlinkAndKeepsItsMode) {
   EXPECT_EQ(info.st_mode & 0777, 0640u);
 }
 
+TEST_F(OutputFileTest, DoesNotFollowLinksOfOthers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root makes links of other users";
+  std::ofstream(folder_ / "real") << "precious";
+  fs::create_symlink("real", folder_ / "link");
+  ASSERT_EQ(::lchown((folder_ / "link").c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(OutputFile::create(folder_ / "link"));
+  EXPECT_EQ(contents(folder_ / "real"), "precious");
+}
+
 TEST_F(OutputFileTest, WritesDevicesDirectly) {
   auto file = OutputFile::create("/dev/null");
   ASSERT_TRUE(file);

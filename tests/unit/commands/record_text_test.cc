@@ -48,7 +48,8 @@ TEST(FormatSummary, SaysThatIdleThreadsWereLeftOut) {
 
 TEST(FormatSummary, SurvivesNothing) {
   EXPECT_EQ(format_summary({}, 0),
-            "0 ticks asked, 0 delivered, 0 missed; 0 samples of 0 threads, 0 dropped; 0 bytes");
+            "0 ticks asked, 0 delivered, 0 missed; 0 samples of 0 threads, 0 dropped; "
+            "nothing was recorded; 0 bytes");
 }
 
 TEST(FormatNextCommand, QuotesNames) {

@@ -49,7 +49,7 @@ TEST(ReportText, CountsTheSamplesOfAProcessThatLeftNoTotals) {
   EXPECT_THAT(text, Not(HasSubstr("0 of 0 ticks")));
 }
 
-TEST(ReportText, SumsUpProcessesWithFewSamples) {
+TEST(ReportText, BreaksManyProcessesDownByProcessFirst) {
   golden::Golden input = golden::make_golden();
   const std::size_t first = input.recording.processes.size();
   for (int number = 0; number < 30; ++number) {
@@ -57,12 +57,39 @@ TEST(ReportText, SumsUpProcessesWithFewSamples) {
     process.command_name = "short" + std::to_string(number);
     process.totals["samples_dropped"] = 2;
   }
-  const std::string text = written(write_report_text, input, {.row_count = 4 * (first + 1)});
-  EXPECT_THAT(text, HasSubstr(input.recording.processes[0].command_name + " (pid 100)"));
-  EXPECT_THAT(text, HasSubstr("short0"));
+  const std::string text = written(write_report_text, input, {.row_count = first + 1});
+  EXPECT_THAT(text, testing::StartsWith(std::to_string(first + 30) + " processes: "));
+  EXPECT_THAT(text, HasSubstr("     100  " + input.recording.processes[0].command_name + "\n"));
+  EXPECT_LT(text.find("short0"), text.find("function (by"));
   EXPECT_THAT(text, Not(HasSubstr("short1")));
-  EXPECT_THAT(text, HasSubstr("29 more processes: samples 0, dropped 58, CPU time 0.000 s\n"));
+  EXPECT_THAT(text, HasSubstr("0.000         0         0       58           29 more\n"));
   EXPECT_THAT(written(write_report_text, input, {.row_count = 1000}), HasSubstr("short29"));
+}
+
+TEST(ReportText, FoldsRecursion) {
+  golden::Golden input;
+  input.recording.processes.emplace_back();
+  input.recording.threads.emplace_back();
+  for (const char* name : {"main", "fib", "leaf"}) {
+    input.recording.frames.emplace_back();
+    input.names.frames.emplace_back().emplace_back().function = name;
+  }
+  profile::Stack& deep = input.recording.stacks.emplace_back();
+  deep.frames.assign(59, 1);
+  deep.frames.front() = 2;
+  deep.frames.back() = 0;
+  input.recording.samples.push_back(
+      {.thread = 0, .stack = 0, .state = profile::State::kRunning, .ticks = 4});
+  const std::string text = written(write_report_text, input, {.weight = profile::Weight::kSamples});
+  EXPECT_THAT(text, HasSubstr(" 100.0 %    fib  (recursive, 57 levels)\n"
+                              " 100.0 %    leaf\n"));
+}
+
+TEST(ReportText, ShowsNoTablesOfNothing) {
+  golden::Golden input;
+  input.recording.processes.emplace_back().command_name = "true";
+  const std::string text = written(write_report_text, input);
+  EXPECT_THAT(text, Not(HasSubstr("function (by")));
 }
 
 TEST(ReportText, FitsTheTerminal) {

@@ -11,17 +11,6 @@ namespace {
 using profile::kNone;
 using profile::State;
 
-TEST(CleanText, KeepsUtf8AndReplacesWhatIsNot) {
-  EXPECT_EQ(clean_text("plain"), "plain");
-  EXPECT_EQ(clean_text("a\tb\nc\x7f"), "a b c ");
-  EXPECT_EQ(clean_text("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"),
-            "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
-  EXPECT_EQ(clean_text("\xff\xc3"), "??");
-  EXPECT_EQ(clean_text("\xc0\xaf"), "??");            // overlong "/"
-  EXPECT_EQ(clean_text("\xed\xa0\x80"), "???");       // a surrogate
-  EXPECT_EQ(clean_text("\xf4\x90\x80\x80"), "????");  // behind the last code point
-}
-
 TEST(ThreadName, FallsBackToTheTid) {
   EXPECT_EQ(thread_name({0, Tid{7}, "worker"}), "worker");
   EXPECT_EQ(thread_name({0, Tid{7}, ""}), "thread 7");

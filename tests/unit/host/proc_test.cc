@@ -34,6 +34,19 @@ TEST(ParseProcessStatus, RefusesTextWithoutTgid) {
   EXPECT_FALSE(parse_process_status("\0\xff:::\n\n:"sv));
 }
 
+TEST(ProcessStat, HasItsNumbersBehindAnyName) {
+  const auto stat = parse_process_stat(
+      "4711 (a) (b) S 42 4711 4711 0 -1 4194560 91 0 0 0 7 5 1 1 20 0 1 0 987 4096 100");
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->name, "a) (b");
+  EXPECT_EQ(stat->state, 'S');
+  EXPECT_EQ(stat->parent, Pid{42});
+  EXPECT_EQ(stat->cpu_ticks, 12u);
+  EXPECT_EQ(stat->start_ticks, 987u);
+  EXPECT_FALSE(parse_process_stat("4711 (a) S 42"));
+  EXPECT_FALSE(parse_process_stat(""));
+}
+
 TEST(ParseStartTicks, IsNotFooledByTheName) {
   EXPECT_EQ(
       parse_start_ticks("7 (a) R 1 1) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20"),

@@ -63,6 +63,18 @@ File four_blocks(std::uint64_t second_stack_id = 2) {
   return made;
 }
 
+TEST(DamagedRecording, GoesOnAtABlockWhereverItBegins) {
+  for (std::size_t gap : {1u, 4080u, 4093u, 4095u, 4096u, 4097u, 8190u, 300'000u}) {
+    File made = four_blocks();
+    auto& bytes = made.file.bytes();
+    const auto place = bytes.begin() + static_cast<std::ptrdiff_t>(made.blocks[2]);
+    bytes.insert(place, gap, std::byte{'S'});
+    bytes.insert(bytes.end(), gap, std::byte{0});
+    const Recording recording = read(bytes);
+    EXPECT_EQ(recording.samples.size(), 4u) << gap;
+  }
+}
+
 TEST(DamagedRecording, SkipsABlockWithAWrongChecksum) {
   File made = four_blocks();
   made.file.bytes()[made.blocks[1] + wire::kBlockHeaderBytes + 3] ^= std::byte{0x40};

@@ -447,5 +447,17 @@ TEST(SwiprReader, RefusesNewerVersions) {
             "made by a newer version of swipr (format 2; this swipr reads 1): update swipr");
 }
 
+TEST(SwiprReader, KnowsWhoseProcessItWas) {
+  SwiprFile file;
+  file.block(0, [](Encoder& out) {
+    test::source(out, 42);
+    wire::encode(out, wire::UserRecord{1000});
+  });
+  file.block(1, [](Encoder& out) { test::source(out, 43); });
+  const Recording recording = read(file.bytes());
+  EXPECT_EQ(recording.processes.at(0).user, 1000u);
+  EXPECT_FALSE(recording.processes.at(1).user.has_value());
+}
+
 }  // namespace
 }  // namespace swipr

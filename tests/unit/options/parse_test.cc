@@ -79,6 +79,8 @@ TEST(ParseRecord, DefaultsToTenMillisecondsWithoutEnd) {
   EXPECT_EQ(options.ticks, 0u);
   EXPECT_TRUE(options.follow);
   EXPECT_EQ(options.mode, profile::Mode::kWall);
+  EXPECT_TRUE(options.records_arguments);
+  EXPECT_FALSE(parsed<RecordOptions>({"record", "--pid", "1", "--no-arguments"}).records_arguments);
   EXPECT_EQ(parsed<RecordOptions>({"record", "--pid", "1", "--mode", "offcpu"}).mode,
             profile::Mode::kOffCpu);
 }
@@ -142,9 +144,19 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"record", "--pid", "1", "--rate", "1e-300"}, "rate '1e-300' is out of range"},
         WrongUsage{{"record", "--pid", "1", "--rate", "5", "--interval", "1s"}, "--rate"},
         WrongUsage{{"record", "--pid", "1", "--format", "jpeg"},
-                   "raw, perf, pprof, collapsed, html, speedscope, firefox"},
+                   "html, pprof, speedscope, firefox, perf, collapsed, raw"},
         WrongUsage{{"record", "--pid", "1", "--no-follow"}, "-- CMD"},
         WrongUsage{{"convert"}, "--format"},
+        WrongUsage{{"convert", "-o", "x.json"}, "speedscope or firefox"},
+        WrongUsage{{"convert", "-o", "x.txt"}, "tells no format"},
+        WrongUsage{{"convert", "-o", "x.svg"}, "no SVG output"},
+        WrongUsage{{"convert", "--format", "svg"}, "no SVG output"},
+        WrongUsage{{"recrod"}, "did you mean 'record'?"},
+        WrongUsage{{"rep"}, "did you mean 'report'?"},
+        WrongUsage{{"help", "reprot"}, "did you mean 'report'?"},
+        WrongUsage{{"record", "--durations", "1s"}, "did you mean '--duration'?"},
+        WrongUsage{{"report", "--jsno"}, "did you mean '--json'?"},
+        WrongUsage{{"xyzzy"}, "use record, convert, report, view, list or doctor"},
         WrongUsage{{"convert", "--format", "raw"},
                    "html, pprof, speedscope, firefox, perf, collapsed"},
         WrongUsage{{"convert", "--format", "perf", "--weight", "gold"}, "weight 'gold'"},
@@ -164,6 +176,24 @@ TEST(ParseConvert, ReadsAndWritesStandardStreamsByDefault) {
   EXPECT_EQ(options.format, Format::kPprof);
   EXPECT_FALSE(options.weight.has_value());
   EXPECT_TRUE(options.symbols.demangle);
+}
+
+TEST(ParseConvert, TakesTheFormatFromTheNameOfTheOutput) {
+  const auto format_of = [](const char* output) {
+    return parsed<ConvertOptions>({"convert", "in.swipr", "-o", output}).format;
+  };
+  EXPECT_EQ(format_of("x.html"), Format::kHtml);
+  EXPECT_EQ(format_of("x.pb.gz"), Format::kPprof);
+  EXPECT_EQ(format_of("x.pprof"), Format::kPprof);
+  EXPECT_EQ(format_of("x.speedscope.json"), Format::kSpeedscope);
+  EXPECT_EQ(format_of("x.firefox.json"), Format::kFirefox);
+  EXPECT_EQ(format_of("x.firefox.json.gz"), Format::kFirefox);
+  EXPECT_EQ(format_of("x.folded"), Format::kCollapsed);
+  EXPECT_EQ(format_of("x.collapsed"), Format::kCollapsed);
+  EXPECT_EQ(format_of("x.perf"), Format::kPerf);
+  const auto named =
+      parsed<ConvertOptions>({"convert", "in.swipr", "-o", "x.html", "--format", "perf"});
+  EXPECT_EQ(named.format, Format::kPerf);
 }
 
 TEST(ParseConvert, TakesEveryOption) {
@@ -216,6 +246,21 @@ TEST(ParseHelp, IsTextAndHidesTheAgentsCommand) {
     EXPECT_THAT(std::get<Text>(result).text, HasSubstr("Examples:"));
     EXPECT_THAT(std::get<Text>(result).text, testing::Not(HasSubstr("answer")));
   }
+}
+
+TEST(ParseHelp, IsACommandToo) {
+  const auto text_of = [](std::vector<const char*> arguments) {
+    const auto result = parse(std::move(arguments));
+    return std::holds_alternative<Text>(result) ? std::get<Text>(result).text : "no text";
+  };
+  EXPECT_EQ(text_of({"help"}), text_of({"--help"}));
+  EXPECT_EQ(text_of({"help", "record"}), text_of({"record", "--help"}));
+  EXPECT_EQ(text_of({"version"}), text_of({"--version"}));
+}
+
+TEST(ParsePreloadPath, TakesNothing) {
+  parsed<PreloadPathOptions>({"preload-path"});
+  EXPECT_THAT(error_of({"preload-path", "extra"}), HasSubstr("extra"));
 }
 
 TEST(ParseAnswer, TakesFormatAndFileName) {

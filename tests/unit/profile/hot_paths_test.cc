@@ -35,7 +35,7 @@ TEST(HotPaths, AreTheHeaviestPartOfTheTree) {
   EXPECT_THAT(lines_of(paths),
               ElementsAre("_start 58/0", ">main 58/0", ">>Handle<Job>::operator->() const 55/0",
                           ">>>__poll 55/55", ">>" + std::string(kBurn) + " 2/0"));
-  EXPECT_EQ(paths.left_out, 10u);
+  EXPECT_EQ(paths.left_out, 8u);
 }
 
 TEST(HotPaths, EndInWhatThreadsWaitIn) {
@@ -52,6 +52,61 @@ TEST(HotPaths, LeaveOutWhatWeighsNothing) {
   const HotPaths paths = hot_paths(input.recording, input.names, Weight::kCpu, no_state, 1000);
   for (const PathNode& node : paths.nodes) EXPECT_GT(node.total, 0u) << node.function;
   EXPECT_EQ(paths.left_out, 0u);
+}
+
+// A recording of these stacks, outermost function first, one sample each.
+golden::Golden recording_of(const std::vector<std::string>& stacks) {
+  golden::Golden input;
+  input.recording.processes.emplace_back();
+  input.recording.threads.emplace_back();
+  for (char name = 'a'; name <= 'z'; ++name) {
+    input.recording.frames.emplace_back();
+    static std::vector<std::string> texts;
+    if (texts.empty()) {
+      for (char each = 'a'; each <= 'z'; ++each) texts.emplace_back(1, each);
+    }
+    input.names.frames.emplace_back().emplace_back().function =
+        texts[static_cast<std::size_t>(name - 'a')];
+  }
+  for (const std::string& names : stacks) {
+    profile::Stack& stack = input.recording.stacks.emplace_back();
+    for (auto name = names.rbegin(); name != names.rend(); ++name) {
+      stack.frames.push_back(static_cast<std::uint32_t>(*name - 'a'));
+    }
+    input.recording.samples.push_back(
+        {.thread = 0,
+         .stack = static_cast<std::uint32_t>(input.recording.stacks.size() - 1),
+         .state = State::kRunning});
+  }
+  return input;
+}
+
+std::vector<std::string> folded(const std::vector<std::string>& stacks) {
+  const golden::Golden input = recording_of(stacks);
+  std::vector<std::string> lines;
+  for (const PathNode& node :
+       hot_paths(input.recording, input.names, Weight::kSamples, no_state, 100).nodes) {
+    lines.push_back(std::string(node.depth, '>') + node.function + " " +
+                    std::to_string(node.total) + "/" + std::to_string(node.self) +
+                    (node.levels > 1 ? " x" + std::to_string(node.levels) : ""));
+  }
+  return lines;
+}
+
+TEST(HotPaths, FoldRecursionIntoOneNode) {
+  EXPECT_THAT(folded({"mfffl", "mffffff", "mf", "mffg"}),
+              ElementsAre("m 4/0", ">f 4/2 x6", ">>l 1/1", ">>g 1/1"));
+}
+
+TEST(HotPaths, FoldFunctionsThatCallEachOtherInTurn) {
+  EXPECT_THAT(folded({"mefefefl", "mefe"}),
+              ElementsAre("m 2/0", ">e 2/0", ">>f 2/0 x3", ">>>e 1/1", ">>>l 1/1"));
+  EXPECT_THAT(folded({"mabcabcabc"}), ElementsAre("m 1/0", ">a 1/0", ">>b 1/0", ">>>c 1/1 x3"));
+}
+
+TEST(HotPaths, KeepWhatIsNoRecursion) {
+  EXPECT_THAT(folded({"mabac"}),
+              ElementsAre("m 1/0", ">a 1/0", ">>b 1/0", ">>>a 1/0", ">>>>c 1/1"));
 }
 
 TEST(WaitTimes, SumUpEachSystemCall) {

@@ -4,15 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <ctime>
+#include <filesystem>
 #include <thread>
 
 #include "cli/session/http/connection.h"
 #include "common/host/proc.h"
 #include "common/wire/decoder.h"
+#include "common/wire/names.h"
 #include "tests/unit/session/stream_fixture.h"
 
 namespace swipr::session {
@@ -100,6 +104,32 @@ TEST_F(RecordSessionTest, AsksForWhatWasWanted) {
       request,
       testing::EndsWith(
           R"({"timeInterval":"2 ms","numberOfSamples":1000,"maxOverhead":"10.5%","mode":"cpu"})"));
+}
+
+TEST_F(RecordSessionTest, WritesWhoseProcessItIsAndLeavesTheCommandLineOut) {
+  for (const bool omits : {false, true}) {
+    TemporaryFolder folder;
+    auto file = RecordingFile::open(folder.file("y.swipr"));
+    ASSERT_TRUE(file);
+    SocketPair pair = make_pair();
+    send_bytes(pair.agent, record_answer({source_payload(1), end_payload()}));
+    StreamRequest request;
+    request.omits_arguments = omits;
+    RecordSession session(*file, signals_, request);
+    session.add(std::move(pair.client), "process 1 (app)");
+    static_cast<void>(session.run());
+    ASSERT_TRUE(file->close());
+    const auto written = blocks_of(read_bytes(folder.file("y.swipr")));
+    std::span<const std::byte> rest = written.at(0).second;
+    const auto source = wire::decode_source(wire::take_record(rest)->payload);
+    ASSERT_TRUE(source);
+    EXPECT_EQ(source->command_line, omits ? "" : std::string_view("app\0-p secret", 13));
+    EXPECT_EQ(source->executable, "/usr/bin/app");
+    const auto user = wire::take_record(rest);
+    EXPECT_EQ(user->type, static_cast<std::uint8_t>(wire::RecordType::kUser));
+    EXPECT_EQ(wire::decode_user(user->payload)->user, ::geteuid());
+    EXPECT_EQ(wire::take_record(rest)->type, static_cast<std::uint8_t>(wire::RecordType::kThread));
+  }
 }
 
 TEST_F(RecordSessionTest, MergesStreamsUnderNumbersOfTheirOwn) {
@@ -208,6 +238,51 @@ TEST_F(RecordSessionTest, LastsUntilTheCommandEnds) {
   const SessionResult result = session.run();
   ASSERT_TRUE(result.child_status);
   EXPECT_EQ(WEXITSTATUS(*result.child_status), 7);
+}
+
+// Leaves this process the descriptors that it has.
+class NoDescriptorIsFree {
+ public:
+  NoDescriptorIsFree() {
+    const host::UniqueFd lowest(::dup(STDIN_FILENO));
+    ::getrlimit(RLIMIT_NOFILE, &old_);
+    const rlimit tight{static_cast<rlim_t>(lowest.value()), old_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  }
+  ~NoDescriptorIsFree() { ::setrlimit(RLIMIT_NOFILE, &old_); }
+
+ private:
+  rlimit old_{};
+};
+
+std::chrono::nanoseconds own_cpu() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+TEST_F(RecordSessionTest, RestsWhileNoDescriptorIsFree) {
+  auto watch = SignalWatch::create({SIGCHLD});
+  auto rendezvous = Rendezvous::create();
+  ASSERT_TRUE(watch && rendezvous);
+  LaunchPlan plan;
+  plan.program = "sleep";
+  plan.arguments = {"sleep", "1"};
+  plan.signal_mask = watch->previous_mask();
+  auto launch = Launch::prepare(plan);
+  ASSERT_TRUE(launch);
+  RecordSession session(file_, *watch, {});
+  session.set_child(launch->pid(), *rendezvous, true);
+  ASSERT_TRUE(launch->run());
+  const std::filesystem::path place = rendezvous->path();
+  const ConnectOutcome waiting = connect_in(place.parent_path(), place.filename());
+  ASSERT_TRUE(waiting.fd);
+  const auto before = own_cpu();
+  const NoDescriptorIsFree none;
+  const SessionResult result = session.run();
+  // A poll that returns at once uses all of that second.
+  EXPECT_LT(own_cpu() - before, 300ms);
+  EXPECT_THAT(result.errors, ElementsAre(HasSubstr("Too many open files")));
 }
 
 // What one of `client`'s processes hears that connects to the rendezvous of a `swipr` of `user`'s.

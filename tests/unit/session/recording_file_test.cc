@@ -84,6 +84,34 @@ TEST(RecordingFile, LeavesNoEmptyFileBehind) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(RecordingFile, DoesNotFollowLinksOfOthers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root makes links of other users";
+  TemporaryFolder folder;
+  std::ofstream(folder.file("real")) << "precious";
+  std::filesystem::create_symlink("real", folder.file("link"));
+  ASSERT_EQ(::lchown(folder.file("link").c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(RecordingFile::open(folder.file("link")));
+  EXPECT_EQ(std::filesystem::file_size(folder.file("real")), 8u);
+}
+
+TEST(RecordingFile, IsTemporaryUntilItIsKept) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("kept.swipr");
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  auto file = RecordingFile::create_temporary(parent);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->write_block(0, end_payload()));
+  EXPECT_TRUE(std::filesystem::is_empty(parent));
+  Bytes bytes(file->bytes());
+  const int fd = file->rewind();
+  EXPECT_EQ(::read(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  ASSERT_TRUE(file->keep_as(path));
+  EXPECT_EQ(read_bytes(path), bytes);
+  EXPECT_FALSE(file->keep_as(path)) << "such a file is there";
+  ASSERT_TRUE(file->close());
+  EXPECT_EQ(read_bytes(path), bytes);
+}
+
 TEST(RecordingFile, NamesWhatCannotBeOpened) {
   const auto file = RecordingFile::open("/no/such/folder/x.swipr");
   ASSERT_FALSE(file);

@@ -45,6 +45,7 @@ Bytes source_payload(std::uint64_t pid, std::uint64_t ticks_asked) {
     source.ticks_asked = ticks_asked;
     source.command_name = "app";
     source.executable = "/usr/bin/app";
+    source.command_line = std::string_view("app\0-p secret", 13);
     wire::encode(out, source);
     wire::ThreadRecord thread;
     thread.tid = pid;

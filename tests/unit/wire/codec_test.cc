@@ -130,6 +130,16 @@ TEST_F(Records, KeepASource) {
   EXPECT_EQ(decode_source(payload)->mode, RecordMode::kWall);
 }
 
+TEST_F(Records, KeepAUser) {
+  encode(out_, UserRecord{1000});
+  const RawRecord raw = only_record();
+  EXPECT_EQ(raw.type, static_cast<std::uint8_t>(RecordType::kUser));
+  const auto user = decode_user(raw.payload);
+  ASSERT_TRUE(user.has_value());
+  EXPECT_EQ(user->user, 1000u);
+  EXPECT_FALSE(decode_user({}).has_value());
+}
+
 TEST_F(Records, KeepNames) {
   const std::array<std::byte, 2> build_id = {std::byte{1}, std::byte{0xFF}};
   const std::array<std::string_view, 2> texts = {"f()", "a.cc"};

@@ -90,6 +90,7 @@ class Reader {
         }
         break;
       case wire::RecordType::kNames:
+      case wire::RecordType::kUser:
         out_.damaged = true;  // the preload writes none
         break;
     }

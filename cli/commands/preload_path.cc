@@ -1,0 +1,22 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/commands/commands.h"
+#include "cli/export/sink.h"
+#include "cli/session/launch/program.h"
+
+namespace swipr::commands {
+
+Outcome run_preload_path() {
+  const auto path = session::find_preload();
+  if (!path) return path.error();
+  if (path->find('/') == std::string::npos) {
+    return Failure{fmt::format("{} is not installed beside this swipr", *path)};
+  }
+  exporters::Sink out(STDOUT_FILENO, "standard output");
+  out.write(*path + "\n");
+  if (auto written = out.flush(); !written) return written.error();
+  return kDone;
+}
+
+}  // namespace swipr::commands

@@ -1,0 +1,27 @@
+// The processes of a text report, and how its numbers are shown.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "cli/export/report.h"
+#include "cli/export/terminal_page.h"
+#include "cli/profile/recording.h"
+
+namespace swipr::exporters {
+
+inline double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+double percent(std::uint64_t part, std::uint64_t whole);
+Style heat_of(double share);
+// "5 more" in a column that begins at `width`; nothing where there are none.
+void put_rest(TerminalPage& page, std::size_t width, std::size_t count);
+
+// One process with all its counters; of several, which share of the weight each has, the heaviest
+// first.
+void put_processes(TerminalPage& page, const profile::Recording& recording,
+                   const ReportOptions& options);
+
+}  // namespace swipr::exporters

@@ -1,0 +1,39 @@
+// A stack tree without the repetitions of recursion: where the last functions of a path are those
+// just before them once more ("fib fib", "even odd even odd"), the path goes on from the first
+// time. Pure.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/profile/stack_tree.h"
+
+namespace swipr::profile {
+
+class FoldedTree {
+ public:
+  struct Node {
+    std::uint32_t parent = kNone;
+    std::uint32_t place = 0;   // of the stack tree
+    std::uint32_t levels = 1;  // how often the functions of a recursion that ends here follow each
+                               // other at most; 1: no recursion
+  };
+
+  explicit FoldedTree(const StackTree& tree);
+
+  // Parents come before their children.
+  const std::vector<Node>& nodes() const { return nodes_; }
+  // Of a node of the stack tree.
+  std::uint32_t node_of(std::uint32_t node) const { return folded_[node]; }
+
+ private:
+  std::uint32_t child(std::uint32_t parent, std::uint32_t place);
+  bool repeats(std::uint32_t node, std::uint32_t period, std::uint32_t& first) const;
+
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> folded_;                            // by node of the stack tree
+  std::unordered_map<std::uint64_t, std::uint32_t> node_index_;  // parent and place → node
+};
+
+}  // namespace swipr::profile

@@ -1,0 +1,72 @@
+#include "cli/session/session_totals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace swipr::session {
+
+namespace {
+
+using std::chrono::nanoseconds;
+namespace counter = wire::counter;
+
+std::uint64_t expected_ticks(const StreamSummary& stream) {
+  if (stream.ticks_asked != 0) return stream.ticks_asked;
+  return stream.total(counter::kTicks, stream.ticks) + stream.total(counter::kTicksMissed, 0);
+}
+
+nanoseconds nanoseconds_of(std::uint64_t count) {
+  return nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(count, INT64_MAX / 2)));
+}
+
+}  // namespace
+
+void SessionTotals::add(const StreamSummary& stream) {
+  processes += 1;
+  ticks_asked += expected_ticks(stream);
+  ticks += stream.total(counter::kTicks, stream.ticks);
+  ticks_missed += stream.total(counter::kTicksMissed, 0);
+  ticks_stretched += stream.total(counter::kTicksStretched, 0);
+  samples += stream.total(counter::kSamples, stream.samples);
+  dropped += stream.total(counter::kSamplesDropped, 0);
+  threads += stream.total(counter::kThreads, stream.threads);
+  stacks_walked += stream.total(counter::kStacksWalked, 0);
+  stacks_rooted += stream.total(counter::kStacksRooted, 0);
+  stacks_missing += stream.total(counter::kStacksMissing, 0);
+  sampled_cpu += stream.sampled_cpu;
+  agent_cpu += nanoseconds_of(stream.total(counter::kAgentCpuNs, 0));
+}
+
+nanoseconds cpu_of(const rusage& usage) {
+  const auto time = [](const timeval& value) {
+    return std::chrono::seconds(value.tv_sec) + std::chrono::microseconds(value.tv_usec);
+  };
+  return time(usage.ru_utime) + time(usage.ru_stime);
+}
+
+std::string describe_missing_cpu(nanoseconds command, nanoseconds known) {
+  constexpr nanoseconds kLittle = std::chrono::milliseconds(50);
+  const auto seconds = [](nanoseconds time) { return std::chrono::duration<double>(time).count(); };
+  const nanoseconds missing = command - known;
+  if (missing < kLittle || missing < command / 20) return {};
+  return fmt::format(
+      "{:.3f} s of the command's {:.3f} s of CPU time ({:.0f} %) is in no sample: programs used it "
+      "while they were loaded or ended, or were not recorded",
+      seconds(missing), seconds(command), 100 * seconds(missing) / seconds(command));
+}
+
+std::optional<Unrecorded> find_unseen(const StreamSummary& stream) {
+  constexpr nanoseconds kLittle = std::chrono::milliseconds(10);
+  const nanoseconds used = nanoseconds_of(stream.total(counter::kProcessCpuNs, 0)) -
+                           nanoseconds_of(stream.total(counter::kAgentCpuNs, 0));
+  const bool looked = stream.total(counter::kTicks, stream.ticks) != 0;
+  if (!looked || stream.total(counter::kThreads, stream.threads) != 0 || used < kLittle)
+    return std::nullopt;
+  return Unrecorded{stream.pid, stream.command_name,
+                    "none of its threads is to be seen: /proc belongs to another PID namespace "
+                    "(unshare --pid needs --mount-proc)",
+                    used};
+}
+
+}  // namespace swipr::session

@@ -14,6 +14,7 @@
 #include <new>
 
 #include "common/core/errno_saver.h"
+#include "preload/agent/base/clock.h"
 #include "preload/agent/base/log.h"
 #include "preload/agent/engine/recorder.h"
 #include "preload/agent/guest/gates/gates.h"
@@ -195,6 +196,7 @@ bool has_other_rights(pid_t thread) noexcept {
 void start_control_thread(const Settings& wanted) noexcept {
   const ErrnoSaver errno_saver;
   settings = wanted;
+  find_vdso_clock();
   server = new (server_memory) Server;
   if (!settings.signal_free) recorder().forgo_signal_free_looks();
   recorder().set_table_place(settings.cache_home, settings.home);

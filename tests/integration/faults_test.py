@@ -1,6 +1,7 @@
 """What goes wrong beside a recording: the program goes on, what was recorded converts, the next client is served."""
 
 import http.client
+import json
 import os
 import pathlib
 import re
@@ -9,11 +10,14 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 import unittest
 
 from support import deadline, process_stat, profiles, raw
 from support.case import SwiprCase
 from support.guest import GuestCase
+
+FAKETIME = pathlib.Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
 
 
 class FaultsTest(SwiprCase):
@@ -276,7 +280,27 @@ class TimeTest(SwiprCase):
             self.assertLess(int(line.rpartition(b" ")[2]), 60e9, line)
         self.assertEqual(target.end().code, 0)
         hours = set(re.findall(r"T(\d\d):", log.read_text()))
-        self.assertGreater(len(hours), 1, "the clock has not stepped for swipr")
+        self.assertLessEqual(hours, {f"{(time.time() - ago) // 3600 % 24:02.0f}" for ago in (0, 3600)}, "the library reads the program's clock")
+
+    @unittest.skipUnless(FAKETIME.exists(), "package faketime")
+    def test_preload_that_fakes_clocks(self):
+        """To the program time passes ten times as fast. The recording has the kernel's."""
+        env = {"LD_PRELOAD": f"{FAKETIME}:{self.preload}", "FAKETIME": "+0 x10"}
+        target = self.start_target("shares_nofp", preloaded=False, env=env)
+        self.wait_for_socket(target.pid)
+        begin_ns, begin_ticks = time.monotonic_ns(), process_stat.cpu_ticks(target.pid)
+        path = self.record(target.pid, "--interval", "5ms", "--count", 200)
+        used_ticks, elapsed_ns = process_stat.cpu_ticks(target.pid) - begin_ticks, time.monotonic_ns() - begin_ns
+        report = json.loads(self.swipr("report", "--json", path).out)
+        (process,) = report["processes"]
+        self.assertLess(process["duration_ns"], elapsed_ns)
+        cpu = sum(thread["cpu_ns"] for thread in report["threads"]) / 1e9
+        self.assertLess(cpu, (used_ticks + 5) / os.sysconf("SC_CLK_TCK"))
+        totals = process["totals"]
+        self.assertEqual(totals["ticks"] + totals["ticks_missed"], 200)
+        self.assertLess(totals["stacks_missing"], totals["samples"])
+        self.assertTrue(profiles.has_function(self.convert(path, "collapsed", "--weight", "cpu"), "^seventy_percent$"))
+        self.assertEqual(target.end().code, 0)
 
     def test_starved_control_thread(self):
         """It gets what a busy program on the same CPU leaves: a tenth."""

@@ -2,12 +2,12 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <limits>
 
+#include "preload/agent/base/clock.h"
 #include "preload/agent/base/moment.h"
+#include "preload/agent/base/raw_syscall_x86_64.h"
 
 namespace swipr::agent {
 
@@ -16,14 +16,14 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t),
 
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::chrono::nanoseconds timeout) noexcept {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
-  const timespec relative{seconds.count(), (timeout - seconds).count()};
-  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &relative, nullptr, 0);
+  const timespec relative = to_timespec(timeout);
+  raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT_PRIVATE, expected,
+              reinterpret_cast<long>(&relative));
 }
 
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
-  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(), nullptr, nullptr,
-            0);
+  raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAKE_PRIVATE,
+              std::numeric_limits<int>::max());
 }
 
 void wait_for_change(const std::atomic<std::uint32_t>& word, std::uint32_t expected,

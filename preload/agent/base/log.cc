@@ -1,16 +1,15 @@
 #include "preload/agent/base/log.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <iterator>
 
 #include "common/core/errno_saver.h"
+#include "preload/agent/base/clock.h"
 #include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/utc_time.h"
 
@@ -44,8 +43,8 @@ int open_file() noexcept {
 }
 
 void append_time(TextWriter& out) noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
+  const timespec now =
+      to_timespec(read_clock(CLOCK_REALTIME).value_or(std::chrono::nanoseconds{0}));
   const UtcTime time = utc_time(static_cast<std::uint64_t>(now.tv_sec));
   out.append_padded(time.year, 4).append('-').append_padded(time.month, 2).append('-');
   out.append_padded(time.day, 2).append('T').append_padded(time.hour, 2).append(':');
@@ -68,7 +67,8 @@ void append_harmless(std::string_view text, TextWriter& out) noexcept {
 bool write_line(int fd, LogLevel level, std::string_view what, std::string_view detail,
                 int error_code) noexcept {
   pollfd place{fd, POLLOUT, 0};
-  if (::poll(&place, 1, 0) != 1 || place.revents != POLLOUT) return false;
+  constexpr timespec kNow{};
+  if (poll_descriptors(&place, 1, &kNow) != 1 || place.revents != POLLOUT) return false;
   FixedText<kMaxDetailBytes + 512> line;
   append_time(line);
   line.append(" swipr[").append_number(static_cast<std::uint64_t>(::getpid())).append("] ");

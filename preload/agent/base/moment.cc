@@ -1,13 +1,9 @@
 #include "preload/agent/base/moment.h"
 
-#include <time.h>
+#include "preload/agent/base/clock.h"
 
 namespace swipr::agent {
 
-Moment monotonic_now() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
+Moment monotonic_now() noexcept { return read_clock(CLOCK_MONOTONIC).value_or(Moment{0}); }
 
 }  // namespace swipr::agent

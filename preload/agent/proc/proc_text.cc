@@ -1,12 +1,12 @@
 #include "preload/agent/proc/proc_text.h"
 
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstring>
 
+#include "preload/agent/base/clock.h"
 #include "preload/agent/proc/proc_directory.h"
 
 namespace swipr::agent {
@@ -14,13 +14,6 @@ namespace swipr::agent {
 namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-
-std::uint64_t clock_ns(clockid_t clock) noexcept {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 

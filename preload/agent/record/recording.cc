@@ -1,10 +1,10 @@
 #include "preload/agent/record/recording.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "preload/agent/base/clock.h"
 #include "preload/agent/proc/thread_clock.h"
 
 namespace swipr::agent {
@@ -20,13 +20,6 @@ constexpr std::chrono::milliseconds kLastAnswers{100};
 constexpr std::chrono::seconds kTotalsInterval{1};
 constexpr std::int64_t kLongRunNs = 1'000'000'000;
 
-std::uint64_t realtime_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 std::uint64_t unsigned_of(std::int64_t value) noexcept {
   return value < 0 ? 0 : static_cast<std::uint64_t>(value);
 }
@@ -38,7 +31,7 @@ bool Recording::create(const RecordingRequest& request, OutputQueue& output, Mom
   request_ = request;
   output_ = &output;
   start_ = sent_at_ = totals_at_ = now;
-  start_realtime_ns_ = realtime_ns();
+  start_realtime_ns_ = clock_ns(CLOCK_REALTIME);
   if (writer_.create(output) && stacks_.create(request.max_stacks)) return true;
   *error = "no memory for another recording";
   release();

@@ -1,8 +1,8 @@
 #include "preload/agent/serve/info_page.h"
 
-#include <time.h>
 #include <unistd.h>
 
+#include "preload/agent/base/clock.h"
 #include "preload/agent/base/utc_time.h"
 #include "preload/agent/proc/memory_room.h"
 #include "preload/agent/proc/proc_directory.h"
@@ -15,13 +15,6 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-
-std::uint64_t clock_ns(clockid_t clock) noexcept {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kNsPerSecond +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // What curl is told to reach this listener.
 void append_curl(const Listener* listener, std::string_view options, std::string_view path,

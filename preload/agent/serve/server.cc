@@ -4,12 +4,12 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "preload/agent/base/clock.h"
 #include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/log.h"
 #include "preload/agent/serve/routes.h"
@@ -40,14 +40,12 @@ void turn_away(int fd, std::string_view reason) noexcept {
 
 // Relative to now, with a nanosecond's resolution; poll() itself has milliseconds.
 timespec time_left(Moment deadline) noexcept {
-  const Moment left = std::max(deadline - monotonic_now(), Moment::zero());
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-  return {seconds.count(), (left - seconds).count()};
+  return to_timespec(std::max(deadline - monotonic_now(), Moment::zero()));
 }
 
 void sleep_until(Moment deadline) noexcept {
   const timespec timeout = time_left(deadline);
-  ::ppoll(nullptr, 0, deadline == kNever ? nullptr : &timeout, nullptr);
+  poll_descriptors(nullptr, 0, deadline == kNever ? nullptr : &timeout);
 }
 
 // poll() for a program whose RLIMIT_NOFILE is below the few descriptors of this thread.
@@ -64,8 +62,8 @@ void select_until(pollfd* polls, std::size_t count, Moment deadline) noexcept {
     end = std::max(end, polls[i].fd + 1);
   }
   const timespec timeout = time_left(deadline);
-  const int ready = ::pselect(end, &readable, &writable, nullptr,
-                              deadline == kNever ? nullptr : &timeout, nullptr);
+  const long ready =
+      select_descriptors(end, &readable, &writable, deadline == kNever ? nullptr : &timeout);
   for (std::size_t i = 0; ready > 0 && i < count; ++i) {
     if (polls[i].fd >= FD_SETSIZE) continue;
     if (FD_ISSET(polls[i].fd, &readable)) polls[i].revents |= POLLIN;
@@ -75,9 +73,10 @@ void select_until(pollfd* polls, std::size_t count, Moment deadline) noexcept {
 
 void poll_until(pollfd* polls, std::size_t count, Moment deadline) noexcept {
   const timespec timeout = time_left(deadline);
-  if (::ppoll(polls, count, deadline == kNever ? nullptr : &timeout, nullptr) >= 0) return;
+  const long ready = poll_descriptors(polls, count, deadline == kNever ? nullptr : &timeout);
+  if (ready >= 0) return;
   for (std::size_t i = 0; i < count; ++i) polls[i].revents = 0;
-  if (errno != EINTR) select_until(polls, count, deadline);
+  if (ready != -EINTR) select_until(polls, count, deadline);
 }
 
 bool is_gone(const Listener& listener) noexcept {

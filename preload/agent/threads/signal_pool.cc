@@ -1,10 +1,10 @@
 #include "preload/agent/threads/signal_pool.h"
 
 #include <sys/mman.h>
-#include <time.h>
 
 #include <algorithm>
 
+#include "preload/agent/base/clock.h"
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
@@ -33,7 +33,7 @@ bool SignalPool::open(Pid process) noexcept {
 
 void SignalPool::await_answers() noexcept {
   constexpr int kAttempts = 40;
-  constexpr timespec kPause{0, 250'000};
+  constexpr std::chrono::microseconds kPause{250};
   const auto all_answered = [this] {
     return std::all_of(&active_[0], &active_[active_count_], [this](std::uint16_t number) {
       return handler::slot_status(slots_[number], requests_[number].sequence) ==
@@ -41,7 +41,7 @@ void SignalPool::await_answers() noexcept {
     });
   };
   for (int attempt = 0; attempt < kAttempts && !all_answered(); ++attempt) {
-    ::nanosleep(&kPause, nullptr);
+    sleep_for(kPause);
   }
 }
 

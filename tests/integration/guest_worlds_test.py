@@ -1,12 +1,15 @@
 """Programs that enter namespaces, change their root or confine themselves do so as without swipr."""
 
+import contextlib
 import os
+import pathlib
 import select
 import shutil
+import socket
 import subprocess
 import unittest
 
-from support import deadline, profiles, raw
+from support import deadline, process_stat, profiles, raw
 from support.guest import GuestCase
 
 TARGET = "guest_worlds_nofp"
@@ -84,6 +87,32 @@ class NamespaceTest(GuestCase):
     @unittest.skipUnless(os.geteuid() == 0, "chroot needs CAP_SYS_CHROOT")
     def test_recordable_without_proc_in_a_container(self):
         self.check_recordable_afterwards("refuse_unshare", "leave_root")
+
+    @NEEDS_USER_NAMESPACES
+    def test_no_child_stays_when_the_process_enters_a_namespace_during_an_answer(self):
+        target = self.start_target(TARGET, "unshare_user_when_told", ready=False)
+        target.wait_ready()
+        place = self.wait_for_socket(target.pid)
+
+        def children():
+            found = set()
+            for entry in pathlib.Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    if int(process_stat.fields(entry)[1]) == target.pid:
+                        found.add((int(entry.name), process_stat.state(entry)))
+            return found
+
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(2 * deadline.DEADLINE_SECONDS)
+            client.connect(str(place))
+            client.sendall(b"GET /debug/pprof/profile?seconds=100 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            deadline.wait_until(children, "the process that writes the answer")
+            target.send("go\n")
+            self.assertEqual(target.read_line(), "unshare: 0 ")
+            while client.recv(1 << 16):  # to its end: the helper has ended, too
+                pass
+        deadline.wait_until(lambda: not children(), "the end of the child")
+        self.assertEqual(target.end().code, 0)
 
     @NEEDS_USER_NAMESPACES
     def test_recording_goes_on_in_a_user_namespace(self):

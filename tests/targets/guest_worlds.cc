@@ -56,6 +56,13 @@ void unshare_user() {
   tell("fork", wait_for(fork() == 0 ? (_exit(0), 0) : -1));
 }
 
+void unshare_user_when_told() {
+  char line[16];
+  std::puts("ready");
+  std::fflush(stdout);
+  if (target::read_line(line, sizeof line)) tell("unshare", unshare(kNewUser));
+}
+
 void unshare_user_by_number() { tell("unshare", syscall(SYS_unshare, kNewUser)); }
 
 void unshare_user_and_pid() {
@@ -254,6 +261,7 @@ struct Way {
 constexpr Way kWays[] = {
     {"unshare_user", unshare_user},
     {"unshare_user_by_number", unshare_user_by_number},
+    {"unshare_user_when_told", unshare_user_when_told},
     {"unshare_user_and_pid", unshare_user_and_pid},
     {"unshare_threads", unshare_threads},
     {"unshare_with_threads", unshare_with_threads},

@@ -54,6 +54,12 @@ void Connection::forget(Connection* connection) noexcept {
   ::munmap(connection, sizeof(Connection));
 }
 
+HelperProcess Connection::take_helper() noexcept {
+  const HelperProcess helper = helper_;
+  helper_ = {};
+  return helper;
+}
+
 void Connection::fill_polls(pollfd* out) const noexcept {
   short client = 0;
   if (input_open_) client |= POLLIN;

@@ -50,6 +50,8 @@ class Connection {
   bool is_closed() const noexcept { return state_ == State::kClosed; }
   bool is_recording() const noexcept { return recording_ != nullptr; }
   bool has_recorded() const noexcept { return has_recorded_; }
+  // The process that still writes the answer, if any, is the caller's from now on.
+  HelperProcess take_helper() noexcept;
   // Bytes of a recording that the client or the helper has not been given yet.
   bool has_unsent() const noexcept {
     return state_ == State::kStreaming || (state_ == State::kHelped && !helper_input_ended_);

@@ -25,7 +25,8 @@ constexpr Moment kForkDelay = 10ms;
 constexpr Moment kExitDrain = 150ms;  // the exiting thread waits 200 ms altogether
 constexpr Moment kExitDrainStep = 5ms;
 constexpr const char* kParkedText = "the program asks the kernel for a world without this thread";
-constexpr Moment kAcceptRetry = 1s;  // where no descriptor is left for a client
+constexpr Moment kReapInterval = 20ms;  // while a helper outlives the thread that started it
+constexpr Moment kAcceptRetry = 1s;     // where no descriptor is left for a client
 
 // The answer to a client too many. Best effort: the client may not even read it.
 void turn_away(int fd, std::string_view reason) noexcept {
@@ -112,6 +113,7 @@ void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
     open_places(settings, pid);
     socket_files::end();
   }
+  reap_left_helpers(monotonic_now());
   while (!exit_gate::is_asked()) {
     wait();
     step(monotonic_now());
@@ -220,6 +222,7 @@ void Server::wait() noexcept {
 
 Moment Server::next_wake() const noexcept {
   Moment wake = std::min(recorder().next_deadline(), exit_gate::look_again_at(monotonic_now()));
+  wake = std::min(wake, reap_at_);
   if (monotonic_now() < accept_again_at_) wake = std::min(wake, accept_again_at_);
   for (const Connection* connection : connections_) {
     if (connection != nullptr) wake = std::min(wake, connection->wake_at());
@@ -232,6 +235,7 @@ void Server::step(Moment now) noexcept {
   const bool asked = polls_[kListenerCount].revents != 0 && control_presence::on_readable();
   if (socket_files::take_wish() || asked) restore_places();
   if (flush_gate::is_asked()) flush(now);
+  if (now >= reap_at_) reap_left_helpers(now);
   follow_gate::follow();
   file_recording_.write_out();
   bool recording = file_recording_.is_running();
@@ -322,14 +326,46 @@ void Server::park() noexcept {
            "leaving for the program's sake (unshare, setns, seccomp, TSan's fork)");
   end_recordings(wire::EndReason::kStopped, kParkedText);
   for (Connection* connection : connections_) {
-    if (connection != nullptr) Connection::destroy(connection);
+    if (connection == nullptr) continue;
+    leave_helper(connection->take_helper());
+    Connection::destroy(connection);
   }
   std::fill_n(connections_, kMaxConnections, nullptr);
   exit_gate::update(false);
   close_listeners();
 }
 
+// The helper writes its answer to the end, and is reaped by the next control thread.
+void Server::leave_helper(HelperProcess helper) noexcept {
+  if (helper.pid < 0) return;
+  if (helper.input >= 0) ::close(helper.input);
+  helper.input = -1;
+  for (HelperProcess& left : left_helpers_) {
+    if (left.pid >= 0) continue;
+    left = helper;
+    break;
+  }
+  left_in_ = ::getpid();
+}
+
+void Server::reap_left_helpers(Moment now) noexcept {
+  bool any = false;
+  for (HelperProcess& left : left_helpers_) {
+    if (left.pid >= 0 && try_reap_helper(left) == HelperState::kRunning) any = true;
+  }
+  reap_at_ = any ? now + kReapInterval : kNever;
+}
+
+// They are the parent's.
+void Server::forget_left_helpers() noexcept {
+  for (HelperProcess& left : left_helpers_) {
+    release_helper_memory(left);
+    left = {};
+  }
+}
+
 void Server::reset_after_fork() noexcept {
+  if (left_in_ != ::getpid()) forget_left_helpers();
   for (Connection*& connection : connections_) {
     if (connection != nullptr) Connection::forget(connection);
     connection = nullptr;

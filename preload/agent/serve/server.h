@@ -23,7 +23,8 @@ class Server {
   // Opens the rendezvous and the listening places, then serves until the process ends. Returns when
   // the thread is to be parked. `forked`: in the child of a fork, which most often execs at once.
   void run(const Settings& settings, pid_t pid, bool forked) noexcept;
-  // Before the control thread of a child of fork starts, or the next one after a parked one.
+  // Before the control thread of a child of fork starts, or the next one after a parked one, which
+  // reaps the helpers that wrote answers when that was parked.
   void reset_after_fork() noexcept;
   std::string_view socket_path() const noexcept { return default_listener_.path.view(); }
 
@@ -44,6 +45,9 @@ class Server {
   // nullptr, or why there is none; `fd` is then still the caller's.
   const char* add(int fd, const Listener* listener, Connection*& out) noexcept;
   Connection** find_slot() noexcept;
+  void leave_helper(HelperProcess helper) noexcept;
+  void reap_left_helpers(Moment now) noexcept;
+  void forget_left_helpers() noexcept;
   void flush(Moment now) noexcept;
   void report_meeting() noexcept;
   void end_recordings(wire::EndReason reason, const char* text) noexcept;
@@ -55,6 +59,10 @@ class Server {
   FileRecording file_recording_;
   Listener default_listener_;
   Listener url_listener_;
+  // Of answers that were under way when the thread was parked.
+  HelperProcess left_helpers_[kMaxConnections];
+  pid_t left_in_ = 0;  // the process whose children they are
+  Moment reap_at_ = kNever;
   Connection* connections_[kMaxConnections] = {};
   Connection* meeting_ = nullptr;  // the rendezvous, until its recording has started
   Moment accept_again_at_{0};

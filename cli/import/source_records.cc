@@ -81,7 +81,12 @@ void SourceRecords::finish() {
                     label(), stacks_lost_));
   }
   if (process_ == profile::kNone) return;
-  const auto& totals = builder_.process(process_).totals;
+  profile::Process& process = builder_.process(process_);
+  // An image that exec replaced has sent everything, but cannot end its recording.
+  const bool lost_its_end = vanished_ && !builder_.has_later_image(process_);
+  process.complete = ended_ && !lost_its_end;
+  if (!ended_ || vanished_) complete_totals(process);
+  const auto& totals = process.totals;
   const auto count = [&totals](std::string_view name) {
     const auto place = totals.find(std::string(name));
     return place == totals.end() ? 0 : place->second;
@@ -94,8 +99,7 @@ void SourceRecords::finish() {
     builder_.warn(fmt::format("{}: {} of {} ticks came too late and were skipped", label(), missed,
                               missed + count(wire::counter::kTicks)));
   }
-  // An image that exec replaced cannot say goodbye; nothing else is wrong with it.
-  if (vanished_ && !builder_.has_later_image(process_)) {
+  if (lost_its_end) {
     builder_.warn(fmt::format(
         "{}: the process ended without ending its recording; its last samples may be missing",
         label()));
@@ -104,6 +108,24 @@ void SourceRecords::finish() {
     builder_.warn(fmt::format("{}: the recording is truncated after {:.3f} s", label(),
                               static_cast<double>(now_ns_) / 1e9));
   }
+}
+
+// The last totals record is older than the last samples by up to a second, and the first one is
+// empty.
+void SourceRecords::complete_totals(profile::Process& process) const {
+  const auto at_least = [&process](std::string_view name, std::uint64_t value) {
+    std::uint64_t& total = process.totals[std::string(name)];
+    total = std::max(total, value);
+  };
+  namespace counter = wire::counter;
+  process.duration = std::max(process.duration, duration_of(now_ns_));
+  at_least(counter::kTicks, received_.ticks);
+  at_least(counter::kSamples, received_.samples);
+  at_least(counter::kStacksMissing, received_.samples_without_stack);
+  at_least(counter::kStacksWalked, received_.stacks);
+  at_least(counter::kStacksRooted, received_.stacks_rooted);
+  at_least(counter::kThreads, threads_.size());
+  at_least(counter::kProcessCpuNs, received_.cpu_ns);
 }
 
 bool SourceRecords::on_source(const wire::RawRecord& record) {
@@ -117,6 +139,7 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
     stacks_.clear();
     stack_ids_reused_ = records_lost_ = ended_ = vanished_ = false;
     stacks_lost_ = now_ns_ = 0;
+    received_ = {};
   }
   profile::Process process;
   process.source = number_;
@@ -193,6 +216,8 @@ bool SourceRecords::on_stack(const wire::RawRecord& record) {
   }
   entry.wait_channel = stack->wait_channel;
   entry.root_reached = (stack->flags & wire::kStackRootReached) != 0;
+  ++received_.stacks;
+  if (entry.root_reached) ++received_.stacks_rooted;
   const std::uint32_t index = builder_.intern_stack(std::move(entry));
   if (stacks_.find(stack->stack_id) != profile::kNone) {
     // The first redefinition that is seen need not be the first that was written.
@@ -206,6 +231,8 @@ bool SourceRecords::on_stack(const wire::RawRecord& record) {
 bool SourceRecords::on_tick(const wire::RawRecord& record) {
   wire::TickDecoder tick(record.payload);
   if (!tick.ok()) return false;
+  // One tick may be spread over several records, of which the later ones have no delta.
+  if (tick.time_delta_ns() != 0 || received_.ticks == 0) ++received_.ticks;
   now_ns_ = bounded(now_ns_ + bounded(tick.time_delta_ns()));
   const std::size_t first_of_tick = builder_.samples().size();
   wire::SampleEntry entry;
@@ -229,6 +256,9 @@ void SourceRecords::add_sample(const wire::SampleEntry& entry, std::uint64_t fla
   sample.cpu = duration_of(entry.cpu_ns);
   sample.runqueue = duration_of(wire::runqueue_ns_of(entry, flags, wall));
   sample.wall = duration_of(wall);
+  received_.samples += sample.ticks;
+  if (sample.stack == profile::kNone) received_.samples_without_stack += sample.ticks;
+  received_.cpu_ns += static_cast<std::uint64_t>(sample.cpu.count());
   auto& samples = builder_.samples();
   // Several entries of a thread in one tick follow each other in time: the last one ends at the
   // tick.
@@ -267,7 +297,6 @@ bool SourceRecords::on_end(const wire::RawRecord& record) {
   if (!end) return false;
   profile::Process& target = builder_.process(process());
   target.duration = duration_of(end->duration_ns);
-  target.complete = true;
   ended_ = true;
   vanished_ = end->reason == wire::EndReason::kConnectionLost;
   if (end->reason == wire::EndReason::kFailed) {

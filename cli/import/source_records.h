@@ -63,6 +63,7 @@ class SourceRecords {
   std::uint32_t resolve(const wire::FrameEntry& frame);
   std::uint32_t stack_of(Thread& thread, const wire::SampleEntry& entry, std::uint64_t flags);
   void add_sample(const wire::SampleEntry& entry, std::uint64_t flags, std::size_t first_of_tick);
+  void complete_totals(profile::Process& process) const;
   std::string label();
 
   RecordingBuilder& builder_;
@@ -79,6 +80,16 @@ class SourceRecords {
   bool ended_ = false;
   bool vanished_ = false;          // ended without a word of its own
   std::uint64_t stacks_lost_ = 0;  // samples whose stack was in a damaged part
+
+  // What was received, for a source whose process could not send its last totals.
+  struct Received {
+    std::uint64_t ticks = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t samples_without_stack = 0;
+    std::uint64_t stacks = 0;  // definitions
+    std::uint64_t stacks_rooted = 0;
+    std::uint64_t cpu_ns = 0;
+  } received_;
 };
 
 }  // namespace swipr::importers

@@ -43,7 +43,7 @@ struct Process {
   std::chrono::nanoseconds interval{0};
   std::chrono::nanoseconds duration{0};
   Mode mode = Mode::kWall;
-  bool complete = false;                        // an end record was seen
+  bool complete = false;                        // the process ended its recording, or exec did
   std::map<std::string, std::uint64_t> totals;  // counters, names as on the wire
 };
 

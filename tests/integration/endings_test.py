@@ -1,5 +1,6 @@
 """How recordings end: by count, by Ctrl-C, by the target's death. What was recorded is always kept."""
 
+import json
 import pathlib
 import re
 import signal
@@ -38,6 +39,17 @@ class EndingsCase(SwiprCase):
         self.assertTrue(source.ended, "swipr record writes the end that the target could not")
         for fmt in ("collapsed", "perf", "pprof"):
             self.assertTrue(profiles.has_function(self.convert(path, fmt), "killer_hot"), fmt)
+        self.check_totals(path, finished.err, complete=how in ("exit", "quick"))
+
+    def check_totals(self, path, summary, complete):
+        """What the report and the summary say of a recording is what it holds."""
+        samples = profiles.total(self.convert(path, "collapsed", "--weight", "samples"))
+        self.assertGreater(samples, 0)
+        (process,) = json.loads(self.swipr("report", "--json", path).out)["processes"]
+        self.assertEqual(process["complete"], complete)
+        self.assertEqual(process["totals"]["samples"], samples)
+        self.assertGreater(process["duration_ns"], 0)
+        self.assertRegex(summary, f"; {samples:,} samples? of ")
 
 
 class EndingsTest(EndingsCase):

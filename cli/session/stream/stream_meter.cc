@@ -23,9 +23,9 @@ std::chrono::nanoseconds as_duration(std::uint64_t nanoseconds) {
 
 }  // namespace
 
-std::uint64_t StreamSummary::total(std::string_view name, std::uint64_t fallback) const {
+std::uint64_t StreamSummary::total(std::string_view name, std::uint64_t received) const {
   const auto found = totals.find(name);
-  return found == totals.end() ? fallback : found->second;
+  return found == totals.end() ? received : std::max(found->second, received);
 }
 
 host::Result<void> StreamMeter::observe(std::span<const std::byte> payload) {
@@ -110,8 +110,9 @@ bool StreamMeter::observe_tick(std::span<const std::byte> payload) {
     summary_.sampled_cpu += std::min(cpu, std::chrono::nanoseconds::max() - summary_.sampled_cpu);
   }
   const auto delta = as_duration(tick.time_delta_ns());
+  // One tick may be spread over several records, of which the later ones have no delta.
+  if (delta.count() != 0 || summary_.ticks == 0) ++summary_.ticks;
   summary_.elapsed += std::min(delta, std::chrono::nanoseconds::max() - summary_.elapsed);
-  ++summary_.ticks;
   return tick.ok();
 }
 

@@ -43,8 +43,9 @@ struct StreamSummary {
   std::optional<wire::EndReason> end;
   std::string end_text;
 
-  // A counter of the totals; `fallback` when there was none.
-  std::uint64_t total(std::string_view name, std::uint64_t fallback) const;
+  // A counter of the last totals, or what was received since, if that is more: a process that is
+  // killed sends no last totals.
+  std::uint64_t total(std::string_view name, std::uint64_t received) const;
 };
 
 class StreamMeter {

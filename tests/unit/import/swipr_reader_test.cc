@@ -377,6 +377,47 @@ TEST(SwiprReader, TellsAnExecedImageFromAProcessThatVanished) {
                           HasSubstr("app (50): the process ended without")));
 }
 
+// A killed process sends no last totals: what came behind them counts.
+TEST(SwiprReader, CountsWhatAKilledProcessHasSent) {
+  SwiprFile file;
+  file.block(0, [](Encoder& out) {
+    begin(out);
+    test::totals(out, 0, wire::counter::kSamples, 0);
+    test::stack(out, 1, {0x10010, 0x10020}, {.flags = wire::kStackRootReached});
+    test::tick(out, kTickNs, {{.thread_index = 1, .stack_id = 1, .cpu_ns = 7}});
+    test::tick(out, 0, {{.thread_index = 1, .same_stack = true, .cpu_ns = 2}});  // the same tick
+    test::tick(out, kTickNs, {{.thread_index = 1, .ticks = 3}});
+    test::end(out, 0, wire::EndReason::kConnectionLost);
+  });
+  const profile::Process process = read(file.bytes()).processes.at(0);
+  EXPECT_FALSE(process.complete);
+  EXPECT_EQ(process.duration, 20ms);
+  EXPECT_EQ(process.totals.at("samples"), 5u);
+  EXPECT_EQ(process.totals.at("stacks_missing"), 3u);
+  EXPECT_EQ(process.totals.at("ticks"), 2u);
+  EXPECT_EQ(process.totals.at("threads"), 1u);
+  EXPECT_EQ(process.totals.at("stacks_walked"), 1u);
+  EXPECT_EQ(process.totals.at("stacks_rooted"), 1u);
+  EXPECT_EQ(process.totals.at("process_cpu_ns"), 9u);
+}
+
+TEST(SwiprReader, AnImageThatExecReplacedIsComplete) {
+  SwiprFile file;
+  for (const std::uint32_t image : {0u, 1u}) {
+    file.block(image, [image](Encoder& out) {
+      wire::SourceRecord record;
+      record.pid = 42;
+      record.start_monotonic_ns = 100 + image;
+      encode(out, record);
+      test::end(out, 0,
+                image == 0 ? wire::EndReason::kConnectionLost : wire::EndReason::kProcessExit);
+    });
+  }
+  for (const profile::Process& process : read(file.bytes()).processes) {
+    EXPECT_TRUE(process.complete);
+  }
+}
+
 TEST(SwiprReader, KeepsHostileNumbersWithinTheirTypes) {
   SwiprFile file;
   file.block(0, [](Encoder& out) {

@@ -34,6 +34,15 @@ TEST(StreamMeter, BelievesTheLastTotals) {
   EXPECT_EQ(meter.summary().end, wire::EndReason::kProcessExit);
 }
 
+TEST(StreamMeter, CountsWhatCameBehindTheLastTotals) {
+  StreamMeter meter;
+  ASSERT_TRUE(meter.observe(source_payload(4711, 100) + totals_payload(0, 0, 0)));
+  ASSERT_TRUE(meter.observe(tick_payload(3, 10'000'000) + tick_payload(2, 0)));  // one tick
+  const StreamSummary& summary = meter.summary();
+  EXPECT_EQ(summary.total(wire::counter::kTicks, summary.ticks), 1u);
+  EXPECT_EQ(summary.total(wire::counter::kSamples, summary.samples), 10u);
+}
+
 TEST(StreamMeter, SkipsUnknownRecords) {
   StreamMeter meter;
   EXPECT_TRUE(meter.observe(to_bytes(std::string_view("\x7f\x02xx", 4)) + end_payload()));

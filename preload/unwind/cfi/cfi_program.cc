@@ -96,7 +96,7 @@ void CfiProgram::execute_saves(std::uint8_t instruction) noexcept {
     case kOffsetExtendedSf:
       return set_register(reg, LocationKind::kOffset, signed_factored());
     case kGnuNegativeOffsetExtended:
-      return set_register(reg, LocationKind::kOffset, -unsigned_factored());
+      return set_register(reg, LocationKind::kOffset, negated_factored());
     case kValOffset:
       return set_register(reg, LocationKind::kValOffset, unsigned_factored());
     case kValOffsetSf:
@@ -247,6 +247,11 @@ std::int64_t CfiProgram::plain_offset() noexcept {
 }
 
 std::int64_t CfiProgram::unsigned_factored() noexcept { return factored(plain_offset()); }
+std::int64_t CfiProgram::negated_factored() noexcept {
+  std::int64_t negated = 0;
+  if (__builtin_sub_overflow(0, unsigned_factored(), &negated)) damaged_ = true;
+  return negated;
+}
 std::int64_t CfiProgram::signed_factored() noexcept { return factored(cursor_.sleb()); }
 
 // GCC and libgcc keep the CFA in the remembered state, too.

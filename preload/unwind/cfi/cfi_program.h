@@ -77,6 +77,7 @@ class CfiProgram {
   void set_cfa_expression() noexcept;
   bool read_expression(std::int32_t& position, std::uint16_t& bytes) noexcept;
   std::int64_t unsigned_factored() noexcept;
+  std::int64_t negated_factored() noexcept;
   std::int64_t signed_factored() noexcept;
   std::int64_t plain_offset() noexcept;
   std::int64_t factored(std::int64_t count) noexcept;

@@ -272,6 +272,18 @@ TEST(TableBuilder, KeepsWhatComesBeforeDamage) {
   EXPECT_EQ(rule_at(build_ok(image), 0), plain(7, 8));
 }
 
+// The factored offset is -2^63, which has no negative.
+TEST(TableBuilder, TakesAnOffsetWithoutANegativeForDamage) {
+  CfiImage image;
+  const Bytes initial = {0x0c, 7, 8, 0x11, 16, 0x78};  // the return address by a signed offset
+  const Bytes offset = {0x2f, 6, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01};
+  image.add_fde(image.add_cie(initial, {.data_alignment = 1}), kText, 64,
+                Bytes{0x41, 0x0e, 16, 0x44}.append(offset));
+  const TablePtr table = build_ok(image);
+  EXPECT_EQ(rule_at(table, 4), plain(7, 16));
+  EXPECT_EQ(rule_at(table, 5), kNoCfiHere);
+}
+
 TEST(TableBuilder, LeavesOutFunctionsOutsideTheText) {
   CfiImage image;
   const std::size_t cie = image.add_cie();

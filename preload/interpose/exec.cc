@@ -31,18 +31,22 @@ constinit Next<int(int, const char*, Vector, Vector, int)> next_execveat("execve
 }
 
 // How many pointers an argument list needs, the null pointer at its end included. A list may be
-// empty: then `first` is that pointer.
-std::size_t count_list(const char* first, va_list rest) noexcept {
+// empty: then `first` is that pointer. `rest` stays where it is.
+std::size_t count_list(const char* first, va_list* rest) noexcept {
+  va_list copy;
+  va_copy(copy, *rest);
   std::size_t count = 1;
   for (const char* argument = first; argument != nullptr; ++count) {
-    argument = va_arg(rest, const char*);
+    argument = va_arg(copy, const char*);
   }
+  va_end(copy);
   return count;
 }
 
-// `rest` is behind the list afterwards.
-void copy_list(const char* first, va_list rest, char** out) noexcept {
-  for (const char* argument = first;; argument = va_arg(rest, const char*)) {
+// `rest` is behind the list afterwards. A pointer, because a va_list that was passed by value has
+// no determined value in the caller (C11, 7.16p3).
+void copy_list(const char* first, va_list* rest, char** out) noexcept {
+  for (const char* argument = first;; argument = va_arg(*rest, const char*)) {
     *out++ = const_cast<char*>(argument);
     if (argument == nullptr) return;
   }
@@ -51,12 +55,10 @@ void copy_list(const char* first, va_list rest, char** out) noexcept {
 }  // namespace
 
 // Makes an array of an argument list on the caller's stack, as libc does: exec must not allocate.
-#define SWIPR_ARRAY_OF_LIST(array, first, rest)                                                  \
-  va_start(rest, first);                                                                         \
-  auto** array = static_cast<char**>(__builtin_alloca(count_list(first, rest) * sizeof(char*))); \
-  va_end(rest);                                                                                  \
-  va_start(rest, first);                                                                         \
-  copy_list(first, rest, array)
+#define SWIPR_ARRAY_OF_LIST(array, first, rest)                                                   \
+  va_start(rest, first);                                                                          \
+  auto** array = static_cast<char**>(__builtin_alloca(count_list(first, &rest) * sizeof(char*))); \
+  copy_list(first, &rest, array)
 
 SWIPR_EXPORTED int execve(const char* path, Vector arguments, Vector environment) noexcept {
   return replace_image([=] { return next_execve(path, arguments, environment); });

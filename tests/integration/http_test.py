@@ -266,6 +266,8 @@ class RoutesTest(HttpCase):
             ('{"timeInterval":"soon"}', "timeInterval"),
             ('{"timeInterval":{}}', "timeInterval"),
             ('{"timeInterval":"0 ms"}', "timeInterval"),
+            ('{"timeInterval":"9223372036 s"}', "timeInterval"),
+            ('{"numberOfSamples":1000000001}', "numberOfSamples"),
             ('{"format":"jpeg"}', "format"),
             ('{"format":7}', "format"),
         ):
@@ -274,6 +276,34 @@ class RoutesTest(HttpCase):
                 self.assertEqual(answer.status, 400, answer.text)
                 self.assertIn(name, answer.text)
                 self.assertEqual(len(answer.text.strip().splitlines()), 1, answer.text)
+
+    def test_durations_that_no_clock_holds_are_refused(self):
+        for duration in ("9223372036 s", "18446744073709551615 ns", "1000000 h", "1e9 s"):
+            with self.subTest(duration=duration):
+                answer = self.request(self.place, "POST", "/v1/record", body=json.dumps({"duration": duration}))
+                self.assertEqual(answer.status, 400, answer.text)
+                self.assertIn("duration", answer.text)
+                self.assertEqual(len(answer.text.strip().splitlines()), 1, answer.text)
+
+    def test_the_largest_request_is_recorded_until_the_client_leaves(self):
+        """A billion ticks an hour apart: their product has no place in 64 bits of nanoseconds."""
+        for limits in ({"numberOfSamples": 10**9, "timeInterval": "1 h"},
+                       {"numberOfSamples": 10**9, "timeInterval": "1 h", "duration": "876000 h"}):
+            with self.subTest(limits), socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(deadline.DEADLINE_SECONDS)
+                client.connect(str(self.place))
+                body = json.dumps(limits).encode()
+                head = b"POST /v1/record HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
+                client.sendall(head + body)
+                self.assertIn(b" 200 ", client.recv(64))
+                others = raw.read(self.request(self.place, "POST", "/v1/record", body='{"numberOfSamples":3,"timeInterval":"20 ms"}').body)
+                self.assertEqual([source.ended for source in others.values()], [True])
+                client.setblocking(False)
+                got = b""
+                with contextlib.suppress(BlockingIOError):
+                    while more := client.recv(1 << 16):
+                        got += more
+                    self.fail(f"the recording ended: {got[-200:]!r}")
 
     def test_wrong_queries_name_their_field(self):
         for query, name in (

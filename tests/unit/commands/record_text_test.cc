@@ -42,8 +42,7 @@ TEST(FormatSummary, SaysThatIdleThreadsWereLeftOut) {
   session::SessionTotals totals = some_totals();
   totals.ticks_stretched = 900;
   EXPECT_THAT(format_summary(totals, 47920),
-              testing::HasSubstr("; idle threads left out of 900 ticks to stay below "
-                                 "--max-overhead;"));
+              testing::HasSubstr("; idle threads were skipped in 900 ticks (overhead limit);"));
 }
 
 TEST(FormatSummary, SurvivesNothing) {

@@ -107,6 +107,7 @@ void move_on(ucontext_t& context, Rest rest, std::uint64_t done) noexcept {
   set_reg(context, buffer, reg(context, buffer) + done);
 }
 
+// Of the instruction that the thread has just executed: who unmaps it ends the thread in any case.
 bool read_code(std::uint64_t end, std::array<std::uint8_t, kCodeBytes>& code) noexcept {
   unwind::PageProbeReader reader;
   for (std::size_t at = 0; at < kCodeBytes; at += sizeof(std::uint64_t)) {

@@ -74,6 +74,7 @@ void copy_stack(Slot& slot, unwind::PageProbeReader& memory) noexcept {
 
 void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   slot.frames.frame_count = 0;
+  slot.frames.claim_count = 0;
   slot.copied_words = 0;
   slot.end = unwind::WalkEnd::kNoRule;
   // Counted in before the load and both in one total order with the agent's store and its look at

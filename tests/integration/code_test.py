@@ -68,6 +68,14 @@ class CodeTest(CodeCase):
         stacks = self.convert(path, "collapsed")
         self.assertTrue(profiles.has_function(stacks, r"^target::wait_for_stdin_end\(\)$"))
 
+    def test_code_that_is_unmapped_at_full_rate(self):
+        """One thread unmaps code that another one's stack points to: the handler reads none of it."""
+        target = self.start_target("code_unmapper_nofp")
+        path = self.record(target.pid, "--rate", 10_000, "--count", 20_000)
+        self.assertEqual(target.end().code, 0)
+        stacks = [stack for stack in self.convert(path, "collapsed", "--weight", "cpu") if stack.thread == "spinner"]
+        self.assertTrue(profiles.has_function(stacks, "^bare_spin$"))
+
 
 def strip_arguments(stack):
     """Names of inlined functions come from DWARF, with or without their arguments."""

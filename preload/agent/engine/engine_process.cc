@@ -147,7 +147,10 @@ void Engine::look_after_process(Moment now) noexcept {
 void Engine::refresh_modules(Moment now) noexcept {
   const unwind::CodeMap* const known = subjects_.modules.code_map();
   modules_known_ = subjects_.modules.refresh(subjects_.memory);
-  if (subjects_.modules.code_map() != known) subjects_.frames.forget();
+  if (subjects_.modules.code_map() != known) {
+    subjects_.frames.forget();
+    unwind::forget_refuted();
+  }
   registered_due_ = now + subjects_.modules.cost_of_last_refresh() * kModulesCostFactor;
   modules_due_ = std::max(now + kModulesInterval, registered_due_);
   for (Recording* recording : recordings_) {

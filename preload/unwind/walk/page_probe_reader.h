@@ -4,7 +4,7 @@
 // (kernel/signal.c): with an invalid `how` it answers EFAULT for an unreadable page and EINVAL for
 // a readable one, and does nothing else. About 0.15 µs; no descriptor, no state, allowed
 // everywhere. A page that the program unmaps between the question and the read is still a fault:
-// read only stacks of the calling thread.
+// read only stacks of the calling thread, never code (code_claims.h).
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,8 @@ SWIPR_SIGNAL_SAFE bool is_page_readable(std::uint64_t page) noexcept;
 
 class PageProbeReader {
  public:
+  static constexpr bool kReadsCode = false;
+
   PageProbeReader() noexcept = default;
   // `readable`: a byte that was read or written just now, whose page needs no question.
   SWIPR_SIGNAL_SAFE explicit PageProbeReader(std::uint64_t readable) noexcept

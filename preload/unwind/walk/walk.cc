@@ -8,6 +8,8 @@ namespace {
 
 class FunctionReader {
  public:
+  static constexpr bool kReadsCode = true;
+
   explicit FunctionReader(StackReader reader) noexcept : reader_(reader) {}
   bool read_word(std::uint64_t address, std::uint64_t& out) const noexcept {
     return reader_.read_word(reader_.state, address, out);

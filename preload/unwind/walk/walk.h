@@ -9,6 +9,7 @@
 #include "common/core/signal_safe.h"
 #include "common/wire/format.h"
 #include "preload/unwind/base/registers.h"
+#include "preload/unwind/walk/code_claims.h"
 
 namespace swipr::unwind {
 
@@ -21,9 +22,12 @@ struct FrameBuffer {
   std::uint32_t frame_count = 0;
   std::uint32_t omitted_at = 0;  // with wire::kStackCut: index of the first frame behind the gap
   std::uint64_t flags = 0;       // wire::StackFlags
+  std::uint32_t claim_count = 0;
   std::array<std::uint64_t, wire::kMaxFrames> pcs;
   // wire::FrameSource, | kExactFrame when the pc is exact (as in the wire format's runs)
   std::array<std::uint8_t, wire::kMaxFrames> kinds;
+  // To be verified before the frames are used (code_claims.h).
+  std::array<CodeClaim, kMaxClaims> claims;
 };
 inline constexpr std::uint32_t kKeptInner = 1536;  // of a stack deeper than kMaxFrames
 inline constexpr std::uint32_t kKeptOuter = 512;

@@ -18,7 +18,8 @@
 
 namespace swipr::unwind {
 
-// `Reader` has read_word(address, out) → bool and stack_reader() → StackReader.
+// `Reader` has read_word(address, out) → bool, stack_reader() → StackReader, and kReadsCode: where
+// it must not read code, claims are left in the frames (code_claims.h).
 template <typename Reader>
 class WalkLoop {
  public:
@@ -28,6 +29,7 @@ class WalkLoop {
   // `exact`: the first frame's pc is.
   WalkEnd run(const Registers& registers, bool exact = true) noexcept {
     registers_ = registers;
+    frames_.claim_count = 0;
     // Never referred to by a call that is not inlined: stays in the processor's registers.
     Hot hot = load_hot();
     hot.exact = exact;
@@ -154,21 +156,34 @@ class WalkLoop {
   }
 
   // The table of code at this place, as far as it is to be believed.
-  const UnwindTable* table_at(const CodeRange& range, const Hot& hot) noexcept {
+  const UnwindTable* table_at(const CodeRange& range, std::uint32_t index,
+                              const Hot& hot) noexcept {
     const UnwindTable* const table = map_.table_of(range);
     const bool may_be_other_code =
         table != nullptr && range.is_registered && !map_.witnesses().sorted.empty();
-    return may_be_other_code && !hear_witness(lookup_pc(hot)) ? nullptr : table;
+    return may_be_other_code && !hear_witness(index, lookup_pc(hot)) ? nullptr : table;
   }
-  [[gnu::noinline]] bool hear_witness(std::uint64_t pc) noexcept {
-    return hearing_.is_confirmed(map_.witnesses(), pc, reader_);
+  [[gnu::noinline]] bool hear_witness(std::uint32_t index, std::uint64_t pc) noexcept {
+    if constexpr (Reader::kReadsCode) {
+      return hearing_.is_confirmed(map_.witnesses(), pc, reader_);
+    } else {
+      const CodeWitness* const witness = map_.witnesses().find(pc);
+      return witness == nullptr || claim({.address = witness->begin,
+                                          .begin = witness->bytes,
+                                          .end = witness->hash,
+                                          .frame = index,
+                                          .kind = CodeClaim::Kind::kHash});
+    }
+  }
+  bool claim(const CodeClaim& claim) noexcept {
+    return claim.frame < kKeptInner && add_claim(frames_.claims, frames_.claim_count, claim);
   }
 
   // Everything but cached rules. The rare ways are not inlined and get a copy of `hot`, so that
   // `hot` itself needs no memory.
   StepStatus step(const CodeRange* range, std::uint32_t index, Hot& hot,
                   wire::FrameSource& source) noexcept {
-    const UnwindTable* const table = range != nullptr ? table_at(*range, hot) : nullptr;
+    const UnwindTable* const table = range != nullptr ? table_at(*range, index, hot) : nullptr;
     const Rule* const rule =
         table != nullptr ? table->find(lookup_pc(hot) - range->load_bias) : nullptr;
     if (rule != nullptr && rule->flags == 0) {
@@ -258,71 +273,90 @@ class WalkLoop {
                                                  Hot& hot, wire::FrameSource& source) noexcept {
     // A call to nowhere (a null function pointer) has pushed its return address and done no more.
     if (range == nullptr) return step_by_guess(hot, source);
-    if (!hot.exact && is_entered_by_return(*range, hot)) {
+    if (!hot.exact && is_entered_by_return(*range, index, hot)) {
       mark_exact(index);
       return StepStatus::kRoot;
     }
-    if (hot.exact && table_at(*range, hot) != nullptr && is_called_from_top(*range, hot)) {
+    if (hot.exact && table_at(*range, index, hot) != nullptr &&
+        is_called_from_top(*range, index, hot)) {
       return step_by_guess(hot, source);
     }
     if (!is_known(hot, kFrameRegister)) return StepStatus::kUnknownRegister;
     // The ABI's mark of the outermost frame.
     if (hot.frame == 0 && !hot.exact) return StepStatus::kRoot;
-    const StepStatus status = step_by_frame_pointer(hot, source);
+    const StepStatus status = step_by_frame_pointer(index, hot, source);
     return status != StepStatus::kOk && hot.exact ? step_by_guess(hot, source) : status;
   }
 
   // No call precedes this return address, and CFI begins right there: somebody put it on a new
   // stack so that the outermost function returns into that code (__start_context below a
   // makecontext function; its CFI claims a caller).
-  bool is_entered_by_return(const CodeRange& range, const Hot& hot) const noexcept {
+  bool is_entered_by_return(const CodeRange& range, std::uint32_t index, const Hot& hot) noexcept {
     // Generators put nothing on stacks, and what this table says may no longer hold.
     const UnwindTable* const table = range.is_registered ? nullptr : map_.table_of(range);
     if (table == nullptr || hot.pc >= range.end ||
         table->find(hot.pc - range.load_bias) == nullptr) {
       return false;
     }
-    std::uint64_t before = 0;
-    return reader_.read_word(hot.pc - sizeof before, before) &&
-           map_.find(direct_call_target(before, hot.pc)) == nullptr;
+    if constexpr (Reader::kReadsCode) {
+      std::uint64_t before = 0;
+      return reader_.read_word(hot.pc - sizeof before, before) &&
+             map_.find(direct_call_target(before, hot.pc)) == nullptr;
+    } else {
+      return claim({.address = hot.pc,
+                    .begin = 1,
+                    .end = ~std::uint64_t{0},
+                    .frame = index,
+                    .kind = CodeClaim::Kind::kNoCallBefore});
+    }
   }
 
   // In an image with CFI, code without it is assembly, mostly leaves that leave the frame pointer
   // alone: following that would skip their caller. A call on top of the stack that leads to right
   // here is better evidence. Code that was generated at run time has no such holes.
-  bool is_called_from_top(const CodeRange& range, const Hot& hot) const noexcept {
-    const std::uint64_t target = call_target_at(hot.stack);
-    return target >= range.start && target <= hot.pc && hot.pc - target < kLargestBare;
+  bool is_called_from_top(const CodeRange& range, std::uint32_t index, const Hot& hot) noexcept {
+    const std::uint64_t lowest = hot.pc - (kLargestBare - 1);
+    return is_call_at(hot.stack, std::max(range.start, lowest), hot.pc + 1, index);
   }
 
   // Code that goes on on another stack, as Go does for calls into C, keeps the frame pointer to its
   // own frame on the stack it came from. Believed when the return address there was pushed by a
   // call that leads to right here, and only so often: two stacks that point at each other end.
-  bool is_called_from_other_stack(const Hot& hot) noexcept {
+  bool is_called_from_other_stack(std::uint32_t index, const Hot& hot) noexcept {
     if (stack_switches_left_ == 0) return false;
     --stack_switches_left_;
-    const std::uint64_t target = call_target_at(hot.frame + sizeof target);
-    return target != 0 && target < hot.pc && hot.pc - target < kLargestBare;
+    return is_call_at(hot.frame + sizeof hot.frame, hot.pc - (kLargestBare - 1), hot.pc, index);
   }
 
-  // Where the call leads that pushed the return address at `address`; 0: none did, or none that
-  // names its target.
-  std::uint64_t call_target_at(std::uint64_t address) const noexcept {
+  // Whether a direct call into [begin, end) pushed the return address at `address`.
+  bool is_call_at(std::uint64_t address, std::uint64_t begin, std::uint64_t end,
+                  std::uint32_t index) noexcept {
     std::uint64_t return_address = 0;
-    std::uint64_t before = 0;
-    if (!reader_.read_word(address, return_address) || !is_return_address(return_address) ||
-        !reader_.read_word(return_address - sizeof before, before)) {
-      return 0;
+    if (!reader_.read_word(address, return_address) || !is_return_address(return_address)) {
+      return false;
     }
-    return direct_call_target(before, return_address);
+    if constexpr (Reader::kReadsCode) {
+      std::uint64_t before = 0;
+      if (!reader_.read_word(return_address - sizeof before, before)) return false;
+      const std::uint64_t target = direct_call_target(before, return_address);
+      return target >= begin && target < end;
+    } else {
+      return claim({.address = return_address,
+                    .begin = begin,
+                    .end = end,
+                    .frame = index,
+                    .kind = CodeClaim::Kind::kCallBefore});
+    }
   }
 
-  StepStatus step_by_frame_pointer(Hot& hot, wire::FrameSource& source) noexcept {
+  StepStatus step_by_frame_pointer(std::uint32_t index, Hot& hot,
+                                   wire::FrameSource& source) noexcept {
     constexpr std::uint64_t kWord = sizeof(std::uint64_t);
     std::uint64_t saved_frame = 0;
     std::uint64_t return_address = 0;
     if (hot.frame % kWord != 0) return StepStatus::kNoRule;
-    if (hot.frame < hot.stack && !is_called_from_other_stack(hot)) return StepStatus::kNoRule;
+    if (hot.frame < hot.stack && !is_called_from_other_stack(index, hot))
+      return StepStatus::kNoRule;
     if (!reader_.read_word(hot.frame, saved_frame) ||
         !reader_.read_word(hot.frame + kWord, return_address)) {
       return StepStatus::kUnreadable;

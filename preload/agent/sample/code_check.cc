@@ -1,0 +1,79 @@
+#include "preload/agent/sample/code_check.h"
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "preload/unwind/base/architecture.h"
+#include "preload/unwind/base/code_hash.h"
+#include "preload/unwind/base/code_witness.h"
+
+namespace swipr::agent {
+
+namespace {
+
+using unwind::CodeClaim;
+
+constexpr std::uint8_t kExactBit = 4;  // of FrameBuffer::kinds
+
+// 0: a call that names its target does not stand there.
+std::uint64_t call_target_before(const ProcMemory& memory, std::uint64_t return_address,
+                                 bool& is_readable) noexcept {
+  std::uint64_t before = 0;
+  is_readable =
+      memory.read(return_address - sizeof before, std::as_writable_bytes(std::span(&before, 1)));
+  return is_readable ? unwind::direct_call_target(before, return_address) : 0;
+}
+
+bool has_hash(const ProcMemory& memory, const CodeClaim& claim) noexcept {
+  const unwind::CodeWitness witness{.begin = claim.address,
+                                    .bytes = static_cast<std::uint32_t>(claim.begin),
+                                    .hash = static_cast<std::uint32_t>(claim.end)};
+  std::array<std::uint64_t, unwind::kMaxWitnessBytes / sizeof(std::uint64_t) + 2> words;
+  const Range<std::uint64_t> all = witness.words();
+  const auto read = std::span(words).first((all.end - all.begin) / sizeof(std::uint64_t));
+  if (!memory.read(all.begin, std::as_writable_bytes(read))) return false;
+  std::uint64_t hash = 0;
+  for (const std::uint64_t word : read) hash = unwind::hash_word(hash, word);
+  return unwind::CodeWitness::fold(hash) == witness.hash;
+}
+
+bool is_true(const ProcMemory& memory, const unwind::CodeMap* map,
+             const CodeClaim& claim) noexcept {
+  if (claim.kind == CodeClaim::Kind::kHash) return has_hash(memory, claim);
+  bool is_readable = false;
+  const std::uint64_t target = call_target_before(memory, claim.address, is_readable);
+  if (claim.kind == CodeClaim::Kind::kCallBefore)
+    return target >= claim.begin && target < claim.end;
+  return is_readable && (map == nullptr || map->find(target) == nullptr);
+}
+
+void refute(const CodeClaim& claim, const unwind::CodeMap* map,
+            unwind::FrameBuffer& frames) noexcept {
+  // Other code in the place of what was registered: the map is made anew, with other hashes.
+  if (claim.kind != CodeClaim::Kind::kHash) {
+    unwind::note_refuted(claim);
+  } else if (map != nullptr && map->witnesses().contradicted != nullptr) {
+    map->witnesses().contradicted->store(true, std::memory_order_relaxed);
+  }
+  if (claim.kind == CodeClaim::Kind::kNoCallBefore) {
+    frames.kinds[claim.frame] = static_cast<std::uint8_t>(frames.kinds[claim.frame] & ~kExactBit);
+  }
+  frames.frame_count = claim.frame + 1;
+  frames.omitted_at = 0;
+  frames.flags = wire::kStackBroken;
+}
+
+}  // namespace
+
+void check_code_claims(const ProcMemory& memory, const unwind::CodeMap* map,
+                       unwind::FrameBuffer& frames) noexcept {
+  for (const CodeClaim& claim : std::span(frames.claims).first(frames.claim_count)) {
+    if (is_true(memory, map, claim)) continue;
+    refute(claim, map, frames);
+    break;
+  }
+  frames.claim_count = 0;
+}
+
+}  // namespace swipr::agent

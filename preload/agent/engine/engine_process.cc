@@ -156,6 +156,7 @@ void Engine::refresh_modules(Moment now) noexcept {
   for (Recording* recording : recordings_) {
     if (recording != nullptr) recording->sync_modules(subjects_.modules, subjects_.threads);
   }
+  subjects_.modules.forget_gone();
 }
 
 // The stacks that met new code are not written yet: its module precedes them in the stream.

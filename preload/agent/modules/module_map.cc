@@ -37,10 +37,10 @@ bool ModuleMap::refresh(ProcMemory& memory) noexcept {
 bool ModuleMap::refresh_for_unknown_code(ProcMemory& memory,
                                          std::chrono::nanoseconds now) noexcept {
   if (now < unknown_code_due_) return false;
-  const std::size_t known = events_.size();
+  const std::uint64_t known = change_count_;
   const bool outdated = is_outdated(memory, now);
   refresh(memory);
-  const bool changed = outdated || events_.size() != known;
+  const bool changed = outdated || change_count_ != known;
   unknown_code_pause_ =
       changed ? kUnknownCodePauseMin
               : std::clamp<std::chrono::nanoseconds>(unknown_code_pause_ * 2, kUnknownCodePauseMin,
@@ -124,9 +124,17 @@ bool ModuleMap::take_mapping(const MapsLine& line, std::uint64_t header, ProcMem
   if (header != 0) module.image = find_or_add_image(line, header, memory);
   if (!texts_.reserve(texts_.size() + path.size())) return false;
   std::memcpy(texts_.data() + texts_.size(), path.data(), path.size());
-  const auto index = static_cast<std::uint32_t>(modules_.size());
   texts_.add_written(path.size());
-  return modules_.push_back(module) && events_.push_back({index, false});
+  return add_module(module);
+}
+
+bool ModuleMap::add_module(const Module& module) noexcept {
+  while (first_free_ < modules_.size() && modules_[first_free_].id != 0) ++first_free_;
+  if (first_free_ == modules_.size() && !modules_.push_back({})) return false;
+  modules_[first_free_] = module;
+  modules_[first_free_].id = ++last_id_;
+  ++change_count_;
+  return true;
 }
 
 std::uint32_t ModuleMap::find_or_add_image(const MapsLine& line, std::uint64_t header,
@@ -145,8 +153,21 @@ std::uint32_t ModuleMap::find_or_add_image(const MapsLine& line, std::uint64_t h
   image.live = true;
   image.is_built = !memory.is_open();
   if (memory.is_open()) image.built = unwind::describe_image(header, memory.image_reader());
-  if (!images_.push_back(image)) return kNoImage;
-  return static_cast<std::uint32_t>(images_.size() - 1);
+  std::uint32_t index = kNoImage;
+  add_image(image, index);
+  return index;
+}
+
+bool ModuleMap::add_image(const Image& image, std::uint32_t& index) noexcept {
+  std::uint32_t place = 0;
+  // Modules that are gone and not forgotten still name their images.
+  const bool any_free = gone_count_ == forgotten_count_;
+  const auto is_free = [](const Image& old) { return !old.live && old.built.table == nullptr; };
+  while (place < images_.size() && !(any_free && is_free(images_[place]))) ++place;
+  if (place == images_.size() && !images_.push_back({})) return false;
+  images_[place] = image;
+  index = place;
+  return true;
 }
 
 bool ModuleMap::drop_vanished(bool& changed) noexcept {
@@ -154,10 +175,11 @@ bool ModuleMap::drop_vanished(bool& changed) noexcept {
   live_.clear();
   for (std::uint32_t index = 0; index < modules_.size(); ++index) {
     Module& module = modules_[index];
-    if (module.gone) continue;
+    if (module.id == 0 || module.gone) continue;
     if (!module.seen) {
       module.gone = changed = true;
-      if (!events_.push_back({index, true})) return false;
+      ++change_count_;
+      ++gone_count_;
       continue;
     }
     if (module.image != kNoImage) images_[module.image].live = true;
@@ -167,6 +189,37 @@ bool ModuleMap::drop_vanished(bool& changed) noexcept {
     return modules_[left].start < modules_[right].start;
   });
   return true;
+}
+
+void ModuleMap::forget_gone() noexcept {
+  if (forgotten_count_ == gone_count_) return;
+  for (Module& module : modules_) {
+    if (module.gone) module = {};
+  }
+  first_free_ = 0;
+  forgotten_count_ = gone_count_;
+  forget_paths();
+}
+
+// Where most of the paths are of forgotten modules, the others move into a new store.
+void ModuleMap::forget_paths() noexcept {
+  std::size_t used = 0;
+  for (const Module& module : modules_) used += module.path_size;
+  if (texts_.size() <= 2 * used + kPageBytes) return;
+  MappedArray<char> kept;
+  if (!kept.reserve(used)) return;
+  for (Module& module : modules_) {
+    if (module.id == 0) continue;
+    std::memcpy(kept.data() + kept.size(), texts_.data() + module.path_begin, module.path_size);
+    module.path_begin = static_cast<std::uint32_t>(kept.size());
+    kept.add_written(module.path_size);
+  }
+  texts_.release();
+  texts_ = kept;
+}
+
+std::size_t ModuleMap::kept_bytes() const noexcept {
+  return modules_.size() * sizeof(Module) + images_.size() * sizeof(Image) + texts_.size();
 }
 
 // Code can come into a mapping that is known, and a mapping below code that is.

@@ -22,8 +22,10 @@ namespace swipr::agent {
 
 inline constexpr std::uint32_t kNoImage = ~std::uint32_t{0};
 
-// One executable mapping. Never removed from the list while recordings run: its index is its id.
+// One executable mapping, in a slot of the list. The slot of a mapping that is gone is used again
+// after forget_gone; its id is not.
 struct Module {
+  std::uint64_t id = 0;  // 0: the slot is free
   std::uint64_t start = 0;
   std::uint64_t end = 0;
   std::uint64_t file_offset = 0;
@@ -45,11 +47,6 @@ struct Image {
   bool is_built = false;  // as far as it can be; before, `built` only describes the image
   bool is_new = false;    // the table is in no file
   unwind::BuildResult built;
-};
-
-struct ModuleEvent {
-  std::uint32_t module = 0;
-  bool gone = false;
 };
 
 class ModuleMap {
@@ -81,10 +78,20 @@ class ModuleMap {
   // Frees code maps and tables that no handler can hold any more. Call now and then.
   void free_retired() noexcept;
 
-  // Everything that ever appeared or vanished, in order. Recordings keep a cursor into it.
-  std::span<const ModuleEvent> events() const noexcept { return {events_.data(), events_.size()}; }
+  // Changes with every module that appears or vanishes.
+  std::uint64_t change_count() const noexcept { return change_count_; }
+  // Ids are given out in order.
+  std::uint64_t last_id() const noexcept { return last_id_; }
+  // Modules that have vanished so far.
+  std::uint64_t gone_count() const noexcept { return gone_count_; }
+  // Slots: what is mapped, what has vanished since the last forget_gone, and free ones.
+  std::span<const Module> modules() const noexcept { return {modules_.data(), modules_.size()}; }
+  // Frees the slots and paths of modules that are gone. Call when every recording that can take it
+  // has been told of them: nothing here may grow with the number of mappings that ever were.
+  void forget_gone() noexcept;
+  // Of what is kept per module, as far as it is in use: slots, images, paths.
+  std::size_t kept_bytes() const noexcept;
   const JitInterface& jit_interface() const noexcept { return registered_.jit_interface(); }
-  const Module& module(std::uint32_t index) const noexcept { return modules_[index]; }
   const Image* image_of(const Module& module) const noexcept;
   std::string_view path_of(const Module& module) const noexcept {
     return {texts_.data() + module.path_begin, module.path_size};
@@ -109,6 +116,9 @@ class ModuleMap {
   const Module* find_live(std::uint64_t address) const noexcept;
   void find_table(const Module& module, Image& image, ProcMemory& memory) noexcept;
   bool build_image(const Module& module, ProcMemory& memory) noexcept;
+  bool add_module(const Module& module) noexcept;
+  bool add_image(const Image& image, std::uint32_t& index) noexcept;
+  void forget_paths() noexcept;
   bool drop_vanished(bool& changed) noexcept;
   bool update_registered(ProcMemory& memory, bool& changed) noexcept;
   void find_jit_descriptors() noexcept;
@@ -122,9 +132,13 @@ class ModuleMap {
   MappedArray<char> maps_text_;
   MappedArray<char> texts_;
   MappedArray<Module> modules_;
+  std::size_t first_free_ = 0;  // no free slot is in front of it
+  std::uint64_t change_count_ = 0;
+  std::uint64_t gone_count_ = 0;
+  std::uint64_t forgotten_count_ = 0;  // of the gone ones
+  std::uint64_t last_id_ = 0;
   MappedArray<std::uint32_t> live_;  // indices of the live modules by address
   MappedArray<Image> images_;
-  MappedArray<ModuleEvent> events_;
   MappedArray<Range<std::uint64_t>> bare_code_;  // of a refresh under way
   RegisteredCode registered_;
   TableFiles files_;

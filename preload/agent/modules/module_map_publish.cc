@@ -102,9 +102,10 @@ bool ModuleMap::try_close() noexcept {
   maps_text_.release();
   texts_.release();
   modules_.release();
+  first_free_ = 0;
+  forgotten_count_ = gone_count_;
   live_.release();
   images_.release();
-  events_.release();
   bare_code_.release();
   registered_.release();
   return true;

@@ -45,6 +45,7 @@ void Recording::release() noexcept {
   next_looks_.release();
   staged_.release();
   told_code_.release();
+  told_modules_.release();
 }
 
 bool Recording::write_beginning(const ProcessIdentity& identity) noexcept {

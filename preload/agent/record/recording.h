@@ -275,7 +275,10 @@ class Recording {
   void start_stack_generation(ThreadList& threads) noexcept;
   void look_again_at_broken_stacks() noexcept;
   void end_settled_runs(ThreadList& threads) noexcept;
-  bool write_module(const ModuleMap& modules, std::uint32_t index) noexcept;
+  bool write_new_modules(const ModuleMap& modules, bool gone) noexcept;
+  bool write_gone_modules(const ModuleMap& modules) noexcept;
+  bool write_module(const ModuleMap& modules, const Module& module) noexcept;
+  bool write_gone(std::uint64_t& told) noexcept;
   void sync_code(const JitInterface& jit) noexcept;
   bool write_code(const JitInterface& jit, const JitEntry& entry,
                   std::size_t& functions_left) noexcept;
@@ -324,7 +327,11 @@ class Recording {
   MappedArray<StagedEntry> staged_;
   std::uint32_t next_thread_index_ = 0;
   std::uint32_t first_place_ = 0;
-  std::size_t module_cursor_ = 0;
+  // Of the slots of ModuleMap::modules: the id that the stream knows of each; 0: none.
+  MappedArray<std::uint64_t> told_modules_;
+  std::uint64_t module_change_count_ = 0;  // what was written is as it was then
+  std::uint64_t module_gone_count_ = 0;    // at the start of the present generation of stacks
+  std::uint64_t last_module_at_start_ = 0;
   // Of the places of JitInterface::entries: the id that the stream knows of each; 0: none.
   MappedArray<std::uint64_t> told_code_;
   std::uint64_t code_change_count_ = 0;  // what was written is as it was then

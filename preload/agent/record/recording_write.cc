@@ -219,66 +219,6 @@ void Recording::encode_stack(wire::Encoder& out, const StoredStack& stack) noexc
   wire::encode(out, record, std::span<const wire::FrameEntry>(frames, stack.frame_count));
 }
 
-void Recording::sync_modules(const ModuleMap& modules, ThreadList& threads) noexcept {
-  sync_code(modules.jit_interface());
-  const std::span<const ModuleEvent> events = modules.events();
-  if (module_cursor_ == events.size()) return;
-  // What appeared comes first: stacks that wait to be written may name it.
-  bool any_gone = false;
-  bool written = true;
-  for (const ModuleEvent& event : events.subspan(module_cursor_)) {
-    any_gone = any_gone || event.gone;
-    if (!event.gone) written = written && write_module(modules, event.module);
-  }
-  if (any_gone && written) start_stack_generation(threads);
-  if (written) look_again_at_broken_stacks();
-  for (const ModuleEvent& event : events.subspan(module_cursor_)) {
-    if (!event.gone || !written) continue;
-    const wire::ModuleGoneRecord record{.module_id = event.module};
-    written = writer_.put([&record](wire::Encoder& out) { wire::encode(out, record); });
-  }
-  if (written) module_cursor_ = events.size();
-  modules_behind_ = !written;
-}
-
-// A walk that ended in code that was not known then can come further now.
-void Recording::look_again_at_broken_stacks() noexcept {
-  for (std::uint32_t place = 0; place < threads_.size(); ++place) {
-    RecordedThread& thread = threads_[place];
-    if (!holds(thread) || (stacks_.stack(thread.stack).flags & wire::kStackBroken) == 0) continue;
-    end_open_run(place, thread);
-    thread.run = RecordedThread::Run::kNone;
-  }
-}
-
-void Recording::begin_modules(const ModuleMap& modules) noexcept {
-  const std::span<const ModuleEvent> events = modules.events();
-  bool written = true;
-  for (const ModuleEvent& event : events) {
-    if (event.gone || modules.module(event.module).gone) continue;
-    written = written && write_module(modules, event.module);
-  }
-  if (written) module_cursor_ = events.size();
-  modules_behind_ = !written;
-}
-
-bool Recording::write_module(const ModuleMap& modules, std::uint32_t index) noexcept {
-  const Module& module = modules.module(index);
-  const Image* image = modules.image_of(module);
-  wire::ModuleRecord record{.module_id = index,
-                            .start = module.start,
-                            .size_bytes = module.end - module.start,
-                            .file_offset = module.file_offset,
-                            .load_bias = module.start - module.file_offset,
-                            .build_id = {},
-                            .path = modules.path_of(module)};
-  if (image != nullptr && image->built.status != unwind::BuildStatus::kUnreadable) {
-    record.load_bias = image->built.load_bias;
-    record.build_id = std::span(image->built.build_id, image->built.build_id_bytes);
-  }
-  return writer_.put([&record](wire::Encoder& out) { wire::encode(out, record); });
-}
-
 bool Recording::write_message(wire::MessageLevel level, std::string_view text) noexcept {
   const bool warning = level != wire::MessageLevel::kNote;
   log_line(warning ? LogLevel::kWarning : LogLevel::kInfo, "about a recording", text);

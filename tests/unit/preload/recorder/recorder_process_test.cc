@@ -173,7 +173,15 @@ struct sigaction seen_by_program(int number) {
   return action;
 }
 
+// SIGURG is left to a program that handles it, unless it is the user's choice.
+class ChosenSignal {
+ public:
+  ChosenSignal() { agent::recorder().set_signal_number(SIGURG); }
+  ~ChosenSignal() { agent::recorder().set_signal_number(0); }
+};
+
 TEST(RecorderProcess, TheProgramsHandlerGetsItsSignalsAndIsItsOwn) {
+  const ChosenSignal chosen;
   struct sigaction own {};
   own.sa_sigaction = count_foreign_with_info;
   own.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -204,6 +212,7 @@ TEST(RecorderProcess, TheProgramsHandlerGetsItsSignalsAndIsItsOwn) {
 }
 
 TEST(RecorderProcess, AHandlerInstalledDuringTheRecordingIsChained) {
+  const ChosenSignal chosen;
   const struct sigaction before = action_of(SIGURG);
   struct sigaction own {};
   own.sa_sigaction = count_foreign_with_info;

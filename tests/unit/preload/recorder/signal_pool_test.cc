@@ -119,11 +119,24 @@ TEST_F(SignalPoolTest, AThreadThatRunsWithTheSignalBlockedIsLookedAtAgainFromTim
   EXPECT_TRUE(is_answered());
 }
 
-TEST_F(SignalPoolTest, ASignalThatTheKernelHasMergedWithTheProgramsOwnIsCancelled) {
+TEST_F(SignalPoolTest, ASignalThatTheKernelHasMergedWithTheProgramsOwnIsAnsweredByThat) {
   ASSERT_EQ(::syscall(SYS_tgkill, ::getpid(), thread_.tid.value, SIGURG), 0);
   thread_.mask_known = true;  // as if the thread had closed its mask just now
   ASSERT_EQ(ask(0), Asked::kSent);
   EXPECT_FALSE(pool_->cancel_lost(thread_, threads_.directory())) << "one still waits";
+  masked_.open_mask();
+  EXPECT_TRUE(is_answered());
+}
+
+TEST_F(SignalPoolTest, ASignalThatTheKernelHasDiscardedIsCancelled) {
+  thread_.mask_known = true;  // as if the thread had closed its mask just now
+  ASSERT_EQ(ask(0), Asked::kSent);
+  EXPECT_FALSE(pool_->cancel_lost(thread_, threads_.directory())) << "it still waits";
+  struct sigaction ignored {};
+  ignored.sa_handler = SIG_IGN;
+  struct sigaction own {};
+  ::sigaction(SIGURG, &ignored, &own);
+  ::sigaction(SIGURG, &own, nullptr);
   masked_.open_mask();
   EXPECT_TRUE(pool_->cancel_lost(thread_, threads_.directory()));
   EXPECT_FALSE(pool_->is_asked_for(0));

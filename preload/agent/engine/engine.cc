@@ -211,6 +211,11 @@ void Engine::build_first_tables(const Recording& recording) noexcept {
 // Limits of this process, for the person who reads the profile.
 void Engine::warn(Recording& recording) noexcept {
   constexpr auto kWarning = wire::MessageLevel::kWarning;
+  if (subjects_.threads.live_count() == 0) {
+    recording.write_message(kWarning,
+                            "/proc shows no thread of this process, as it belongs to another PID "
+                            "namespace: there are no samples (unshare --pid needs --mount-proc)");
+  }
   if (!modules_known_) {
     recording.write_message(kWarning, "/proc/self/maps cannot be read: addresses have no names");
   }

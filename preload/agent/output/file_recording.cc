@@ -53,7 +53,9 @@ void FileRecording::start(const Settings& settings, pid_t pid) noexcept {
   if (fd_ < 0) return log_refusal(path.view(), errno);
   const char* error = "no memory for the recording";
   if (queue_.create(kQueueBytes)) {
-    const RecordingRequest request{.interval = interval_of(settings), .mode = mode_of(settings)};
+    const RecordingRequest request{.interval = interval_of(settings),
+                                   .mode = mode_of(settings),
+                                   .omits_arguments = !settings.record_arguments};
     recording_ = recorder().start(request, queue_, &error);
   }
   if (recording_ == nullptr) {

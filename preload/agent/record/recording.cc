@@ -65,7 +65,8 @@ bool Recording::write_beginning(const ProcessIdentity& identity) noexcept {
       .agent_version = SWIPR_VERSION,
       .command_name = identity.command_name,
       .executable = identity.executable,
-      .command_line = read_file_at(-1, "/proc/self/cmdline", arguments),
+      .command_line = request_.omits_arguments ? std::string_view()
+                                               : read_file_at(-1, "/proc/self/cmdline", arguments),
       .mode = request_.mode,
   };
   return writer_.put([&source](wire::Encoder& out) { wire::encode(out, source); });
@@ -205,7 +206,8 @@ void Recording::note_stretched() noexcept {
   ++counters_.ticks_stretched;
   if (stretch_told_) return;
   stretch_told_ = write_message(wire::MessageLevel::kNote,
-                                "threads that hardly run are looked at less often, to keep "
+                                "threads that had used hardly any CPU time since their last look "
+                                "(asleep, or waiting for a CPU) were looked at less often, to keep "
                                 "swipr's CPU time below --max-overhead; their times stay exact");
 }
 

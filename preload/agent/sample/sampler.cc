@@ -255,7 +255,8 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
                                       known.run_cpu_ns)
               : Asked::kBlocked;
   if (asked == Asked::kBlocked) {
-    if (can_ask) blocked_signal_ = true;
+    // Until its mask is known the thread may be in one of libc's calls that block all signals.
+    if (can_ask && thread.mask_known) blocked_signal_ = true;
     read_runqueue(thread, known);
     recording.end_run(place, known, 0, known.state);
     known.run = Run::kNone;

@@ -94,6 +94,14 @@ bool read_mode(const JsonField& field, RecordingRequest& out, TextWriter& error)
   return refuse(error, field.name, "must be wall, cpu or offcpu");
 }
 
+bool read_arguments(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  if (field.kind != JsonField::Kind::kBool) {
+    return refuse(error, field.name, "must be true or false");
+  }
+  out.omits_arguments = field.text == "false"sv;
+  return true;
+}
+
 bool read_format(const JsonField& field, AnswerFormat& out, TextWriter& error) noexcept {
   struct Name {
     std::string_view name;
@@ -149,6 +157,7 @@ bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& 
     if (field.name == "timeInterval"sv) return read_interval(field, out.recording, error);
     if (field.name == "maxOverhead"sv) return read_overhead(field, out.recording, error);
     if (field.name == "mode"sv) return read_mode(field, out.recording, error);
+    if (field.name == "arguments"sv) return read_arguments(field, out.recording, error);
     if (field.name == "format"sv) return read_format(field, out.format, error);
     return true;
   });
@@ -161,6 +170,7 @@ bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWrite
     if (field.name == "timeInterval"sv) return read_interval(field, out, error);
     if (field.name == "maxOverhead"sv) return read_overhead(field, out, error);
     if (field.name == "mode"sv) return read_mode(field, out, error);
+    if (field.name == "arguments"sv) return read_arguments(field, out, error);
     if (field.name == "duration"sv) return read_duration(field, out, error);
     return true;
   });

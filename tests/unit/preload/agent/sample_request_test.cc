@@ -27,6 +27,20 @@ TEST(AgentSampleRequest, ReadsFieldsAndIgnoresUnknownOnes) {
   EXPECT_EQ(request.format, AnswerFormat::kPprof);
 }
 
+TEST(AgentSampleRequest, LeavesArgumentsOutWhenAsked) {
+  std::string body = R"({"arguments":false})";
+  FixedText<512> error;
+  RecordingRequest recording;
+  EXPECT_FALSE(recording.omits_arguments);
+  ASSERT_TRUE(parse_record_request(body, recording, error)) << error.c_str();
+  EXPECT_TRUE(recording.omits_arguments);
+  SampleRequest request;
+  body = R"({"arguments":false})";
+  ASSERT_TRUE(parse_sample_request(body, request, error));
+  EXPECT_TRUE(request.recording.omits_arguments);
+  EXPECT_TRUE(sample_error(R"({"arguments":"no"})").starts_with("arguments: "));
+}
+
 TEST(AgentSampleRequest, HasDefaults) {
   SampleRequest request;
   FixedText<512> error;

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kBetweenLooks = 100ms;
+constexpr auto kBetweenLooksAtDescendants = 100ms;
 constexpr int kCostShare = 100;  // one look takes at most 1/100 of the CPU time between two
 // An image that loads for longer than this without connecting does not connect any more.
 constexpr auto kTimeToConnect = 2s;
@@ -119,7 +119,8 @@ std::optional<std::string> find_reason_for_absence(Pid pid, const std::string& r
 }
 
 Descendants::Descendants(Pid root, std::string rendezvous)
-    : rendezvous_(std::move(rendezvous)), next_look_(Clock::now() + kBetweenLooks / 2) {
+    : rendezvous_(std::move(rendezvous)),
+      next_look_(Clock::now() + kBetweenLooksAtDescendants / 2) {
   known_[root];
 }
 
@@ -142,7 +143,7 @@ std::vector<Unrecorded> Descendants::unrecorded() const {
 void Descendants::look(const std::set<Pid>& connected) {
   const auto cpu_before = own_cpu();
   const std::vector<Pid> pids = host::list_processes();
-  next_look_ = Clock::now() + kBetweenLooks;
+  next_look_ = Clock::now() + kBetweenLooksAtDescendants;
   if (pids.empty()) return;  // no descriptor for it is free
   const std::set<Pid> alive(pids.begin(), pids.end());
   std::erase_if(others_, [&alive](Pid pid) { return !alive.contains(pid); });
@@ -163,7 +164,8 @@ void Descendants::look(const std::set<Pid>& connected) {
     judge(pid, *stat, known->second);
   }
   const auto cost = own_cpu() - cpu_before;
-  next_look_ = Clock::now() + std::max<std::chrono::nanoseconds>(kBetweenLooks, cost * kCostShare);
+  next_look_ = Clock::now() +
+               std::max<std::chrono::nanoseconds>(kBetweenLooksAtDescendants, cost * kCostShare);
 }
 
 void Descendants::judge(Pid pid, const host::ProcessStat& stat, Known& known) {

@@ -278,8 +278,10 @@ TEST_F(RecordSessionTest, RestsWhileNoDescriptorIsFree) {
   const ConnectOutcome waiting = connect_in(place.parent_path(), place.filename());
   ASSERT_TRUE(waiting.fd);
   const auto before = own_cpu();
-  const NoDescriptorIsFree none;
-  const SessionResult result = session.run();
+  const SessionResult result = [&] {
+    const NoDescriptorIsFree none;  // not longer: the sanitizers' own checks need descriptors
+    return session.run();
+  }();
   // A poll that returns at once uses all of that second.
   EXPECT_LT(own_cpu() - before, 300ms);
   EXPECT_THAT(result.errors, ElementsAre(HasSubstr("Too many open files")));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -44,7 +45,7 @@ class TableImageTest : public testing::Test {
     const std::size_t mapped = 4096 * (1 + (kTableImageAt + bytes.size()) / 4096);
     void* const memory =
         ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    std::memcpy(static_cast<std::byte*>(memory) + kTableImageAt, bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), static_cast<std::byte*>(memory) + kTableImageAt);
     const UnwindTable* const table = open_table_image({memory, mapped}, bytes.size(), key);
     if (table == nullptr) {
       ::munmap(memory, mapped);

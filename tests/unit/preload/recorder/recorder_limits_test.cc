@@ -122,7 +122,7 @@ TEST(RecorderLimits, AThreadThatBlocksTheSignalIsCountedAndItsTimesStayRight) {
     block_signals({SIGURG, SIGWINCH});
     recorder_test_spin(&stop);
   });
-  const DecodedRecording recording = record_one({.interval = milliseconds(5), .ticks = 60});
+  const DecodedRecording recording = record_one({.interval = milliseconds(5), .ticks = 200});
   stop = true;
   ASSERT_FALSE(recording.damaged);
   const DecodedThread* seen = recording.thread_of(thread.tid());

@@ -41,10 +41,11 @@ class Recorder {
   // True when count or duration was reached: the server then drains `output` and calls finish.
   bool is_complete(const Recording* recording) const noexcept;
 
-  // The signal that asks running threads for their stacks; SIGURG unless set. Before the first
-  // start.
   // Where files of unwind tables are, from the environment: see TableFiles::set_place.
   void set_table_place(std::string_view cache_home, std::string_view home) noexcept;
+
+  // The signal that asks running threads for their stacks; SIGURG unless set. Before the first
+  // start.
   void set_signal_number(int signal_number) noexcept;
 
   // Does without /proc/self/task/T/syscall, as where the kernel does not have it: for tests. Before

@@ -26,10 +26,8 @@ constinit char folder[512] = {};
 using FileName = FixedText<192>;
 
 void append_build_id(FileName& name, const unwind::TableKey& key) noexcept {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   for (const std::byte byte : std::span(key.build_id).first(key.build_id_bytes)) {
-    const auto value = std::to_integer<unsigned>(byte);
-    name.append(kDigits.substr(value >> 4, 1)).append(kDigits.substr(value & 15, 1));
+    name.append_hex(std::to_integer<std::uint64_t>(byte), 2);
   }
 }
 

@@ -14,8 +14,6 @@ namespace {
 
 using unwind::CodeClaim;
 
-constexpr std::uint8_t kExactBit = 4;  // of FrameBuffer::kinds
-
 // 0: a call that names its target does not stand there.
 std::uint64_t call_target_before(const ProcMemory& memory, std::uint64_t return_address,
                                  bool& is_readable) noexcept {
@@ -57,7 +55,8 @@ void refute(const CodeClaim& claim, const unwind::CodeMap* map,
     map->witnesses().contradicted->store(true, std::memory_order_relaxed);
   }
   if (claim.kind == CodeClaim::Kind::kNoCallBefore) {
-    frames.kinds[claim.frame] = static_cast<std::uint8_t>(frames.kinds[claim.frame] & ~kExactBit);
+    frames.kinds[claim.frame] =
+        static_cast<std::uint8_t>(frames.kinds[claim.frame] & ~unwind::kExactFrame);
   }
   frames.frame_count = claim.frame + 1;
   frames.omitted_at = 0;

@@ -108,7 +108,8 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
                      .state = state.front(),
                      .parent = Pid{*parent},
                      .cpu_ticks = *user + *system,
-                     .start_ticks = *start};
+                     .start_ticks = *start,
+                     .environment_end = number(51).value_or(0)};
 }
 
 std::optional<std::string> find_variable(std::string_view environment, std::string_view name) {

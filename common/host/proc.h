@@ -37,6 +37,8 @@ struct ProcessStat {
   Pid parent;
   std::uint64_t cpu_ticks = 0;  // user and system time of all its threads, in clock ticks
   std::uint64_t start_ticks = 0;
+  // Where its environment ends. 0: in the middle of an exec, or not permitted, or not in the text.
+  std::uint64_t environment_end = 0;
 };
 // Text of /proc/PID/stat, which is cheaper to make than status. The name may hold anything.
 std::optional<ProcessStat> parse_process_stat(std::string_view text);

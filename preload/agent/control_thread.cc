@@ -220,7 +220,10 @@ bool park_control_thread() noexcept {
 bool park_control_thread_of_other_rights() noexcept {
   const ErrnoSaver errno_saver;
   const pid_t thread = control_presence::control_tid();
-  if (thread == 0 || !has_other_rights(thread) || !park_gate::ask(park_gate::WhenLate::kStays)) {
+  if (thread == 0) return false;
+  // A worker of root that gives up its rights could not make its socket file any more.
+  if (::geteuid() == 0) socket_files::await();
+  if (!has_other_rights(thread) || !park_gate::ask(park_gate::WhenLate::kStays)) {
     return false;
   }
   thread_sanitizer::acquire();

@@ -65,6 +65,21 @@ class PrivilegesTest(PrivilegesCase):
     def test_after_setuid_by_number(self):
         self.check_waits("number")
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root becomes another user")
+    def test_workers_that_give_up_root_at_once_can_be_recorded(self):
+        """Only root may make files in the socket folder: a worker's file is there before its setuid is."""
+        target = self.start_target("privileges_nofp")
+        target.send("workers\n")
+        workers = list(iter(target.read_line, "done"))
+        self.assertEqual(len(workers), 40)
+        try:
+            for worker in workers:
+                self.wait_for_socket(int(worker))
+        finally:
+            for worker in workers:
+                os.kill(int(worker), signal.SIGKILL)
+        self.assertEqual(target.end().code, 0)
+
     def test_a_hidden_wait_is_met_by_one_signal_and_has_its_stack(self):
         """Each thread works, is seen, and waits. What the signals of two looks add to the switches of the
         wait itself: one each."""

@@ -7,8 +7,11 @@
 //          then "done".
 //   sleep  four threads work for 60 ms and then wait for 600 ms in poll, nanosleep, a pipe and a
 //          condition variable. Answers one line each: NAME early|full time, SWITCHES, then "done".
+//   workers forks 40 processes on one CPU that call setuid to nobody at once and then wait. Answers
+//          a line with each one's number, then "done". They wait until they are killed.
 #include <linux/capability.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -115,6 +118,25 @@ void sleep_in_all_ways() {
   target::say("done");
 }
 
+[[noreturn]] void run_worker() {
+  if (setuid(65534) != 0) _exit(1);
+  for (;;) pause();
+}
+
+void start_workers() {
+  constexpr int kWorkers = 40;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  sched_setaffinity(0, sizeof one, &one);
+  for (int worker = 0; worker < kWorkers; ++worker) {
+    const pid_t pid = fork();
+    if (pid == 0) run_worker();
+    target::say(std::to_string(pid).c_str());
+  }
+  target::say("done");
+}
+
 }  // namespace
 
 int main() {
@@ -131,6 +153,10 @@ int main() {
     }
     if (std::strcmp(line, "capset") == 0) {
       target::say(give_up_capabilities() ? "dropped" : "refused");
+      continue;
+    }
+    if (std::strcmp(line, "workers") == 0) {
+      start_workers();
       continue;
     }
     if (std::strcmp(line, "sleep") == 0) {

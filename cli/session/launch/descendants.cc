@@ -67,10 +67,11 @@ std::optional<std::string> find_reason_in_root(Pid pid) {
                      *preload);
 }
 
-// In the middle of an exec a process has none: for microseconds, or until it gets a CPU.
-bool has_environment(Pid pid) {
-  const auto environment = host::read_file(host::proc_path(pid, "environ"), 1);
-  return !environment || !environment->empty();
+// Between the old image and the new one a process has no environment: for microseconds, or until it
+// gets a CPU. Source: Linux, fs/binfmt_elf.c (create_elf_tables), fs/proc/base.c (environ_read).
+bool is_in_exec(Pid pid) {
+  const auto stat = host::read_process_stat(pid);
+  return !stat || stat->environment_end == 0;
 }
 
 }  // namespace
@@ -114,6 +115,7 @@ std::optional<std::string> find_reason_for_absence(Pid pid, const std::string& r
     return "runs as another user (setuid, setgid or file capabilities): the loader ignores "
            "LD_PRELOAD for such programs";
   }
+  if (environment->empty() && is_in_exec(pid)) return std::nullopt;
   if (auto reason = find_reason_in_root(pid)) return reason;
   return find_reason_in_environment(*environment, rendezvous);
 }
@@ -175,10 +177,8 @@ void Descendants::judge(Pid pid, const host::ProcessStat& stat, Known& known) {
     unrecorded_[known.place].cpu = time_of_ticks(stat.cpu_ticks);
     return;
   }
-  const bool is_first_look = !known.missed_since;
   const auto now = Clock::now();
-  if (is_first_look) known.missed_since = now;
-  if (is_first_look && !has_environment(pid)) return;
+  if (!known.missed_since) known.missed_since = now;
   if (auto reason = find_reason_for_absence(pid, rendezvous_)) {
     return tell(pid, stat, known, image, *std::move(reason));
   }

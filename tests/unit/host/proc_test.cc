@@ -43,8 +43,16 @@ TEST(ProcessStat, HasItsNumbersBehindAnyName) {
   EXPECT_EQ(stat->parent, Pid{42});
   EXPECT_EQ(stat->cpu_ticks, 12u);
   EXPECT_EQ(stat->start_ticks, 987u);
+  EXPECT_EQ(stat->environment_end, 0u) << "older kernels do not tell";
   EXPECT_FALSE(parse_process_stat("4711 (a) S 42"));
   EXPECT_FALSE(parse_process_stat(""));
+}
+
+TEST(ProcessStat, HasTheEndOfItsEnvironment) {
+  const auto own = read_process_stat(Pid{::getpid()});
+  ASSERT_TRUE(own);
+  EXPECT_GT(own->environment_end, reinterpret_cast<std::uintptr_t>(environ[0]));
+  EXPECT_LT(own->environment_end - reinterpret_cast<std::uintptr_t>(environ[0]), 1u << 20);
 }
 
 TEST(ParseStartTicks, IsNotFooledByTheName) {

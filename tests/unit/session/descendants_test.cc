@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/session/session_totals.h"
+#include "common/host/proc.h"
 
 namespace swipr::session {
 namespace {
@@ -36,6 +37,7 @@ class Sleeper {
     char* arguments[] = {name.data(), time.data(), nullptr};
     EXPECT_EQ(
         ::posix_spawn(&pid_.value, "/bin/sleep", nullptr, nullptr, arguments, variables.data()), 0);
+    while (!has_started()) std::this_thread::sleep_for(1ms);
   }
   ~Sleeper() {
     ::kill(pid_.value, SIGKILL);
@@ -44,11 +46,16 @@ class Sleeper {
   Pid pid() const { return pid_; }
 
  private:
+  // posix_spawn returns in the middle of the exec.
+  bool has_started() const {
+    const auto stat = host::read_process_stat(pid_);
+    return !stat || stat->environment_end != 0;
+  }
+
   Pid pid_;
 };
 
-std::vector<Unrecorded> look_twice(Descendants& descendants, const std::set<Pid>& connected = {}) {
-  descendants.look(connected);
+std::vector<Unrecorded> look(Descendants& descendants, const std::set<Pid>& connected = {}) {
   descendants.look(connected);
   std::vector<Unrecorded> found = descendants.unrecorded();
   std::erase_if(found, [](const Unrecorded& each) { return each.pid.value == ::getpid(); });
@@ -59,7 +66,7 @@ TEST(Descendants, AreNamedWhoDoNotKnowOfTheRecording) {
   const Sleeper empty({});
   const Sleeper other({"LD_PRELOAD=/x/libswipr_preload.so", "SWIPR_RENDEZVOUS=another"});
   Descendants descendants(Pid{::getpid()}, kRendezvous);
-  const auto found = look_twice(descendants);
+  const auto found = look(descendants);
   ASSERT_EQ(found.size(), 2u);
   for (const Unrecorded& process : found) {
     EXPECT_EQ(process.name, "sleep");
@@ -74,7 +81,7 @@ TEST(Descendants, AreNamedWithWhatKeepsThePreloadAsleep) {
   const Sleeper asleep(
       {"LD_PRELOAD=/x/libswipr_preload.so", "SWIPR_RENDEZVOUS=RENDEZVOUS", "SWIPR_DISABLE=1"});
   Descendants descendants(Pid{::getpid()}, kRendezvous);
-  const auto found = look_twice(descendants);
+  const auto found = look(descendants);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].reason, HasSubstr("SWIPR_DISABLE=1"));
 }
@@ -82,27 +89,27 @@ TEST(Descendants, AreNamedWithWhatKeepsThePreloadAsleep) {
 TEST(Descendants, AreNotNamedWhileTheyMayConnect) {
   const Sleeper loading({"LD_PRELOAD=/x/libswipr_preload.so", "SWIPR_RENDEZVOUS=RENDEZVOUS"});
   Descendants descendants(Pid{::getpid()}, kRendezvous);
-  EXPECT_THAT(look_twice(descendants), IsEmpty());
+  EXPECT_THAT(look(descendants), IsEmpty());
 }
 
 TEST(Descendants, AreNotNamedWhenTheyAreOrWereRecorded) {
   const Sleeper recorded({});
   Descendants connected(Pid{::getpid()}, kRendezvous);
-  EXPECT_THAT(look_twice(connected, {recorded.pid()}), IsEmpty());
+  EXPECT_THAT(look(connected, {recorded.pid()}), IsEmpty());
   Descendants before(Pid{::getpid()}, kRendezvous);
   before.on_connected(recorded.pid());
-  EXPECT_THAT(look_twice(before), IsEmpty()) << "the same image, whose recording has ended";
+  EXPECT_THAT(look(before), IsEmpty()) << "the same image, whose recording has ended";
   Descendants late(Pid{::getpid()}, kRendezvous);
-  EXPECT_EQ(look_twice(late).size(), 1u);
+  EXPECT_EQ(look(late).size(), 1u);
   late.on_connected(recorded.pid());
-  EXPECT_THAT(look_twice(late), IsEmpty());
+  EXPECT_THAT(look(late), IsEmpty());
 }
 
 TEST(Descendants, AreOnlyThoseOfTheCommand) {
   const Sleeper other({});
   const Sleeper command({});
   Descendants descendants(command.pid(), kRendezvous);
-  const auto found = look_twice(descendants);
+  const auto found = look(descendants);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].pid, command.pid());
 }

@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kMaxWait = 50ms;  // making them takes 0.1 ms unless the file system hangs
 constexpr auto kMaxWaitBeforeExec = 5ms;
+constexpr auto kMaxWaitBeforeRightsGo = 1s;
 constexpr std::size_t kMaxPathBytes = 108;  // sizeof sun_path: longer ones cannot be bound
 constexpr int kMaxFiles = 2;
 
@@ -60,6 +61,11 @@ void add(std::string_view path) noexcept {
   std::memcpy(paths[index], path.data(), path.size());
   paths[index][path.size()] = '\0';
   path_count.store(index + 1);
+}
+
+void await() noexcept {
+  wait_for_change(files, kNone, kMaxWaitBeforeRightsGo);
+  wait_for_change(files, kMaking, kMaxWaitBeforeRightsGo);
 }
 
 bool take_wish() noexcept { return wanted_again.exchange(false); }

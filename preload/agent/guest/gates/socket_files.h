@@ -22,6 +22,11 @@ void end() noexcept;
 bool begin_again() noexcept;
 // A file to remove at exit; up to two. Between begin and end.
 void add(std::string_view path) noexcept;
+// Waits for the first files of this process, where a control thread is there to make them: the
+// rights to their folder may go with the next call.
+// Context: any thread, signal handlers included.  Blocks: at most 2 s, while files are being made.
+void await() noexcept;
+
 // True, once: an exec has failed, and the files that were removed for it are wanted again.
 bool take_wish() noexcept;
 

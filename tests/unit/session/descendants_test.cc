@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <thread>
@@ -46,8 +47,11 @@ class Sleeper {
   Pid pid() const { return pid_; }
 
  private:
-  // posix_spawn returns in the middle of the exec.
+  // posix_spawn returns in the middle of the exec: perhaps with the memory of this process still.
   bool has_started() const {
+    std::error_code error;
+    const auto image = std::filesystem::read_symlink(host::proc_path(pid_, "exe"), error);
+    if (image == std::filesystem::read_symlink("/proc/self/exe", error)) return false;
     const auto stat = host::read_process_stat(pid_);
     return !stat || stat->environment_end != 0;
   }

@@ -23,15 +23,16 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr milliseconds kProgressInterval(200);
-// An agent that was asked for something and neither answers nor dies meanwhile is not waited for:
-// its process may be stopped. It answers within a tick's time otherwise.
+// Time limit for an answer of an agent, whose process may be stopped. Agents normally answer
+// within one tick.
 constexpr std::chrono::seconds kPatience(5);
 constexpr milliseconds kFollowerInterval(100);
-// Images that run at the same time. Later ones wait in the constructor for their turn, and run on
-// unrecorded when it does not come.
+// Images recorded at the same time. Further ones wait in the constructor, and run unrecorded if
+// that takes too long.
 constexpr std::size_t kMaxOpenStreams = 800;  // below a soft limit of 1,024 descriptors
 constexpr std::size_t kMaxErrors = 8;
-// Without a descriptor for it a waiting image makes poll return at once, again and again.
+// Pause after a failed accept. If no descriptor is free, poll would return at once for each
+// waiting image.
 constexpr milliseconds kAcceptPause(200);
 
 std::optional<nanoseconds> planned_length(const StreamRequest& request) {
@@ -42,7 +43,7 @@ std::optional<nanoseconds> planned_length(const StreamRequest& request) {
       !__builtin_mul_overflow(request.ticks, request.interval.count(), &ticks_ns)) {
     planned = std::min(planned, nanoseconds(ticks_ns));
   }
-  // A year that nobody waits for; sums with time points stay in range.
+  // Durations above a year count as unlimited, so that sums with time points do not overflow.
   return planned < std::chrono::hours(24 * 366) ? std::optional(planned) : std::nullopt;
 }
 
@@ -104,7 +105,7 @@ bool RecordSession::is_finished() const {
   return open_.empty() && !child_ && !is_waiting_for_followers();
 }
 
-// Between two images of theirs there is no stream.
+// Between two images of a process there is no stream.
 bool RecordSession::is_waiting_for_followers() const {
   return child_outlived_ && !end_deadline_ && Clock::now() < start_ + *planned_ &&
          !find_followers(rendezvous_->path()).empty();
@@ -113,9 +114,9 @@ bool RecordSession::is_waiting_for_followers() const {
 void RecordSession::give_up_silent_streams() {
   const auto now = Clock::now();
   if (end_deadline_ && (now >= *end_deadline_ || result_.abandoned)) return break_off_streams();
-  // A command may be stopped for as long as it likes: the session lasts until it ends.
+  // A command may stay stopped for any time; the session lasts until the command ends.
   if (rendezvous_ != nullptr || now < start_ + kPatience) return;
-  // Agents end by themselves; one that does not is asked.
+  // Agents stop by themselves; those that do not are asked to.
   if (planned_ && now >= start_ + *planned_ + kPatience) request_end();
   for (auto& stream : open_) {
     if (stream->is_unanswered()) stream->give_up(silence(*stream));
@@ -141,7 +142,7 @@ void RecordSession::wait_for_events() {
   for (const auto& stream : open_) events.push_back({stream->fd(), POLLIN, 0});
   const std::size_t streams = open_.size();
   if (::poll(events.data(), events.size(), static_cast<int>(poll_timeout().count())) <= 0) return;
-  // Streams first: what a process sent before it ended is read before its end is handled.
+  // Streams first, so that all data of a process is read before its end is handled.
   for (std::size_t i = 0; i < streams; ++i) {
     if (events[i + 2].revents != 0) open_[i]->on_readable();
   }
@@ -187,8 +188,8 @@ void RecordSession::on_signal(const CaughtSignal& signal) {
   }
 }
 
-// With a command the signal is the command's: the recording goes on until it has ended, in whatever
-// way it answers. What is typed at the terminal has reached it already.
+// With a command, signals are passed to it, and the recording goes on until it ends. Signals
+// from the terminal have reached it already.
 void RecordSession::on_child_signal(const CaughtSignal& signal) {
   if (!signal.from_kernel) ::kill(child_->value, signal.number);
 }
@@ -206,7 +207,7 @@ void RecordSession::reap_child() {
     child_outlived_ = true;
     return;
   }
-  // Background processes of the command run on; their recording ends here.
+  // Ends the recording of background processes of the command, which run on.
   if (follow_) result_.followers = find_followers(rendezvous_->path());
   rendezvous_->stop_listening();
   request_end();
@@ -219,7 +220,7 @@ void RecordSession::accept_image() {
   if (!peer || (peer->uid != ::geteuid() && peer->uid != 0 && ::geteuid() != 0)) return;
   if (!follow_ && child_ && peer->pid != *child_) return;
   const auto request = remaining_request();
-  if (!request || end_deadline_) return;  // closing tells it to run on
+  if (!request || end_deadline_) return;  // closing the connection lets it run on
   if (descendants_) descendants_->on_connected(peer->pid);
   const auto status = host::read_process_status(peer->pid);
   start_stream(std::move(connection),
@@ -245,7 +246,7 @@ void RecordSession::look_for_descendants() {
   descendants_->look(connected);
 }
 
-// To the caller, and in the recording: as messages of its first process.
+// Reports to the caller, and in the recording as messages of its first process.
 void RecordSession::tell_unrecorded() {
   if (!descendants_) return;
   for (Unrecorded& process : descendants_->unrecorded()) {
@@ -261,7 +262,7 @@ void RecordSession::tell_unrecorded() {
   if (!line.empty()) static_cast<void>(file_.write_message(0, line));
 }
 
-// What is left of a count or duration for an image that starts now; nullopt: nothing.
+// Returns the rest of the count or duration for an image that starts now; nullopt: none is left.
 std::optional<StreamRequest> RecordSession::remaining_request() const {
   StreamRequest rest = request_;
   const bool is_first = open_.empty() && closed_.processes == 0;
@@ -299,21 +300,18 @@ void RecordSession::sweep_closed() {
       if (!has_first_) result_.first = stream->summary();
       has_first_ = true;
       closed_.add(stream->summary());
-      if (auto unseen = find_unseen(stream->summary()); unseen && descendants_) {
-        result_.unrecorded.push_back(*std::move(unseen));
-      }
       for (const auto& [build_id, module] : stream->summary().modules) {
         result_.modules.insert_or_assign(build_id, module);
       }
     }
-    // Images that are gone before the recording began are normal below a command.
+    // With a command, images that end before their recording begins are normal.
     const bool expected = rendezvous_ != nullptr && stream->vanished();
     if (stream->error() && !expected && result_.errors.size() < kMaxErrors) {
       result_.errors.push_back(stream->error()->message());
     }
   }
   const auto closed = std::erase_if(open_, [](const auto& stream) { return !stream->is_open(); });
-  if (closed != 0) accept_again_ = Clock::time_point();  // descriptors are free
+  if (closed != 0) accept_again_ = Clock::time_point();  // descriptors are free again
 }
 
 void RecordSession::report_progress() {

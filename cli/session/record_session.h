@@ -1,4 +1,4 @@
-// A whole recording: one or more streams into one file, until they end, are stopped, or fail.
+// A recording session: one or more streams into one file, until they end, are stopped or fail.
 #pragma once
 
 #include <chrono>
@@ -22,38 +22,38 @@ namespace swipr::session {
 
 struct SessionProgress {
   std::chrono::nanoseconds elapsed{0};
-  double done = -1;  // 0…1 of the way; below 0: there is no known end
+  double done = -1;  // 0…1; below 0: no known end
   SessionTotals totals;
 };
 
 struct SessionResult {
   SessionTotals totals;
   SeenModules modules;              // of all processes
-  StreamSummary first;              // of the first process that sent something
+  StreamSummary first;              // of the first process that sent data
   std::vector<std::string> errors;  // one line per stream that failed
   std::optional<host::Error> file_error;
   bool interrupted = false;            // by SIGINT or SIGTERM
   bool abandoned = false;              // a second one came before everything was read
   std::optional<int> child_status;     // as waitpid has it
-  std::vector<Follower> followers;     // run on, unrecorded, after the child's end
-  std::vector<Unrecorded> unrecorded;  // processes of the command that nothing is known of
-  // All that the command and its children used, for recordings of the whole of it.
+  std::vector<Follower> followers;     // still running, unrecorded, after the child's end
+  std::vector<Unrecorded> unrecorded;  // processes of the command without a recording
+  // CPU time of the command and its children, if all of it was to be recorded.
   std::optional<std::chrono::nanoseconds> command_cpu;
 };
 
 class RecordSession {
  public:
-  // Lifetime: all of them outlive the session.
+  // Lifetime: the arguments outlive the session.
   RecordSession(RecordingFile& file, SignalWatch& signals, StreamRequest request);
   ~RecordSession();
 
-  // A process that runs already.
+  // Adds a running process.
   void add(host::UniqueFd connection, std::string label);
-  // A started one: every image that connects to `rendezvous` is recorded (`follow`), or only those
-  // of the process itself. The session then lasts until `child` ends, and reaps it; with a count or
-  // duration it goes on as long as that lasts and followed processes live.
+  // Sets the started process. All images that connect to `rendezvous` are recorded (`follow`),
+  // or only those of the process itself. The session lasts until `child` ends, and reaps it.
+  // With a count or duration it goes on until that limit while followed processes run.
   void set_child(Pid child, Rendezvous& rendezvous, bool follow);
-  // Called about five times a second. Its cost is the recording's.
+  // Called about five times a second, on the thread of the session.
   void set_progress(std::function<void(const SessionProgress&)> callback);
 
   SessionResult run();
@@ -87,7 +87,7 @@ class RecordSession {
   SignalWatch& signals_;
   StreamRequest request_;
   std::vector<std::unique_ptr<RecordStream>> open_;
-  SessionTotals closed_;  // sums over the streams that are gone
+  SessionTotals closed_;  // sums over closed streams
   SessionResult result_;
   bool has_first_ = false;
   bool follow_ = true;
@@ -96,11 +96,11 @@ class RecordSession {
   std::function<void(const SessionProgress&)> progress_;
   Clock::time_point start_;
   Clock::time_point next_progress_;
-  std::optional<nanoseconds> planned_;  // what count and duration come to; empty: no limit
+  std::optional<nanoseconds> planned_;             // from count and duration; empty: no limit
   std::optional<Clock::time_point> end_deadline_;  // set by request_end
-  bool child_outlived_ = false;                    // the recording goes on without it
-  std::optional<Descendants> descendants_;         // of the child, if they are followed
-  Clock::time_point accept_again_{};               // no descriptor was free before
+  bool child_outlived_ = false;                    // the recording goes on after its end
+  std::optional<Descendants> descendants_;         // empty: children are not followed
+  Clock::time_point accept_again_{};  // time of the next accept, after a lack of descriptors
   bool told_no_descriptor_ = false;
 };
 

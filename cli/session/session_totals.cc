@@ -51,22 +51,10 @@ std::string describe_missing_cpu(nanoseconds command, nanoseconds known) {
   const nanoseconds missing = command - known;
   if (missing < kLittle || missing < command / 20) return {};
   return fmt::format(
-      "{:.3f} s of the command's {:.3f} s of CPU time ({:.0f} %) is in no sample: programs used it "
+      "{:.3f} s of the command's {:.3f} s of CPU time ({:.0f} %) are in no sample: programs used "
+      "them "
       "while they were loaded or ended, or were not recorded",
       seconds(missing), seconds(command), 100 * seconds(missing) / seconds(command));
-}
-
-std::optional<Unrecorded> find_unseen(const StreamSummary& stream) {
-  constexpr nanoseconds kLittle = std::chrono::milliseconds(10);
-  const nanoseconds used = nanoseconds_of(stream.total(counter::kProcessCpuNs, 0)) -
-                           nanoseconds_of(stream.total(counter::kAgentCpuNs, 0));
-  const bool looked = stream.total(counter::kTicks, stream.ticks) != 0;
-  if (!looked || stream.total(counter::kThreads, stream.threads) != 0 || used < kLittle)
-    return std::nullopt;
-  return Unrecorded{stream.pid, stream.command_name,
-                    "none of its threads is to be seen: /proc belongs to another PID namespace "
-                    "(unshare --pid needs --mount-proc)",
-                    used};
 }
 
 }  // namespace swipr::session

@@ -1,6 +1,7 @@
 """Bad input gets one clear line, exit code 1 or 2, and nothing is lost or half written."""
 
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -76,7 +77,17 @@ class RecordTest(SwiprCase):
         program = self.target_path("burn_static")
         running = self.start(program, 100_000, preloaded=True)
         deadline.wait_until(lambda: os.readlink(f"/proc/{running.pid}/exe") == str(program), "the program")
-        self.refused("--pid", running.pid, words=(str(running.pid), "nothing loaded it: .*statically linked"))
+        self.refused("--pid", running.pid, words=(str(running.pid), "the library was not loaded: .*statically linked"))
+        running.signal(signal.SIGKILL)
+
+    def test_running_program_linked_with_musl(self):
+        source, program = self.folder / "waiter.c", self.folder / "waiter"
+        source.write_text('#include <unistd.h>\nint main(void) { return write(1, "x", 1) + pause(); }\n')
+        self.assertEqual(self.start("musl-gcc", source, "-o", program).wait().code, 0)
+        running = self.start(program, preloaded=True)
+        deadline.wait_until(lambda: "libswipr_preload" in pathlib.Path(f"/proc/{running.pid}/maps").read_text(),
+                            "the library")
+        self.refused("--pid", running.pid, words=(str(running.pid), "linked with musl"))
         running.signal(signal.SIGKILL)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root gives files capabilities")
@@ -95,6 +106,11 @@ class RecordTest(SwiprCase):
         finished = self.start("sh", "-c", script, program, burn).end()
         self.assert_one_line_error(finished, "file capabilities", "ld_preload", codes=(1,))
         self.assertEqual(finished.out, b"")
+        script = ('"$1" 100000 & while [ "$(cat /proc/$!/comm)" = sh ]; do :; done; '
+                  '"$0" record -o /dev/null --pid $!; code=$?; kill $!; exit $code')
+        as_nobody = ("setpriv", "--reuid", 65534, "--regid", 65534, "--clear-groups")
+        finished = self.start(*as_nobody, "sh", "-c", script, program, burn).end()
+        self.assert_one_line_error(finished, "file capabilities", "permission denied", "root", codes=(1,))
 
     def test_no_process_of_that_name(self):
         self.refused("--name", "nosuchname", words=("nosuchname",))

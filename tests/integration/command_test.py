@@ -190,14 +190,14 @@ os.execvp(sys.argv[2], sys.argv[2:])"""
         self.check_unrecorded(
             f"{self.target_path('burn_static')} 600",
             r"not recorded: burn_static \(process \d+, with .* of CPU time.*\): is statically linked",
-            r"of the command's .* of CPU time \(\d+ %\) is in no sample",
+            r"of the command's .* of CPU time \(\d+ %\) are in no sample",
         )
 
     def test_programs_that_lose_their_environment_are_named(self):
         self.check_unrecorded(
             f"env -i {self.target_path('burn_nofp')} 600",
             r"not recorded: burn_nofp \(.*\): was started without the environment of the command",
-            r"is in no sample",
+            r"are in no sample",
         )
 
     def test_a_command_that_is_recorded_whole_lacks_nothing(self):

@@ -14,14 +14,15 @@ struct AgentInfo {
   std::int64_t pid = 0;
   std::string command;
   std::uint32_t threads = 0;
-  std::int64_t start_time_ns = 0;  // CLOCK_REALTIME; 0: not told
-  std::uint64_t recordings = 0;    // running now
-  // What its memory cgroup leaves: "enough", or "too little …"; empty: not told.
+  std::int64_t start_time_ns = 0;  // CLOCK_REALTIME; 0: unknown
+  std::uint64_t recordings = 0;    // recordings that run now
+  // Free memory in its memory cgroup: "enough" or "too little …"; empty: unknown.
   std::string memory;
 };
 
-// Fields that are missing or of another type keep their defaults: an agent of another version may
-// know fewer.  Errors: no JSON object.
+// Fields that are missing or have another type keep their defaults, because an agent of another
+// version may send fewer.
+// Errors: not a JSON object.
 host::Result<AgentInfo> parse_agent_info(std::string_view json);
 
 }  // namespace swipr::session

@@ -18,7 +18,7 @@ std::string_view take_word(std::string_view& line) {
   return word;
 }
 
-// The directory as the processes below that root name it: "/tmp" of "/proc/7/root/tmp".
+// The directory as processes with that root see it: "/tmp" for "/proc/7/root/tmp".
 std::string_view inside_root(std::string_view directory) {
   constexpr std::string_view kProc = "/proc/";
   if (!directory.starts_with(kProc)) return directory;
@@ -31,7 +31,7 @@ std::string_view inside_root(std::string_view directory) {
 
 }  // namespace
 
-// Num RefCount Protocol Flags Type St Inode Path: net/unix/af_unix.c, unix_seq_show.
+// Columns: Num RefCount Protocol Flags Type St Inode Path (net/unix/af_unix.c, unix_seq_show).
 std::set<std::string, std::less<>> parse_listening_paths(std::string_view text) {
   constexpr std::string_view kAcceptsConnections = "00010000";  // __SO_ACCEPTCON
   std::set<std::string, std::less<>> paths;

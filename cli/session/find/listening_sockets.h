@@ -1,4 +1,4 @@
-// Who listens where, as /proc tells it: without a connection, which would wake the listener.
+// Listening UNIX sockets, read from /proc. A connection would wake the listening process.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,16 @@ struct Listened {
   host::ProcessStatus status;
 };
 
-// A snapshot of all processes and, as far as asked about, of their network namespaces' sockets.
+// A snapshot of all processes. The sockets of a network namespace are read on first use.
 class ListeningSockets {
  public:
   ListeningSockets();
-  // The process whose agent listens at this place, which is named after its id or, as given by a
-  // URL, is that of process `owner`. nullopt: none, or it cannot be told, because the place is
-  // known to us by another path or a namespace is closed to us. Source: the agent binds its socket
-  // as .swipr-<pid>-<inode of the PID namespace> and then renames it
-  // (preload/agent/serve/listener.cc); the kernel keeps the first name.
+  // Returns the process whose agent listens on this socket. The name of the socket contains
+  // the process id; a socket set by a URL belongs to process `owner`. Returns nullopt if there
+  // is none or if it is unknown: the process may use another path for the socket, or its
+  // namespace may not be accessible.
+  // Source: the agent binds its socket as .swipr-<pid>-<inode of the PID namespace> and then
+  // renames it (preload/agent/serve/listener.cc); the kernel keeps the first name.
   std::optional<Listened> find_listener(const Place& place, std::optional<Pid> owner);
 
  private:

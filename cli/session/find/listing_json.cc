@@ -13,8 +13,8 @@ std::string format_listing_json(const Listing& listing) {
         {"threads", process.threads},
         {"age_seconds", std::chrono::duration<double>(process.age).count()},
         {"socket", process.socket}};
-    // Names are bytes: what is no UTF-8 is replaced. The rest is escaped, as the listing may be
-    // printed on a terminal.
+    // Names are bytes. Invalid UTF-8 is replaced, and control characters are escaped,
+    // because the list may be printed on a terminal.
     text += text.size() == 1 ? "\n " : ",\n ";
     text += object.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
   }

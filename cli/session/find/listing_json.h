@@ -1,4 +1,4 @@
-// The list of recordable processes for scripts.
+// The list of recordable processes as JSON.
 #pragma once
 
 #include <string>

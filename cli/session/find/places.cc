@@ -40,7 +40,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
-// RFC 3986, 2.1; other text is kept.
+// Decodes percent-encoding (RFC 3986, 2.1). Invalid sequences are kept.
 std::string percent_decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -58,12 +58,12 @@ std::string own_variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// "/proc/PID/root" when the process sees another file tree than we do, else "".
+// Returns "/proc/PID/root" if the process has another root or mount namespace, else "".
 std::string root_prefix(Pid pid) {
   char target[PATH_MAX];
   const std::string link = host::proc_path(pid, "root");
   const ssize_t length = ::readlink(link.c_str(), target, sizeof target);
-  if (length < 0) return "";  // not permitted: nothing in there could be opened either
+  if (length < 0) return "";  // not permitted; files in it could not be opened either
   const bool same_root = std::string_view(target, static_cast<std::size_t>(length)) == "/";
   const Pid self{::getpid()};
   const bool same_mounts =
@@ -76,7 +76,7 @@ std::string read_environment(Pid pid) {
   return text ? *std::move(text) : std::string();
 }
 
-// SPR's names work, too.
+// The names that Swift Profile Recorder uses are accepted as well.
 std::optional<std::string> find_server_url(std::string_view environment) {
   for (std::string_view name :
        {"SWIPR_SERVER_URL", "SWIPR_SERVER_URL_PATTERN", "PROFILE_RECORDER_SERVER_URL",
@@ -95,7 +95,7 @@ void add_matches(const char* pattern, std::vector<std::string>& directories) {
   ::globfree(&found);
 }
 
-// Those that are directories, each once, whatever their paths.
+// Keeps each existing directory once, even if it has several paths.
 std::vector<std::string> existing_once(const std::vector<std::string>& directories) {
   std::vector<std::string> existing;
   std::set<std::pair<dev_t, ino_t>> seen;

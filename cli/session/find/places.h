@@ -1,4 +1,4 @@
-// Where the socket of a process can be.
+// The places in which the socket of a process can be.
 #pragma once
 
 #include <sys/types.h>
@@ -28,23 +28,23 @@ struct SocketName {
 };
 std::optional<SocketName> parse_socket_name(std::string_view name);
 
-// The socket directories that a process with this effective uid and NUL-separated environment uses,
-// most likely first.
+// Returns the socket directories that a process with this effective uid and NUL-separated
+// environment may use, most likely first.
 std::vector<std::string> socket_directories(uid_t uid, std::string_view environment);
 
-// A UNIX socket named by a SWIPR_SERVER_URL (unix:///PATH, http+unix://%2FPATH, {PID} replaced);
-// nullopt: none, or not of this kind.
+// Returns the UNIX socket of a SWIPR_SERVER_URL (unix:///PATH or http+unix://%2FPATH, with {PID}
+// replaced), or nullopt if the URL has another scheme.
 std::optional<Place> parse_server_url(std::string_view url, Pid pid);
 
-// Everywhere to look for the socket of a process, best guess first, seen through /proc/PID/root
-// where that is another file tree than ours.
+// Returns all places in which the socket of a process can be, most likely first. Paths go
+// through /proc/PID/root if the process has another file tree.
 std::vector<Place> find_places(Pid pid, const host::ProcessStatus& status);
 
-// All directories to look through for sockets of anybody: ours, as root also those of the other
-// users, and those that running processes name or have inside their containers.
+// Returns all directories that may contain sockets: those of this user (root: of all users), and
+// those that running processes set or have inside their containers.
 std::vector<std::string> find_socket_directories();
 
-// The names of what is in a directory; empty when it cannot be read.
+// Returns the names in a directory; empty if it cannot be read.
 std::vector<std::string> entries_of(const std::string& directory);
 
 }  // namespace swipr::session

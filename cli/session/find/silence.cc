@@ -4,14 +4,16 @@
 
 #include <charconv>
 
+#include "cli/session/launch/program.h"
 #include "common/host/proc.h"
 
 namespace swipr::session {
 
 namespace {
 
-// Standard streams, and what a recording with one client keeps open: RLIMIT_NOFILE counts numbers,
-// and the control thread's table starts with the program's first three.
+// The standard streams and the descriptors that a recording with one client needs. RLIMIT_NOFILE
+// limits descriptor numbers, and the control thread's table starts with the program's first
+// three.
 constexpr std::uint64_t kEnoughFiles = 16;
 
 }  // namespace
@@ -31,18 +33,21 @@ std::optional<std::string> find_reason_for_silence(Pid pid) {
   const auto status = host::read_process_status(pid);
   if (status && (status->state == 'T' || status->state == 't')) {
     return fmt::format(
-        "is stopped (by SIGSTOP, Ctrl-Z or a debugger) and cannot answer: kill -CONT {} lets it go "
-        "on",
+        "is stopped (by SIGSTOP, Ctrl-Z or a debugger) and cannot answer: kill -CONT {} continues "
+        "it",
         pid.value);
   }
   const auto limits = host::read_file(host::proc_path(pid, "limits"));
   const auto files = limits ? parse_open_file_limit(*limits) : std::nullopt;
   if (files && *files < kEnoughFiles) {
     return fmt::format(
-        "may open {} files only (RLIMIT_NOFILE), too few for swipr's socket: raise the limit "
-        "(ulimit "
-        "-n) to {} or more before it starts",
+        "may open only {} files (RLIMIT_NOFILE), too few for swipr's socket: raise the limit "
+        "(ulimit -n) to {} or more before it starts",
         *files, kEnoughFiles);
+  }
+  if (const auto traits = read_elf_traits(host::proc_path(pid, "exe"));
+      traits && uses_musl(*traits)) {
+    return "is linked with musl, but libswipr_preload.so needs glibc";
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// Why a process does not answer, as far as /proc tells.
+// Reasons why a process does not answer, read from /proc.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace swipr::session {
 
-// The end of a sentence that starts with the process: what is wrong with it and what to do;
-// nullopt: nothing that can be seen from outside.
+// Returns the reason and the remedy as the predicate of a sentence whose subject is the process;
+// nullopt if /proc shows no reason.
 std::optional<std::string> find_reason_for_silence(Pid pid);
 
-// Soft limit of open files in the text of /proc/PID/limits; nullopt: unlimited or no such line.
+// Parses the soft limit of open files from /proc/PID/limits; nullopt: unlimited, or no such line.
 std::optional<std::uint64_t> parse_open_file_limit(std::string_view limits);
 
 }  // namespace swipr::session

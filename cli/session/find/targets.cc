@@ -29,12 +29,12 @@ using host::Result;
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
-// A program that is starting: it may not even have its own image yet, then it is loading, and its
-// control thread waits for a CPU before it listens.
+// How long to wait for a program that is starting: it may still be in exec or in the loader, and
+// its control thread needs a CPU before it listens.
 constexpr nanoseconds kForkToExec = 250ms;
 constexpr nanoseconds kLoadToListen = 3s;
 constexpr nanoseconds kBetweenTries = 10ms;
-constexpr nanoseconds kAskedToListen = 3s;  // it takes a millisecond, where a CPU is free
+constexpr nanoseconds kAskedToListen = 3s;  // takes 1 ms if a CPU is free
 
 std::string user_name(uid_t uid) {
   const passwd* entry = ::getpwuid(uid);
@@ -67,33 +67,40 @@ bool may_listen_soon(Pid pid) {
   return maps && names_preload(*maps) && !find_reason_for_silence(pid);
 }
 
-// Why no socket of the process answered, and what to do about it.
+// The reason why no socket of the process answered, and the remedy.
 Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string& denied) {
   const std::string process = fmt::format("process {} ({})", pid.value, status.name);
   if (status.state == 'Z') return Error(fmt::format("{} has ended already (zombie)", process));
   const auto maps = read_maps(pid);
   const bool foreign = status.uid != ::geteuid() && ::geteuid() != 0;
-  if (!denied.empty() || (foreign && !maps)) {
-    const std::string detail = denied.empty() ? "" : fmt::format(" (no access to {})", denied);
+  const std::string detail = denied.empty() ? "" : fmt::format(" (no access to {})", denied);
+  if (foreign && (!denied.empty() || !maps)) {
     return Error(fmt::format("{} belongs to {}{}: run swipr as that user or as root", process,
                              user_name(status.uid), detail));
   }
-  if (maps && names_preload(*maps)) {
+  if (!maps) {
+    return Error(fmt::format(
+        "{} cannot be examined ({}): it has privileges that swipr lacks (file capabilities, for "
+        "which the loader ignores LD_PRELOAD) or hides its memory (PR_SET_DUMPABLE); run swipr as "
+        "root to see",
+        process, maps.error().message()));
+  }
+  if (names_preload(*maps)) {
     if (const auto reason = find_reason_for_silence(pid)) {
       return Error(fmt::format("{} {}", process, *reason));
     }
     return Error(fmt::format(
-        "{} has the preload, but no socket of it answers: it may be put to sleep (SWIPR_DISABLE, "
-        "SWIPR_ONLY), listen elsewhere (SWIPR_SERVER_URL), or have lost its socket file; "
-        "SWIPR_LOG=stderr makes it say why",
-        process));
+        "{} has the preload, but none of its sockets answers{}: it may be disabled (SWIPR_DISABLE, "
+        "SWIPR_ONLY), listen elsewhere (SWIPR_SERVER_URL), or its socket file was deleted; "
+        "start it with SWIPR_LOG=stderr to see the reason",
+        process, detail));
   }
   const auto environment = host::read_file(host::proc_path(pid, "environ"));
   const auto preload = environment ? host::find_variable(*environment, "LD_PRELOAD") : std::nullopt;
-  if (maps && preload && names_preload(*preload)) {
+  if (preload && names_preload(*preload)) {
     const auto obstacle = find_obstacle(host::proc_path(pid, "exe"));
     return Error(fmt::format(
-        "{} was started with LD_PRELOAD={}, but nothing loaded it: {}", process,
+        "{} was started with LD_PRELOAD={}, but the library was not loaded: {}", process,
         joined({*preload}, 120),
         obstacle ? "the program " + *obstacle
                  : "the loader finds no library of this name; start it with " + preload_setting()));
@@ -105,8 +112,8 @@ Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string&
                            preload_setting(), joined(arguments, 120)));
 }
 
-// False where /proc shows the processes of another PID namespace than ours: sockets do not tell the
-// ids that we look up there.
+// Returns false if /proc belongs to another PID namespace: the pids of socket peers then do not
+// match it.
 bool proc_is_ours() {
   char text[16];
   const ssize_t size = ::readlink("/proc/self", text, sizeof text);
@@ -114,10 +121,10 @@ bool proc_is_ours() {
          std::string_view(text, static_cast<std::size_t>(size)) == std::to_string(::getpid());
 }
 
-// `denied`: the place that may not be looked at, if any.
+// `denied`: a place that could not be accessed, if any.
 host::UniqueFd try_connect(Pid pid, const host::ProcessStatus& status, std::string& denied) {
-  // A process that we see has an id here. Who has none lives elsewhere, where the same number is
-  // another process.
+  // A peer without an id is in a PID namespace that is not visible here, where this number
+  // means another process.
   const bool may_be_nameless = !proc_is_ours();
   for (const Place& place : find_places(pid, status)) {
     ConnectOutcome outcome = connect_in(place.directory, place.name);
@@ -130,8 +137,8 @@ host::UniqueFd try_connect(Pid pid, const host::ProcessStatus& status, std::stri
   return {};
 }
 
-// A process in a PID namespace that is closed to us: all that we share is the socket, and its id is
-// the one by which it knows itself.
+// A process in a PID namespace that is not visible here. Only the socket is shared, and the id
+// is the one inside that namespace.
 std::optional<Target> connect_hidden(Pid pid) {
   for (const std::string& directory : find_socket_directories()) {
     for (const std::string& entry : entries_of(directory)) {
@@ -203,8 +210,8 @@ nanoseconds age_since(std::int64_t start_time_ns) {
   return start_time_ns == 0 || start > now ? nanoseconds(0) : nanoseconds(now - start);
 }
 
-// True when nobody will ever listen on this socket again. A refused connection alone may also mean
-// a process between bind() and listen(), so a young socket is left alone.
+// True if no process will listen on this socket again. A connection is also refused between
+// bind() and listen(), so recent sockets are kept.
 bool is_stale(const Place& place, int error) {
   struct stat info {};
   if (error != ECONNREFUSED || ::lstat(place.path().c_str(), &info) != 0) return false;
@@ -241,7 +248,7 @@ ListedProcess describe(const Place& place, const Listened& listener) {
   return process;
 }
 
-// `owner`: of a socket that has another name than its process's id.
+// `owner`: the process, if the name of the socket does not contain its id.
 void list_socket(const Place& place, std::optional<Pid> owner, ListeningSockets& sockets,
                  Listing& listing) {
   if (const auto listener = sockets.find_listener(place, owner)) {
@@ -257,7 +264,7 @@ void list_socket(const Place& place, std::optional<Pid> owner, ListeningSockets&
     }
     return;
   }
-  // A hung or foreign server must not hang the list.
+  // A server that does not answer must not block the list.
   const auto answer = fetch(outcome.fd.value(), "/v1/info", std::chrono::seconds(2));
   if (!answer) {
     listing.notes.push_back(answer.error().with_context(place.path()).message());
@@ -272,7 +279,7 @@ void list_socket(const Place& place, std::optional<Pid> owner, ListeningSockets&
   listing.processes.push_back(describe(place, outcome.peer, *info));
 }
 
-// What an agent leaves that is killed between bind() and rename(): see listener.cc in the preload.
+// Sockets of agents that were killed between bind() and rename() (preload/agent/serve/listener.cc).
 void remove_leftover(const Place& place, Listing& listing) {
   const ConnectOutcome outcome = connect_in(place.directory, place.name);
   if (outcome.fd || !is_stale(place, outcome.error)) return;
@@ -300,7 +307,7 @@ Listing list_targets() {
   for (const std::string& directory : find_socket_directories()) {
     list_directory(directory, sockets, listing);
   }
-  // Processes whose socket has another name, as SWIPR_SERVER_URL can give it.
+  // Processes whose socket has a name set by SWIPR_SERVER_URL.
   for (Pid pid : host::list_processes()) {
     const auto status = host::read_process_status(pid);
     if (!status) continue;

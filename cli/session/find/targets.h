@@ -1,4 +1,4 @@
-// Processes that can be recorded: finding and connecting to one, listing all.
+// Processes that can be recorded: find one and connect to it, or list all.
 #pragma once
 
 #include <chrono>
@@ -19,18 +19,17 @@ struct Target {
   host::UniqueFd connection;
 };
 
-// Connects to the agent in process `pid` and makes sure that it is that process that answers. An id
-// that no process has here can be that of one in a container, as `swipr list` shows it.
-// Blocks: until a program that is just starting listens, at most 3 s from its start.
-// Errors: no such process; a thread's id; not started with the preload (says how to); not
-// permitted.
+// Connects to the agent in process `pid` and verifies that this process answers. An id that no
+// visible process has may be that of a process in a container, as `swipr list` shows it.
+// Blocks: until a program that is starting listens, at most 3 s from its start.
+// Errors: no such process; id of a thread; not started with the preload; not permitted.
 host::Result<Target> connect_target(Pid pid);
 
-// Ids of the processes that are called `name` (/proc/PID/comm or the executable's file name).
+// Returns the ids of the processes named `name` (/proc/PID/comm or file name of the executable).
 std::vector<Pid> find_processes(std::string_view name);
 
 struct ListedProcess {
-  Pid pid;  // as we see it; if we cannot, as it sees itself
+  Pid pid;  // in this PID namespace; if it is not visible here, in its own
   std::string command;
   std::uint32_t threads = 0;
   std::chrono::nanoseconds age{0};
@@ -39,12 +38,12 @@ struct ListedProcess {
 
 struct Listing {
   std::vector<ListedProcess> processes;  // by pid
-  std::vector<std::string> removed;      // sockets that a process left behind
-  std::vector<std::string> notes;        // sockets that are there but do not answer, and why
+  std::vector<std::string> removed;      // stale sockets
+  std::vector<std::string> notes;        // sockets that do not answer, with the reason
 };
 
-// Asks /proc, which wakes no process. Only whom that does not tell about is asked himself:
-// processes in other namespaces that are closed to us.
+// Reads /proc, which wakes no process. Connects only to processes that /proc does not show,
+// because they are in other namespaces.
 Listing list_targets();
 
 }  // namespace swipr::session

@@ -17,8 +17,8 @@ namespace swipr::session {
 
 namespace {
 
-// libc's SIGCANCEL: see exit_gate.cc in the preload. It would end a process in which it met a
-// thread that does not block it.
+// SIGCANCEL of libc (see exit_gate.cc in the preload). It would end a process if a thread
+// received it that does not block it.
 constexpr int kWakeSignal = 32;
 
 std::string_view field(std::string_view status, std::string_view name) {

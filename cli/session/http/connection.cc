@@ -85,7 +85,7 @@ Result<void> send_text(int fd, std::string_view text) {
 
 namespace {
 
-// Sends the request and has `reader` read the whole answer.
+// Sends the request and reads the whole answer with `reader`.
 Result<void> exchange(int fd, std::string_view path, std::chrono::milliseconds timeout,
                       ResponseReader& reader) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;

@@ -1,4 +1,4 @@
-// UNIX sockets of recorded processes: connecting, who the peer is, one request and its answer.
+// UNIX sockets of recorded processes: connections, peer credentials, one request and its answer.
 #pragma once
 
 #include <sys/types.h>
@@ -14,29 +14,30 @@
 
 namespace swipr::session {
 
-// Who listens (or connected) at the other end, as the kernel noted it then.
+// Credentials of the peer at the time of listen() or connect().
 struct Peer {
-  Pid pid;  // 0: not visible in our PID namespace
+  Pid pid;  // 0: not visible in this PID namespace
   uid_t uid = 0;
 };
 host::Result<Peer> read_peer(int fd);
 
 struct ConnectOutcome {
-  host::UniqueFd fd;  // empty: failed with `error`
+  host::UniqueFd fd;  // empty: the connection failed with `error`
   int error = 0;
   Peer peer;
 };
 
-// Connects to the socket NAME in DIRECTORY. The directory is opened first and not through a symlink
-// in its last component, so that paths of any length work. Blocks: at most two seconds, when the
-// peer's queue is full.
+// Connects to the socket NAME in DIRECTORY. The directory is opened first, so that paths of any
+// length work. A symlink as its last component is refused.
+// Blocks: at most two seconds, if the queue of the peer is full.
 ConnectOutcome connect_in(const std::string& directory, const std::string& name);
 
 // Sends all of `text`.  Errors: the peer is gone.
 host::Result<void> send_text(int fd, std::string_view text);
 
-// GET `path`. `sink` receives the body of a 200; the result is the status.
-// Blocks: at most `timeout`.  Errors: no whole answer in time, or what the sink returned.
+// Sends GET `path`. `sink` receives the body of a 200 answer. Returns the status.
+// Blocks: at most `timeout`.
+// Errors: no complete answer in time; errors of the sink.
 host::Result<int> fetch_into(int fd, std::string_view path, std::chrono::milliseconds timeout,
                              const ResponseReader::BodySink& sink);
 
@@ -44,7 +45,7 @@ struct Answer {
   int status = 0;
   std::string body;
 };
-// The same into memory, whatever the status.  Bounds: 64 KiB of body.
+// The same, but stores the body of any answer.  Bounds: 64 KiB of body.
 host::Result<Answer> fetch(int fd, std::string_view path, std::chrono::milliseconds timeout);
 
 }  // namespace swipr::session

@@ -80,7 +80,7 @@ Result<void> ResponseReader::on_line(std::string_view line) {
     case State::kChunkEnd:
       if (!line.empty()) return Error("a chunk of the answer is longer than its stated size");
       state_ = State::kChunkSize;
-      header_bytes_ = 0;  // the bound holds for each chunk's line, not for their sum
+      header_bytes_ = 0;  // the limit applies to each chunk's line
       return {};
     case State::kTrailer:
       if (line.empty()) state_ = State::kComplete;
@@ -127,7 +127,7 @@ Result<void> ResponseReader::on_header_end() {
   header_bytes_ = 0;
   if (status_ < 200) {  // an interim answer; the real one follows
     state_ = State::kStatusLine;
-  } else if (chunked_) {  // overrules a length, RFC 9112 6.3
+  } else if (chunked_) {  // takes precedence over a length, RFC 9112 6.3
     state_ = State::kChunkSize;
   } else if (has_length_) {
     state_ = body_rest_ == 0 ? State::kComplete : State::kBody;

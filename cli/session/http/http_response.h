@@ -1,6 +1,6 @@
-// Reads one HTTP/1.1 response from pieces of any size. The server is hostile until proven
-// otherwise: every line and the whole header are bounded, chunk lengths are checked before they are
-// believed. Source: RFC 9112, sections 4 to 7.
+// Parses one HTTP/1.1 response from pieces of any size. The server is untrusted: each line, the
+// header and the chunk lengths are bounded.
+// Source: RFC 9112, sections 4 to 7.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,15 @@ inline constexpr std::size_t kMaxHeaderBytes = 16384;
 
 class ResponseReader {
  public:
-  // Receives the body without its framing; reading ends at an error. status() is known by then.
+  // Receives the decoded body; an error ends the reading. status() is valid.
   using BodySink = std::function<host::Result<void>(std::span<const std::byte>)>;
 
   explicit ResponseReader(BodySink sink) : sink_(std::move(sink)) {}
 
-  // Errors: not HTTP/1.x, too long a header, wrong chunk framing, bytes behind the end; the sink's.
+  // Errors: not HTTP/1.x; header too long; invalid chunk framing; bytes after the end; errors
+  // of the sink.
   host::Result<void> feed(std::span<const std::byte> bytes);
-  // The peer closed. Errors: in the middle of the response.
+  // Call when the peer closes.  Errors: the response is incomplete.
   host::Result<void> finish();
 
   bool has_header() const { return state_ != State::kStatusLine && state_ != State::kHeader; }

@@ -17,8 +17,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kBetweenLooksAtDescendants = 100ms;
-constexpr int kCostShare = 100;  // one look takes at most 1/100 of the CPU time between two
-// An image that loads for longer than this without connecting does not connect any more.
+constexpr int kCostShare = 100;  // a scan takes at most 1/100 of the CPU time between two scans
+// An image that has not connected after this time of loading will not connect.
 constexpr auto kTimeToConnect = 2s;
 constexpr std::size_t kMaxUnrecorded = 1000;
 
@@ -28,7 +28,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> image_of(const std::strin
   return std::pair<std::uint64_t, std::uint64_t>(info.st_dev, info.st_ino);
 }
 
-// Not the time that passes: that says how busy the machine is.
+// CPU time, because elapsed time depends on the load of the machine.
 std::chrono::nanoseconds own_cpu() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -51,7 +51,7 @@ std::optional<std::string> find_reason_in_environment(const std::string& environ
   }
   for (const char* name : {"SWIPR_DISABLE", "SWIPR_ONLY"}) {
     if (const auto value = host::find_variable(environment, name); value && !value->empty()) {
-      return fmt::format("is left out by {}={}", name, *value);
+      return fmt::format("is excluded by {}={}", name, *value);
     }
   }
   return std::nullopt;
@@ -63,12 +63,12 @@ std::optional<std::string> find_reason_in_root(Pid pid) {
   if (!theirs || theirs == ours) return std::nullopt;
   const auto preload = find_preload();
   if (!preload || image_of(root + *preload)) return std::nullopt;
-  return fmt::format("runs in another root folder (chroot or container), in which there is no {}",
+  return fmt::format("runs in another root directory (chroot or container), which has no {}",
                      *preload);
 }
 
-// Between the old image and the new one a process has no environment: for microseconds, or until it
-// gets a CPU. Source: Linux, fs/binfmt_elf.c (create_elf_tables), fs/proc/base.c (environ_read).
+// During exec a process has no environment: for microseconds, or until it gets a CPU.
+// Source: Linux, fs/binfmt_elf.c (create_elf_tables), fs/proc/base.c (environ_read).
 bool is_in_exec(Pid pid) {
   const auto stat = host::read_process_stat(pid);
   return !stat || stat->environment_end == 0;
@@ -146,7 +146,7 @@ void Descendants::look(const std::set<Pid>& connected) {
   const auto cpu_before = own_cpu();
   const std::vector<Pid> pids = host::list_processes();
   next_look_ = Clock::now() + kBetweenLooksAtDescendants;
-  if (pids.empty()) return;  // no descriptor for it is free
+  if (pids.empty()) return;  // no free descriptor
   const std::set<Pid> alive(pids.begin(), pids.end());
   std::erase_if(others_, [&alive](Pid pid) { return !alive.contains(pid); });
   std::erase_if(known_, [&alive](const auto& entry) { return !alive.contains(entry.first); });
@@ -172,7 +172,7 @@ void Descendants::look(const std::set<Pid>& connected) {
 
 void Descendants::judge(Pid pid, const host::ProcessStat& stat, Known& known) {
   const auto image = image_of(host::proc_path(pid, "exe")).value_or(Image{});
-  if (known.recorded == image) return;  // it ends, and its recording has ended before
+  if (known.recorded == image) return;  // the process is exiting; its recording has ended already
   if (known.told == image) {
     unrecorded_[known.place].cpu = time_of_ticks(stat.cpu_ticks);
     return;
@@ -183,7 +183,7 @@ void Descendants::judge(Pid pid, const host::ProcessStat& stat, Known& known) {
     return tell(pid, stat, known, image, *std::move(reason));
   }
   if (now - *known.missed_since < kTimeToConnect) return;
-  tell(pid, stat, known, image, "has not connected, for no reason that can be seen from outside");
+  tell(pid, stat, known, image, "has not connected; /proc shows no reason");
 }
 
 void Descendants::tell(Pid pid, const host::ProcessStat& stat, Known& known, const Image& image,

@@ -1,6 +1,6 @@
-// What a started command runs besides the images that are recorded: processes that the preload
-// cannot get into, with the reason. Found by looking through /proc now and then; what lives for
-// less than the time between two looks is not seen.
+// Descendants of a started command that are not recorded because the library is not loaded in
+// them, with the reason. They are found by periodic scans of /proc, which miss processes that
+// live for less than the time between two scans.
 #pragma once
 
 #include <chrono>
@@ -21,14 +21,15 @@ struct Unrecorded {
   Pid pid;
   std::string name;
   std::string reason;               // "is statically linked: …"
-  std::chrono::nanoseconds cpu{0};  // when it was last seen
+  std::chrono::nanoseconds cpu{0};  // at the last scan
 };
 
-// One line for each program and reason: "not recorded: app (3 processes, such as 4711, with 0.120 s
-// of CPU time): is statically linked: …".
+// Returns one line per program and reason: "not recorded: app (3 processes, such as 4711, with
+// 0.120 s of CPU time): is statically linked: …".
 std::vector<std::string> describe(const std::vector<Unrecorded>& unrecorded);
 
-// Why the preload of this rendezvous is not in a process that runs; nullopt: nothing is known.
+// Returns the reason why a running process has not loaded the library for this rendezvous;
+// nullopt: unknown.
 std::optional<std::string> find_reason_for_absence(Pid pid, const std::string& rendezvous);
 
 class Descendants {
@@ -38,22 +39,22 @@ class Descendants {
   // `root` is the command, `rendezvous` the path of its socket.
   Descendants(Pid root, std::string rendezvous);
 
-  // An image of this process has connected.
+  // Notes that an image of this process has connected.
   void on_connected(Pid pid);
   Clock::time_point next_look() const { return next_look_; }
-  // Looks through /proc. Bounds: one readdir, and a few reads for each new or descendant process.
+  // Scans /proc.  Bounds: one readdir, and a few reads per new or descendant process.
   void look(const std::set<Pid>& connected);
 
-  // In the order in which they were found; without those that have connected since.
+  // In the order of discovery, without processes that have connected since.
   std::vector<Unrecorded> unrecorded() const;
 
  private:
   using Image = std::pair<std::uint64_t, std::uint64_t>;  // device and inode of the executable
   struct Known {
-    std::optional<Image> recorded;                  // connected last as this image
+    std::optional<Image> recorded;                  // image of the last connection
     std::optional<Clock::time_point> missed_since;  // first seen without a connection
-    std::optional<Image> told;                      // is in `unrecorded_` as this image …
-    std::size_t place = 0;  // … there; its reason is empty when it was wrong
+    std::optional<Image> told;                      // listed in `unrecorded_` as this image …
+    std::size_t place = 0;  // … at this index; its reason is empty if it was wrong
   };
 
   void judge(Pid pid, const host::ProcessStat& stat, Known& known);
@@ -62,7 +63,7 @@ class Descendants {
 
   std::string rendezvous_;
   std::map<Pid, Known> known_;  // the command's processes
-  std::set<Pid> others_;        // processes that are none
+  std::set<Pid> others_;        // other processes
   std::vector<Unrecorded> unrecorded_;
   Clock::time_point next_look_;
 };

@@ -1,6 +1,5 @@
-// The few ELF fields that decide about preloading, read by hand: cli/session has no ELF library,
-// and elf.h is a page of structs. Every size in the file is checked against a bound before it is
-// used.
+// Reads the few ELF fields that decide whether a library can be preloaded. Hand-written, because
+// cli/session has no ELF library. Every size from the file is checked before use.
 #include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -32,7 +31,7 @@ bool read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
          ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) == std::ssize(bytes);
 }
 
-// A NUL-terminated string; empty where there is none within `limit` bytes.
+// Reads a NUL-terminated string; empty if there is none within `limit` bytes.
 std::string read_name(int fd, std::uint64_t offset, std::size_t limit) {
   std::array<char, kMaxNameBytes> buffer{};
   if (offset > INT64_MAX) return "";

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// In the middle of an exec a process has no environment: for microseconds, or until it gets a CPU.
+// During exec a process has no environment: for microseconds, or until it gets a CPU.
 constexpr auto kBetweenLooks = 5ms;
 constexpr int kMaxLooks = 20;
 

@@ -1,4 +1,4 @@
-// Processes of a command that outlive it.
+// Processes that a command started and that outlive it.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct Follower {
   std::string name;
 };
 
-// Running processes that inherited this rendezvous from the command, by pid; also those that
-// nothing could be preloaded into. Whoever writes over its own environment (as servers do to show
-// their state as their title) is not found.
+// Returns the running processes that inherited this rendezvous, sorted by pid, including those
+// that could not load the library. Processes that overwrite their environment (servers that set
+// their title) are not found.
 std::vector<Follower> find_followers(const std::string& rendezvous);
 
 }  // namespace swipr::session

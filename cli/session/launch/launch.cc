@@ -25,7 +25,7 @@ namespace {
 using host::Error;
 using host::Result;
 
-// Root's images may become other users, who do not get into its $XDG_RUNTIME_DIR.
+// Programs started by root may change to other users, who cannot access root's $XDG_RUNTIME_DIR.
 bool records_other_users() { return ::geteuid() == 0; }
 
 Result<std::string> make_private_directory() {
@@ -34,15 +34,16 @@ Result<std::string> make_private_directory() {
   for (const char* parent : {runtime, "/tmp"}) {
     if (parent == nullptr || *parent == '\0') continue;
     std::string path = fmt::format("{}/swipr.XXXXXX", parent);
-    // The socket's path has to fit sun_path, and the program may change its directory.
+    // The path of the socket must fit sun_path and be absolute, because the program may
+    // change its directory.
     if (path.size() > 64 || path.front() != '/') continue;
     if (::mkdtemp(path.data()) != nullptr) return path;
     error = errno;
   }
-  return host::system_error("cannot make a directory for the socket in /tmp", error);
+  return host::system_error("cannot create a directory for the socket in /tmp", error);
 }
 
-// Our environment with the two variables that the library and the loader read.
+// The environment of this process with LD_PRELOAD and the variable of the rendezvous added.
 std::vector<std::string> make_environment(const LaunchPlan& plan) {
   std::string preload;
   for (const std::string& library : plan.preloads) {
@@ -77,7 +78,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   if (::read(go_fd, &go, 1) != 1) ::_exit(0);
   host::return_signals_of_caller();
   ::sigprocmask(SIG_SETMASK, &plan.signal_mask, nullptr);
-  // With the p: a script without "#!" runs in the shell, as in a shell.
+  // execvpe runs scripts without "#!" in the shell, as a shell does.
   ::execvpe(plan.program.c_str(), arguments, environment);
   const int error = errno;
   [[maybe_unused]] const ssize_t written = ::write(report_fd, &error, sizeof error);
@@ -109,8 +110,8 @@ Result<Rendezvous> Rendezvous::create() {
   return rendezvous;
 }
 
-// Only the command and what it starts are told the new name: the directory cannot be listed, and
-// what the kernel shows to everybody (/proc/net/unix) is the name that the socket was made under.
+// Only the command and its descendants know the new name: the directory cannot be listed, and
+// /proc/net/unix shows the name at bind().
 Result<void> Rendezvous::open_to_other_users() {
   const auto secret = host::make_secret();
   if (!secret) return secret.error();
@@ -165,7 +166,7 @@ Result<Launch> Launch::prepare(const LaunchPlan& plan) {
   const pid_t child = ::fork();
   if (child < 0) return host::system_error("cannot start another process", errno);
   if (child == 0) {
-    go_write.close();  // or it would wait for itself
+    go_write.close();  // else the child would wait for itself
     run_program(plan, arguments.data(), environment.data(), go_read.value(), report_write.value());
   }
   return Launch(Pid{child}, std::move(go_write), std::move(report_read));

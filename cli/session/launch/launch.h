@@ -1,4 +1,4 @@
-// Starting the program behind `-- CMD` so that every image below it reports to us.
+// Starts the program of `record -- CMD`, so that each image below it connects to this process.
 #pragma once
 
 #include <signal.h>
@@ -12,11 +12,11 @@
 
 namespace swipr::session {
 
-// A private directory with a listening socket, to which preloaded images connect. Both vanish with
-// it. Root's can be reached by every user who has been told its path.
+// A private directory with a listening socket, to which preloaded images connect. The destructor
+// removes both. Root's socket can be used by every user who knows its path.
 class Rendezvous {
  public:
-  // Errors: no directory can be made in $XDG_RUNTIME_DIR or /tmp.
+  // Errors: no directory can be created in $XDG_RUNTIME_DIR or /tmp.
   static host::Result<Rendezvous> create();
   Rendezvous(Rendezvous&&) = default;
   Rendezvous& operator=(Rendezvous&&) = delete;
@@ -24,9 +24,9 @@ class Rendezvous {
 
   const std::string& path() const { return path_; }
   int fd() const { return listener_.value(); }
-  // Never waits; an empty fd if there is no connection.
+  // Blocks: never; returns an empty fd if there is no connection.
   host::UniqueFd try_accept();
-  // Later images find no socket and run unrecorded.
+  // Removes the socket; later images run unrecorded.
   void stop_listening() { listener_.close(); }
 
  private:
@@ -41,29 +41,29 @@ struct LaunchPlan {
   std::string program;                 // path of the executable
   std::vector<std::string> arguments;  // the first is the program's name for itself
   std::string rendezvous;              // path of the socket
-  std::vector<std::string> preloads;   // first to be loaded first; what LD_PRELOAD holds follows
+  std::vector<std::string> preloads;   // in load order; the caller's LD_PRELOAD follows
   sigset_t signal_mask{};
 };
 
-// The program in two steps: its process exists (so that files can be named after its id), and then
-// it runs. It has our stdin, stdout and stderr.
+// Starts the program in two steps: first its process exists, so that files can be named after
+// its id, then it runs. It inherits stdin, stdout and stderr.
 class Launch {
  public:
-  // Errors: no process can be made.
+  // Errors: no process can be created.
   static host::Result<Launch> prepare(const LaunchPlan& plan);
   Launch(Launch&& other) noexcept;
   Launch& operator=(Launch&&) = delete;
-  // Without run() the process ends without having done anything.
+  // Without run() the process ends without running the program.
   ~Launch();
 
   Pid pid() const { return pid_; }
-  // From here on the process is the caller's to wait for.
-  // Errors: the program cannot be executed; the message lacks its name, the process is gone.
+  // After this the caller must wait for the process.
+  // Errors: the program cannot be executed; the message lacks its name, and the process has ended.
   host::Result<void> run();
 
  private:
   Launch(Pid pid, host::UniqueFd go, host::UniqueFd report);
-  Pid pid_;                // 0: not ours any more
+  Pid pid_;                // 0: released to the caller
   host::UniqueFd go_;      // a byte: run; closed: end
   host::UniqueFd report_;  // errno of a failed exec; closed by a successful one
 };

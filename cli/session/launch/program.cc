@@ -21,7 +21,7 @@ namespace {
 using host::Error;
 using host::Result;
 
-// 0, or the errno that running the file would fail with.
+// Returns 0, or the errno with which running the file would fail.
 int executable_error(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return errno;
@@ -29,10 +29,10 @@ int executable_error(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
 }
 
-// True when the kernel will run the program with other rights than ours and therefore makes the
-// loader ignore LD_PRELOAD (AT_SECURE; security/commoncap.c, cap_bprm_creds_from_file).
+// True if the kernel will run the program with other privileges, so that the loader ignores
+// LD_PRELOAD (AT_SECURE; security/commoncap.c, cap_bprm_creds_from_file).
 bool changes_rights(const std::string& path) {
-  if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return false;  // such bits do nothing then
+  if (::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return false;  // such bits have no effect then
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return false;
   if ((info.st_mode & S_ISUID) != 0 && info.st_uid != ::getuid()) return true;
@@ -87,11 +87,15 @@ std::string resolve_interpreter(const std::string& path) {
   return current;
 }
 
+bool uses_musl(const ElfTraits& traits) {
+  return traits.interpreter.find("/ld-musl") != std::string::npos;
+}
+
 std::optional<std::string> find_obstacle(const std::string& path) {
   const std::string program = resolve_interpreter(path);
   const std::string via = program == path ? "" : fmt::format("runs {}, which ", program);
   const auto traits = read_elf_traits(program);
-  if (!traits) return std::nullopt;  // the kernel will say what it thinks of it
+  if (!traits) return std::nullopt;  // the kernel will report the error
   if (traits->is_32_bit) {
     return via + "is a 32-bit program: it cannot load libswipr_preload.so, which is 64-bit";
   }
@@ -102,11 +106,11 @@ std::optional<std::string> find_obstacle(const std::string& path) {
   }
   if (traits->interpreter.empty()) {
     return via +
-           "is statically linked: there is no loader that would load libswipr_preload.so; link it "
+           "is statically linked: no loader can load libswipr_preload.so into it; link it "
            "dynamically to record it";
   }
-  if (traits->interpreter.find("/ld-musl") != std::string::npos) {
-    return via + "is linked with musl: libswipr_preload.so needs glibc";
+  if (uses_musl(*traits)) {
+    return via + "is linked with musl, but libswipr_preload.so needs glibc";
   }
   if (changes_rights(program)) {
     return via +
@@ -135,18 +139,18 @@ Result<std::string> find_preload() {
   const ssize_t length = ::readlink("/proc/self/exe", self.data(), self.size());
   if (length <= 0) return std::string(kName);
   const std::string here = directory_of({self.data(), static_cast<std::size_t>(length)});
-  // Installed under any prefix (SWIPR_LIBDIR is the library folder seen from the program's), flat
-  // in one folder, or in the build tree.
+  // Installed below any prefix (SWIPR_LIBDIR is the library directory relative to the
+  // program's), both in one directory, or in the build tree.
   for (std::string_view place : {SWIPR_LIBDIR, "../lib", ".", "../preload"}) {
     const std::string candidate = fmt::format("{}/{}/{}", here, place, kName);
     std::array<char, PATH_MAX> resolved{};
     if (::realpath(candidate.c_str(), resolved.data()) == nullptr) continue;
     const std::string path = resolved.data();
     if (path.find_first_of(" :\t\n") != std::string::npos) {
-      return Error(
-          fmt::format("the path of {} holds a blank or a colon, which LD_PRELOAD cannot express; "
-                      "install swipr elsewhere",
-                      path));
+      return Error(fmt::format(
+          "the path of {} contains a space or a colon, which LD_PRELOAD does not allow; "
+          "install swipr elsewhere",
+          path));
     }
     return path;
   }

@@ -1,4 +1,4 @@
-// The program behind `-- CMD`: finding it, and whether the loader will preload a library into it.
+// Finds the program of `record -- CMD` and checks whether the loader can preload a library into it.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct ProgramSearch {
   std::string path;  // of the executable file; empty: not found
   int error = 0;     // ENOENT, EACCES, … when `path` is empty
 };
-// As execvp finds it: along $PATH unless the name has a slash.
+// Searches as execvp does: along $PATH unless the name contains a slash.
 ProgramSearch find_program(const std::string& name);
 
-// What decides about preloading, read from the ELF headers (hostile: any file can be named).
+// ELF properties that decide whether a library can be preloaded. The file is untrusted.
 struct ElfTraits {
   bool native = false;  // class, byte order and machine are this swipr's
   bool is_32_bit = false;
@@ -28,22 +28,25 @@ struct ElfTraits {
 // nullopt: not an ELF executable, or a damaged one.
 std::optional<ElfTraits> read_elf_traits(const std::string& path);
 
+// The musl loader loads the library, but the library's constructor does nothing without glibc.
+bool uses_musl(const ElfTraits& traits);
+
 // Follows "#!" lines to the program that the kernel will run in the end.
 std::string resolve_interpreter(const std::string& path);
 
-// Why a library cannot be preloaded into the program, as the end of a sentence that starts with its
-// name ("is statically linked: …"); nullopt: nothing speaks against it.
+// Returns the reason why a library cannot be preloaded into the program, as the predicate of a
+// sentence ("is statically linked: …"); nullopt: it can be.
 std::optional<std::string> find_obstacle(const std::string& path);
 
-// The sanitizer runtime that wants to be the first library of the program; empty: none.
+// Returns the sanitizer runtime that must be the first library of the program; empty: none.
 std::string find_leading_runtime(const ElfTraits& traits);
 
-// Absolute path of libswipr_preload.so beside this swipr: installed or in the build tree; its bare
-// name, for the loader to find, if it is at none of these places.
-// Errors: its path holds a blank or colon, which LD_PRELOAD cannot express.
+// Returns the absolute path of the libswipr_preload.so that belongs to this swipr, installed or
+// in the build tree; else its bare name, which the loader searches.
+// Errors: the path contains a space or a colon, which LD_PRELOAD does not allow.
 host::Result<std::string> find_preload();
 
-// "LD_PRELOAD=PATH": what works for programs of this machine.
+// Returns "LD_PRELOAD=PATH" with the path that works on this machine.
 std::string preload_setting();
 
 }  // namespace swipr::session

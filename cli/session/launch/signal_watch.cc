@@ -12,7 +12,7 @@ host::Result<SignalWatch> SignalWatch::create(std::initializer_list<int> signals
   sigemptyset(&watched);
   for (int number : signals) {
     struct sigaction action {};
-    // nohup means it: a hang-up that the caller wants ignored stays ignored.
+    // Under nohup, SIGHUP stays ignored.
     if (number == SIGHUP && ::sigaction(number, nullptr, &action) == 0 &&
         action.sa_handler == SIG_IGN) {
       continue;

@@ -1,4 +1,4 @@
-// Turns signals into something that poll can wait for.
+// Makes signals readable through a descriptor, for poll.
 #pragma once
 
 #include <signal.h>
@@ -13,12 +13,11 @@ namespace swipr::session {
 
 struct CaughtSignal {
   int number = 0;
-  bool from_kernel =
-      false;  // typed at the terminal (its whole process group got it), not sent by kill
+  bool from_kernel = false;  // sent by the terminal to the whole process group, not by kill
 };
 
-// Blocks the signals until it stops or is destroyed.
-// Thread: before any other thread is started.
+// Blocks the signals until stop() or destruction.
+// Thread: create it before any other thread starts.
 class SignalWatch {
  public:
   static host::Result<SignalWatch> create(std::initializer_list<int> signals);
@@ -27,11 +26,11 @@ class SignalWatch {
   ~SignalWatch();
 
   int fd() const { return fd_.value(); }
-  // The mask from before, for children.
+  // The previous mask, for children.
   const sigset_t& previous_mask() const { return previous_; }
-  // Ends the watch: what comes from now on, or is pending, takes its usual effect.
+  // Ends the watch: pending and later signals have their usual effect.
   void stop();
-  // Never waits.
+  // Blocks: never.
   std::optional<CaughtSignal> try_take();
 
  private:

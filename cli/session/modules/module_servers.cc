@@ -28,7 +28,7 @@ bool is_socket(const Place& place) {
   return ::lstat(place.path().c_str(), &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
-// Sockets in that directory whose processes know themselves by this id.
+// Sockets in that directory of processes that have this id in their own PID namespace.
 void add_namesakes(const std::string& directory, Pid pid, std::vector<Place>& places) {
   for (const std::string& entry : entries_of(directory)) {
     const auto name = parse_socket_name(entry);
@@ -36,7 +36,7 @@ void add_namesakes(const std::string& directory, Pid pid, std::vector<Place>& pl
   }
 }
 
-// One path can lead to a socket in several ways.
+// Several paths can lead to one socket.
 void keep_sockets_once(std::vector<Place>& places) {
   std::erase_if(places, [](const Place& place) { return !is_socket(place); });
   std::vector<Place> once;
@@ -52,7 +52,7 @@ Result<void> write_piece(int out, std::span<const std::byte> bytes, std::uint64_
   while (!bytes.empty()) {
     const ssize_t count = ::write(out, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return host::system_error("cannot keep a fetched module", errno);
+    if (count < 0) return host::system_error("cannot store a fetched module", errno);
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
   return {};
@@ -86,10 +86,10 @@ Result<void> ModuleServers::fetch(Pid pid, std::string_view build_id, int out) {
                             : Result<int>(host::system_error("no connection", outcome.error));
     if (status && *status == 200) return {};
     if (status) {
-      ++index;  // it lives, and has other modules
+      ++index;  // the process runs but has other modules
       continue;
     }
-    // Who has hung once is not waited for again.
+    // A process that did not answer once is not asked again.
     places.erase(places.begin() + static_cast<std::ptrdiff_t>(index));
     if (rest != kMaxModuleBytes) return status.error();
   }

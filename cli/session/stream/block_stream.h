@@ -1,4 +1,4 @@
-// Splits the bytes of a .swipr stream into blocks, and checks each of them before it is believed.
+// Splits a .swipr stream into blocks and verifies each block.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace swipr::session {
 
 class BlockStream {
  public:
-  // Receives a whole payload whose checksum is right. Lifetime: the span is valid for the call.
+  // Receives a payload whose checksum is valid. Lifetime: the span is valid during the call.
   using BlockSink = std::function<host::Result<void>(std::span<const std::byte> payload)>;
 
   explicit BlockStream(BlockSink sink) : sink_(std::move(sink)) {}
@@ -20,11 +20,11 @@ class BlockStream {
   // Errors: not a .swipr stream, a newer version, a damaged block; the sink's.
   // Bounds: keeps at most one block.
   host::Result<void> feed(std::span<const std::byte> bytes);
-  // True when nothing of a block has been received that is not complete.
+  // True if no incomplete block has been received.
   bool at_boundary() const { return pending_.empty(); }
 
  private:
-  // Takes one header or block from the front; 0: more bytes are needed.
+  // Consumes one header or block from the front. Returns 0 if more bytes are needed.
   host::Result<std::size_t> take_unit(std::span<const std::byte> bytes);
   host::Result<std::size_t> take_file_header(std::span<const std::byte> bytes);
 

@@ -20,8 +20,8 @@ namespace {
 
 using host::Result;
 
-// EAGAIN: standard output may be a pipe that somebody made non-blocking; poll would be the patient
-// answer, but a recorder must not wait without end for its reader, and nobody does that to a file.
+// EAGAIN (standard output is a non-blocking pipe) is an error, because a recorder must not wait
+// for its reader without limit.
 Result<void> write_all(int fd, std::span<const std::byte> bytes, std::string_view name) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(fd, bytes.data(), bytes.size());
@@ -53,12 +53,12 @@ Result<RecordingFile> RecordingFile::open(const std::string& path) {
 
 Result<RecordingFile> RecordingFile::create_temporary(const std::string& folder) {
   host::UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!fd) {  // not every file system can do that
+  if (!fd) {  // not supported by all file systems
     std::string name = folder + "/.swipr-XXXXXX";
     fd = host::UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
     if (fd) ::unlink(name.c_str());
   }
-  if (!fd) return host::system_error(fmt::format("cannot make a file in {}", folder), errno);
+  if (!fd) return host::system_error(fmt::format("cannot create a file in {}", folder), errno);
   RecordingFile file(std::move(fd), fmt::format("a temporary file in {}", folder));
   file.regular_ = true;
   return file;
@@ -104,7 +104,7 @@ Result<void> RecordingFile::write(std::span<const std::byte> bytes) {
     return done;
   }
   error_ = done.error();
-  // The file then ends with a whole block instead of a torn one.
+  // So that the file ends with a complete block.
   if (regular_ && ::ftruncate(fd_.value(), static_cast<off_t>(bytes_)) == 0) {
     ::lseek(fd_.value(), static_cast<off_t>(bytes_), SEEK_SET);
   }

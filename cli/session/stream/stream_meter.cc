@@ -10,8 +10,8 @@ namespace swipr::session {
 
 namespace {
 
-// A process has as many threads as the kernel allows at most, and swipr a few dozen counters: what
-// goes beyond is an attack on our memory.
+// Limits for untrusted streams: the kernel's maximum of threads, and more counters than any
+// version has.
 constexpr std::size_t kMaxThreads = std::size_t{4} << 20;
 constexpr std::size_t kMaxCounters = 256;
 constexpr std::size_t kMaxModules = 4096;
@@ -71,7 +71,7 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
     case wire::RecordType::kUser:
       break;
   }
-  return true;  // what is not counted here is for the importer to judge
+  return true;  // other record types are checked by the importer
 }
 
 bool StreamMeter::observe_source(std::span<const std::byte> payload) {
@@ -103,14 +103,14 @@ bool StreamMeter::observe_tick(std::span<const std::byte> payload) {
   std::uint64_t flags = 0;
   while (tick.take(entry, flags)) {
     summary_.samples += entry.ticks;
-    // What threads had used that nobody saw is an entry without ticks and without stack.
+    // CPU time of threads that were never sampled is an entry without ticks and without a stack.
     const bool has_stack = entry.stack_id != 0 || (flags & wire::kSampleSameStack) != 0;
     if (entry.ticks == 0 && !has_stack) continue;
     const auto cpu = as_duration(entry.cpu_ns);
     summary_.sampled_cpu += std::min(cpu, std::chrono::nanoseconds::max() - summary_.sampled_cpu);
   }
   const auto delta = as_duration(tick.time_delta_ns());
-  // One tick may be spread over several records, of which the later ones have no delta.
+  // One tick may span several records; all but the first have a delta of 0.
   if (delta.count() != 0 || summary_.ticks == 0) ++summary_.ticks;
   summary_.elapsed += std::min(delta, std::chrono::nanoseconds::max() - summary_.elapsed);
   return tick.ok();

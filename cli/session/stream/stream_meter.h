@@ -1,5 +1,4 @@
-// What a stream of blocks says about itself: which process, how many ticks and samples, what was
-// lost.
+// Collects statistics of a stream: its process, ticks, samples and losses.
 #pragma once
 
 #include <chrono>
@@ -21,7 +20,7 @@ namespace swipr::session {
 // A file that is mapped in a recorded process.
 struct SeenModule {
   std::string path;
-  Pid pid;  // as the process knows itself
+  Pid pid;  // in the PID namespace of the process
   RuntimeAddr start;
   std::uint64_t size_bytes = 0;
 };
@@ -36,15 +35,15 @@ struct StreamSummary {
   std::uint64_t ticks = 0;
   std::uint64_t samples = 0;
   std::uint64_t threads = 0;
-  std::chrono::nanoseconds sampled_cpu{0};  // CPU time that a sample or a stack stands for
+  std::chrono::nanoseconds sampled_cpu{0};  // CPU time that samples or stacks cover
   std::chrono::nanoseconds elapsed{0};      // to the last tick
   std::map<std::string, std::uint64_t, std::less<>> totals;  // the last totals record
   SeenModules modules;  // those with a build-id; the first few thousand
   std::optional<wire::EndReason> end;
   std::string end_text;
 
-  // A counter of the last totals, or what was received since, if that is more: a process that is
-  // killed sends no last totals.
+  // Returns a counter of the last totals record, or the number received if that is larger,
+  // because a killed process sends no last totals.
   std::uint64_t total(std::string_view name, std::uint64_t received) const;
 };
 

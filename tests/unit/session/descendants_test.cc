@@ -137,7 +137,7 @@ TEST(Descendants, AreDescribedByProgramAndReason) {
 
 TEST(MissingCpu, IsToldWhereItIsMoreThanNoise) {
   EXPECT_THAT(describe_missing_cpu(2s, 500ms),
-              HasSubstr("1.500 s of the command's 2.000 s of CPU time (75 %) is in no sample"));
+              HasSubstr("1.500 s of the command's 2.000 s of CPU time (75 %) are in no sample"));
   EXPECT_EQ(describe_missing_cpu(2s, 1990ms), "");
   EXPECT_EQ(describe_missing_cpu(30ms, 0ms), "");
   EXPECT_EQ(describe_missing_cpu(10s, 9800ms), "") << "below one twentieth";

@@ -95,8 +95,8 @@ int run_pending(bool everywhere, bool ignored) {
     for (const int number : {SIGURG, SIGWINCH}) signal(number, SIG_IGN);
   }
   const sigset_t both = set_of({SIGURG, SIGWINCH});
-  std::atomic<bool> looks{false};
-  std::atomic<int> answered{0};
+  constexpr int kEnd = -1;
+  std::atomic<int> asked{0}, answered{0};  // lines of input; kEnd: no more
   std::thread busy;
   const auto burn = [] {
     target::name_thread("busy");
@@ -109,28 +109,32 @@ int run_pending(bool everywhere, bool ignored) {
   std::thread holder([&] {
     for (const int number : {SIGURG, SIGWINCH}) send_to_this_thread(number);
     set_up = true;
-    while (!stopped) {
-      if (looks.exchange(false)) {
-        tell_pending("thread");
-        ++answered;
-      }
-      usleep(1000);
+    set_up.notify_one();
+    for (int last = 0;;) {
+      asked.wait(last);
+      if ((last = asked) == kEnd) break;
+      tell_pending("thread");
+      answered = last;
+      answered.notify_one();
     }
     take_pending("thread");
   });
-  while (!set_up) usleep(1000);
+  set_up.wait(false);
   if (everywhere) {
     for (const int number : {SIGURG, SIGWINCH}) kill(getpid(), number);
   }
   target::say("ready");
   char line[16];
-  for (int asked = 1; target::read_line(line, sizeof line); ++asked) {
-    looks = true;
-    while (answered != asked) usleep(1000);
+  for (int line_count = 1; target::read_line(line, sizeof line); ++line_count) {
+    asked = line_count;
+    asked.notify_one();
+    answered.wait(line_count - 1);
     if (everywhere) tell_pending("process");
     target::say("end");
   }
   stopped = true;
+  asked = kEnd;
+  asked.notify_one();
   busy.join();
   holder.join();
   if (everywhere) take_pending("process");

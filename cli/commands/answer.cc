@@ -20,7 +20,7 @@ namespace {
 
 using host::Result;
 
-// The name comes through the agent; nothing in it may end the header line or the quotes.
+// The name comes from the agent. It must not end the header line or the quoted string.
 std::string quotable(std::string_view name) {
   std::string text(name);
   std::erase_if(text, [](char c) {
@@ -40,8 +40,8 @@ std::string success_header(const options::AnswerOptions& options, off_t body_byt
   return header + "\r\n";
 }
 
-// The whole body before the first byte of the answer: a failure in its middle could not be told to
-// the client any more.
+// The body is complete before the first byte of the answer is sent, because a later failure
+// could not be reported to the client.
 Result<host::UniqueFd> make_body(options::Format format) {
   host::UniqueFd body(::memfd_create("swipr-answer", MFD_CLOEXEC));
   if (!body) return host::system_error("cannot buffer the answer", errno);
@@ -49,8 +49,8 @@ Result<host::UniqueFd> make_body(options::Format format) {
   if (!recording) return recording.error();
   ExportOptions writing;
   writing.format = format;
-  writing.symbols.cache = false;   // the program's user did not ask for files in his home
-  std::vector<std::string> notes;  // nobody reads them at this end
+  writing.symbols.cache = false;   // the program's user did not ask for files in the home directory
+  std::vector<std::string> notes;  // discarded
   auto done = export_recording(*recording, writing, body.value(), "the answer", notes);
   if (!done) return done.error();
   return body;

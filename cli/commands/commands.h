@@ -1,4 +1,4 @@
-// The subcommands. Each does its whole work; main prints the failure and ends with the code.
+// The subcommands. main prints the failure that they return and exits with their code.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ inline constexpr int kFailed = 1;
 inline constexpr int kWrongUsage = 2;
 
 struct Failure {
-  std::string message;  // empty: everything has been said
+  std::string message;  // empty: already reported
   int exit_code = kFailed;
 };
 
-// An exit code, or why there is none to be proud of.
+// An exit code, or a failure.
 class [[nodiscard]] Outcome {
  public:
   Outcome(int exit_code) : state_(exit_code) {}
@@ -41,7 +41,7 @@ Outcome run_view(const options::ViewOptions& options);
 Outcome run_list(const options::ListOptions& options);
 Outcome run_preload_path();
 Outcome run_doctor(const options::DoctorOptions& options);
-// Started by the agent: .swipr on stdin, a whole HTTP response on stdout.
+// Started by the agent. Reads .swipr from stdin and writes an HTTP response to stdout.
 Outcome run_answer(const options::AnswerOptions& options);
 
 }  // namespace swipr::commands

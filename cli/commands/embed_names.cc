@@ -21,11 +21,11 @@ using host::Result;
 using profile::EmbeddedAddress;
 using profile::EmbeddedNames;
 
-// A record of this size is begun anew: with one more address it still fits into a block.
+// A new record is started at this size, so that one more address always fits into a block.
 constexpr std::size_t kRecordBytes = std::size_t{128} << 10;
-constexpr std::uint32_t kAnySource = 0;  // names of files belong to no process
+constexpr std::uint32_t kAnySource = 0;  // names belong to files, not to a process
 
-// Collects the addresses of one file for one record.
+// Collects addresses of one file for one record.
 class NamesRecord {
  public:
   NamesRecord(const EmbeddedNames& names, std::uint32_t file) : names_(names), file_(file) {}
@@ -44,7 +44,7 @@ class NamesRecord {
     }
   }
 
-  // Nothing: it does not fit into a block.
+  // Returns nothing if the record does not fit into a block.
   std::span<const std::byte> encode(std::vector<std::byte>& buffer) const {
     std::vector<std::byte> build_id = host::from_hex(names_.files[file_].build_id);
     wire::Encoder out(buffer);
@@ -84,7 +84,7 @@ class NamesRecord {
   std::size_t bytes_ = 0;
   std::vector<const EmbeddedAddress*> addresses_;
   std::vector<std::string_view> texts_;
-  std::unordered_map<std::uint32_t, std::uint64_t> numbers_;  // in this record, by index
+  std::unordered_map<std::uint32_t, std::uint64_t> numbers_;  // index in this record
 };
 
 Result<void> write_files(const EmbeddedNames& names, session::RecordingFile& file) {
@@ -130,7 +130,7 @@ Result<void> write_code(const EmbeddedNames& names, const profile::Recording& re
                    lines);
       if (!out.overflowed()) continue;
       out.roll_back(before);
-      if (before == 0) continue;  // one that no block can hold
+      if (before == 0) continue;  // too large for a block
       break;
     }
     if (out.size() == 0) continue;

@@ -1,5 +1,4 @@
-// `record --embed-symbols`: what the converter needs for the addresses seen goes into the
-// recording.
+// `record --embed-symbols`: stores names of the recorded addresses in the recording.
 #pragma once
 
 #include "cli/profile/recording.h"
@@ -8,9 +7,9 @@
 
 namespace swipr::commands {
 
-// Writes names behind what the file has already; `recording` is what was read from it, and the
-// names that belong to it. What no block can hold is left out; files name it as if nothing were
-// here. Errors: those of the file.
+// Appends the names to the file. `recording` is what was read from the file. Names that are too
+// large for a block are skipped; the converter then looks them up in the files.
+// Errors: those of the file.
 host::Result<void> write_names(const profile::EmbeddedNames& names,
                                const profile::Recording& recording, session::RecordingFile& file);
 

@@ -1,4 +1,4 @@
-// Functions that were looked up, as a recording carries them.
+// Functions that were looked up, in the form in which a recording stores them.
 #pragma once
 
 #include <cstdint>

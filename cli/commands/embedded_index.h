@@ -1,4 +1,4 @@
-// The names that a recording carries, by place in a file.
+// The names stored in a recording, by file and offset.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class EmbeddedIndex {
   // Lifetime: `names` outlives this object.
   explicit EmbeddedIndex(const profile::EmbeddedNames& names);
 
-  // nullopt: the place was not looked up. Texts live in `texts`.
+  // Returns nullopt if the recording has no entry for this offset. `texts` owns the strings.
   std::optional<std::vector<symbolize::SourceFunction>> find(const profile::Module& module,
                                                              FileOffset offset,
                                                              symbolize::TextPool& texts) const;

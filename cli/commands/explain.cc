@@ -20,19 +20,19 @@ namespace swipr::commands {
 namespace {
 
 std::string_view kind_of(const symbolize::Symbolizer::Sources& sources) {
-  if (sources.dwarf) return "DWARF: functions, inlined functions, lines";
-  if (sources.symbol_table) return "symbol table: functions, but no inlined ones and no lines";
-  if (sources.dynamic_table) return "exported symbols only: most functions have no name";
+  if (sources.dwarf) return "DWARF (functions, inlined functions, lines)";
+  if (sources.symbol_table) return "symbol table (functions; no inlined functions, no lines)";
+  if (sources.dynamic_table) return "exported symbols only (most functions have no name)";
   return "none";
 }
 
-// What starts like this has no file whose names could be had.
+// Modules with these prefixes have no file to read names from.
 bool is_generated(const profile::Module& module) {
   return module.path.starts_with('[') || module.path.starts_with("/memfd:") ||
          module.path.starts_with("/dev/zero");
 }
 
-// Debian's debug packages: libc's has a name of its own, as has each package's.
+// Names of Debian's debug packages; the one of libc is an exception.
 std::string debug_package(std::string_view package) {
   return fmt::format("{}{}", package, package == "libc6" ? "-dbg" : "-dbgsym");
 }
@@ -84,8 +84,8 @@ struct Explained {
   ModuleExplanation explanation;
 };
 
-// Those in which addresses were seen, in the order of the recording; mappings of one file and its
-// mappings in other processes are one.
+// Modules with recorded addresses, in the order of the recording. All mappings of one file, in
+// all processes, are one entry.
 std::vector<Explained> each_file_once(profile::Recording& recording,
                                       const options::SymbolOptions& symbols) {
   std::vector<ModuleExplanation> all = explain_names(recording, symbols);
@@ -116,7 +116,7 @@ std::string explain_module(const profile::Module& module, const ModuleExplanatio
   std::string text = fmt::format("{}\n  build-id   {}\n", host::clean_text(module.path),
                                  module.build_id.empty() ? "none" : module.build_id);
   if (explanation.embedded == explanation.addresses) {
-    text += "  names from the recording itself\n";
+    text += "  names from the recording\n";
   } else if (!is_generated(module) || !sources.file.empty()) {
     text += fmt::format("  file       {}\n",
                         sources.file.empty() ? "not found" : host::clean_text(sources.file));
@@ -133,7 +133,7 @@ std::string explain_module(const profile::Module& module, const ModuleExplanatio
 }
 
 std::string find_package(const std::string& folder, std::string_view path) {
-  // Since /lib is a link to /usr/lib a package may list either name of its files.
+  // /lib is a link to /usr/lib: a package may list its files below either.
   const std::string_view without_usr = path.starts_with("/usr/") ? path.substr(4) : path;
   std::error_code problem;
   for (std::filesystem::directory_iterator entry(folder, problem), end; !problem && entry != end;

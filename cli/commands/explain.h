@@ -1,4 +1,4 @@
-// `convert --explain`: where the names of each module come from, and what would make them better.
+// `convert --explain`: the source of each module's names, and how to get better ones.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace swipr::commands {
 
-// One paragraph. `package` is the Debian package that the module's file is from; empty: none.
+// Returns one paragraph. `package` is the Debian package that owns the module's file; empty: none.
 std::string explain_module(const profile::Module& module, const ModuleExplanation& explanation,
                            std::string_view package);
 
-// The package that dpkg's lists in `folder` (/var/lib/dpkg/info) say the file is from; empty: none.
+// Returns the package that owns the file according to dpkg's lists in `folder`
+// (/var/lib/dpkg/info); empty: none.
 std::string find_package(const std::string& folder, std::string_view path);
 
 Outcome run_explain(const options::ConvertOptions& options);

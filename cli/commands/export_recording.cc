@@ -69,7 +69,7 @@ host::Result<void> export_recording(profile::Recording& recording, const ExportO
     case options::Format::kRaw:
       break;
   }
-  return host::Error("raw is not a format to convert to");
+  return host::Error("raw is not a target format");
 }
 
 std::string_view file_suffix(options::Format format) {

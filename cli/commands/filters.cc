@@ -27,8 +27,8 @@ struct FreeRegex {
   }
 };
 
-// POSIX extended: unlike std::regex its matcher needs no stack per character, and names can be
-// long. Null: no expression was given.
+// A POSIX extended expression. std::regex would recurse once per character, and names can be
+// long. Null: no expression.
 Result<profile::NameMatch> compile(const std::string& option, const std::string& expression) {
   if (expression.empty()) return profile::NameMatch();
   auto compiled = std::make_unique<regex_t>();
@@ -44,7 +44,7 @@ Result<profile::NameMatch> compile(const std::string& option, const std::string&
   });
 }
 
-// The options in use, as they were given: " --thread main --state blocked".
+// The options in use: " --thread main --state blocked".
 std::string describe(const options::FilterOptions& filters) {
   std::string text;
   for (const std::string& thread : filters.samples.threads) text += " --thread " + thread;
@@ -60,12 +60,11 @@ std::string describe(const options::FilterOptions& filters) {
 Result<void> check_rest(std::size_t before, std::size_t after,
                         const options::FilterOptions& filters) {
   if (after != 0 || before == 0) return {};
-  return Error(
-      fmt::format("nothing is left: none of {} samples fits{}; `swipr report` shows what there is",
-                  before, describe(filters)));
+  return Error(fmt::format("no sample is left: none of {} matches{}; `swipr report` shows all",
+                           before, describe(filters)));
 }
 
-// Why a recording has no samples.
+// The reason why a recording has no samples.
 std::string describe_nothing(const profile::Recording& recording) {
   std::uint64_t ticks = 0;
   auto mode = profile::Mode::kWall;
@@ -75,19 +74,19 @@ std::string describe_nothing(const profile::Recording& recording) {
     mode = process.mode;
   }
   if (ticks == 0) {
-    return "nothing was recorded: the program or the recording ended before the first tick; a "
-           "shorter --interval makes it come earlier";
+    return "nothing was recorded: the program or the recording ended before the first tick; use a "
+           "shorter --interval";
   }
   if (mode == profile::Mode::kWall) {
-    return fmt::format("nothing was recorded: no thread was to be seen in {} ticks", ticks);
+    return fmt::format("nothing was recorded: no thread was found in {} ticks", ticks);
   }
   return fmt::format("nothing was recorded: in {} ticks no thread {} (--mode {})", ticks,
                      mode == profile::Mode::kCpu ? "used the CPU" : "waited",
                      profile::mode_name(mode));
 }
 
-// In this order: times count from the beginning of the whole recording, crediting needs the samples
-// as they followed each other, and moves time between states but never between threads.
+// The order matters: times count from the start of the whole recording, and crediting needs all
+// samples in sequence. Crediting moves time between states, never between threads.
 void keep_wanted(profile::Recording& recording, const options::FilterOptions& filters,
                  Credit credit) {
   profile::keep_times(recording, filters.samples);
@@ -96,7 +95,7 @@ void keep_wanted(profile::Recording& recording, const options::FilterOptions& fi
   if (filters.merge_threads) profile::merge_threads(recording);
 }
 
-// What names of states as frames stay in, together with all earlier names.
+// Owns the names of states that are shown as frames, and all earlier names.
 struct StateTexts {
   std::shared_ptr<const void> earlier;
   std::map<std::string, std::uint32_t> frames;

@@ -49,8 +49,8 @@ std::string format_table(const session::Listing& listing, std::size_t columns) {
 
 // One line, however many programs were killed.
 std::string describe_removed(const std::vector<std::string>& paths) {
-  if (paths.size() == 1) return fmt::format("removed {}: its process is gone", paths.front());
-  return fmt::format("removed {} sockets of processes that are gone, such as {}", paths.size(),
+  if (paths.size() == 1) return fmt::format("removed {}: its process has ended", paths.front());
+  return fmt::format("removed {} sockets of ended processes, such as {}", paths.size(),
                      paths.front());
 }
 

@@ -1,4 +1,4 @@
-// What `swipr record --json FILE` writes at the end: the summary for scripts.
+// The JSON summary of `swipr record --json FILE`.
 #pragma once
 
 #include <chrono>
@@ -13,17 +13,17 @@
 
 namespace swipr::commands {
 
-// Filled while `record` runs. Where nothing was recorded the counters are 0 and `output` is empty.
+// Filled while `record` runs. If nothing was recorded, the counters are 0 and `output` is empty.
 struct RecordReport {
   session::SessionTotals totals;
   std::uint64_t raw_bytes = 0;
-  std::string output;                                   // the file that holds the result
+  std::string output;                                   // the output file
   std::vector<std::string> errors;                      // one per process whose recording failed
   std::optional<std::chrono::nanoseconds> command_cpu;  // of the command and its children
-  std::vector<session::Unrecorded> unrecorded;          // below the command
+  std::vector<session::Unrecorded> unrecorded;          // descendants of the command
 };
 
-// One JSON object and a newline. docs/man/swipr-record.1 describes the members.
+// Returns one JSON object and a newline. docs/man/swipr-record.1 describes the members.
 std::string format_record_json(const options::RecordOptions& options, const RecordReport& report,
                                const Outcome& outcome);
 

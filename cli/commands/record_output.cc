@@ -36,7 +36,7 @@ std::string temporary_folder() {
   return folder == nullptr || *folder == '\0' ? "/tmp" : folder;
 }
 
-// The raw bytes of a conversion lie beside their result, where there is room for a file.
+// The raw bytes are stored in the folder of the converted file, which has room for it.
 std::string raw_folder(const std::string& output) {
   if (is_special(output)) return temporary_folder();
   const std::size_t slash = output.rfind('/');
@@ -93,8 +93,7 @@ Result<RecordOutput> RecordOutput::open(const options::RecordOptions& options,
   if (!raw) return raw.error();
   if (options.embeds_symbols && !raw->is_regular()) {
     return host::Error(fmt::format(
-        "{} is no ordinary file: --embed-symbols cannot read again what it has written there",
-        name));
+        "{} is not a regular file: --embed-symbols must read back what it has written", name));
   }
   return RecordOutput(*std::move(raw), name, std::move(converted));
 }
@@ -125,7 +124,7 @@ Result<void> RecordOutput::embed_names(std::vector<std::string>& notes) {
     return host::Error(fmt::format("{}; the recording itself is in {}, without names",
                                    done.error().message(), name_));
   }
-  notes.push_back(fmt::format("names of {} addresses are in the recording",
+  notes.push_back(fmt::format("stored the names of {} addresses in the recording",
                               names.addresses.size() + names.code.size()));
   return {};
 }

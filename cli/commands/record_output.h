@@ -1,6 +1,6 @@
-// Where `swipr record` puts what it records: the raw bytes straight into a file, so that nothing is
-// lost when swipr is killed. For another format than raw they go to a file without a name, which is
-// converted at the end and gets a name only where that fails.
+// The output of `swipr record`. Raw bytes go directly to a file, so that nothing is lost if
+// swipr is killed. For other formats they go to an unnamed file, which is converted at the end
+// and gets a name only if that fails.
 #pragma once
 
 #include <ctime>
@@ -22,29 +22,30 @@ namespace swipr::commands {
 std::string make_file_name(std::string_view program, Pid pid, const std::tm& time,
                            std::string_view suffix);
 
-// The same with the present time, and a number if there is such a file already: two recordings
-// within a second are two recordings.
+// The same with the current time. A number is appended if the file exists, because two
+// recordings may start within a second.
 std::string make_free_name(std::string_view program, Pid pid, std::string_view suffix);
 
 class RecordOutput {
  public:
-  // Everything is opened here, before anything is recorded. `program` and `pid` name the file when
-  // the options do not. Errors: the output cannot be written.
+  // Opens all files before the recording starts. `program` and `pid` name the file if the
+  // options do not.
+  // Errors: the output cannot be written.
   static host::Result<RecordOutput> open(const options::RecordOptions& options,
                                          std::string_view program, Pid pid);
 
   session::RecordingFile& raw() { return raw_; }
-  // The name that the user asked for or is told.
+  // The name of the output, for messages.
   const std::string& name() const { return name_; }
-  // True for a .swipr file that stays: it can be converted later.
+  // True if the output is a .swipr file, which can be converted later.
   bool keeps_raw_file() const { return !converted_ && raw_.is_regular(); }
-  // Says where the raw bytes are after a failure, as the end of a message ("; the 12 bytes recorded
-  // until then are in FILE"), and gives them a name first if they have none. Empty: there are none.
+  // After a failure: gives the raw file a name if it has none, and returns the end of the
+  // message ("; the 12 bytes recorded until then are in FILE"); empty if there are no bytes.
   std::string keep_raw();
 
-  // After the recording, with --embed-symbols: puts the names of its addresses behind it.
+  // After the recording, with --embed-symbols: appends the names of its addresses.
   host::Result<void> embed_names(std::vector<std::string>& notes);
-  // After the recording: closes the raw file, and converts it if that was asked for.
+  // After the recording: closes the raw file and converts it if the format is not raw.
   host::Result<void> finish(options::Format format, std::vector<std::string>& notes);
 
  private:

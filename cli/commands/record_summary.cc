@@ -36,10 +36,7 @@ std::string format_summary(const session::SessionTotals& totals, std::uint64_t r
 }
 
 std::string format_next_command(std::string_view raw_name) {
-  std::string_view stem = raw_name;
-  if (stem.ends_with(".swipr")) stem.remove_suffix(6);
-  return fmt::format("swipr convert --format pprof {} > {}", shell_quoted(raw_name),
-                     shell_quoted(fmt::format("{}.pb.gz", stem)));
+  return fmt::format("swipr report {}", shell_quoted(raw_name));
 }
 
 }  // namespace swipr::commands

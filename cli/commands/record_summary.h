@@ -1,4 +1,4 @@
-// What `swipr record` says at the end.
+// The summary that `swipr record` prints at the end.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace swipr::commands {
 // "1,000 ticks asked, 998 delivered, 2 missed; 5,990 samples of 6 threads, 0 dropped; …"
 std::string format_summary(const session::SessionTotals& totals, std::uint64_t raw_bytes);
 
-// The command that turns the raw file into something to look at.
+// The command that shows the recording on the terminal.
 std::string format_next_command(std::string_view raw_name);
 
 }  // namespace swipr::commands

@@ -1,4 +1,4 @@
-// Swift's names, which only Swift's own demangler knows.
+// Demangles Swift names with swift-demangle.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace swipr::commands {
 
-// All at once: it takes another program, where that is installed.
+// Demangles all names in one run of the program, if it is installed.
 void name_swift_functions(std::vector<profile::FrameNames>& names, symbolize::TextPool& texts);
 
 }  // namespace swipr::commands

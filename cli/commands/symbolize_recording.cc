@@ -49,7 +49,7 @@ profile::NamedFrame named(const symbolize::SourceFunction& function, bool short_
   return frame;
 }
 
-// Nothing but an address in brackets.
+// An address in brackets only.
 bool is_nameless(const FrameNames& names) {
   return names.size() == 1 && names.front().system_name.empty() &&
          names.front().function.starts_with('[');
@@ -81,7 +81,7 @@ class FrameNamer {
     return names;
   }
 
-  // What name_all() would need another time.
+  // Everything that name_all() has looked up, for embedding.
   profile::EmbeddedNames embeddable() {
     Found found = find_functions();
     EmbeddedCollector collector;
@@ -122,7 +122,7 @@ class FrameNamer {
     return result;
   }
 
-  // What went wrong, each once; and one line for all files that lack symbols.
+  // Each distinct error, and one line for all files without symbols.
   std::vector<std::string> notes(const std::vector<FrameNames>& names) const {
     std::vector<std::string> notes;
     std::set<std::string_view> seen;
@@ -153,8 +153,8 @@ class FrameNamer {
 
   using Found = std::vector<std::vector<symbolize::SourceFunction>>;  // by frame
 
-  // Names that the recording carries are used as they are, unless the user says where files are:
-  // then only where these say nothing.
+  // Names stored in the recording are preferred. With --debug-dir or --symfs they are used
+  // only where the files have none.
   Found find_functions() {
     const std::size_t count = recording_.frames.size();
     std::vector<std::optional<std::vector<symbolize::SourceFunction>>> carried(count);
@@ -185,7 +185,7 @@ class FrameNamer {
     return functions;
   }
 
-  // Of a frame in a module that has file offsets.
+  // For frames in modules that have file offsets.
   FileOffset offset_of(const profile::Frame& frame) const {
     const profile::Module& module = recording_.modules[frame.module];
     const std::uint64_t address = lookup_address(frame.pc.value, frame.kind);
@@ -214,7 +214,7 @@ class FrameNamer {
           texts_->intern(frame.module == profile::kNone ? fmt::format("[0x{:x}]", frame.pc.value)
                                                         : place_in_module(frame, found));
     } else if (!names.back().system_name.empty()) {
-      // Lookups are for the byte before a return address; offsets are shown for the address itself.
+      // Lookups use the byte before a return address; printed offsets use the return address.
       names.back().offset += frame.pc.value - address;
     }
     return names;
@@ -228,12 +228,12 @@ class FrameNamer {
     }
     if (addresses == 0) return {};
     return fmt::format(
-        "{} address{} in no file {} no name; where it is code made at run time, its compiler can "
+        "{} address{} outside of all files {} no name; for JIT-compiled code, the compiler can "
         "write /tmp/perf-PID.map (node --perf-basic-prof, python -X perf)",
         addresses, addresses == 1 ? "" : "es", addresses == 1 ? "has" : "have");
   }
 
-  // Generated code has other remedies, and files that were not found have notes of their own.
+  // Generated code has other remedies. Files that were not found have their own notes.
   std::string summarize_nameless(const std::vector<FrameNames>& names) const {
     std::size_t addresses = 0;
     std::set<std::string_view> modules;
@@ -247,7 +247,7 @@ class FrameNamer {
       ++addresses;
     }
     if (addresses == 0) return {};
-    return fmt::format("{} address{} no name ({}); swipr convert --explain tells what to install",
+    return fmt::format("{} address{} no name ({}); swipr convert --explain shows what to install",
                        addresses, addresses == 1 ? " has" : "es have", fmt::join(modules, ", "));
   }
 
@@ -256,7 +256,7 @@ class FrameNamer {
     if (!found) return {};
     profile::NamedFrame frame;
     frame.function = frame.system_name = texts_->intern(found->function);
-    // Some compilers give names that need nothing, others linkage names.
+    // Some compilers write plain names, others linkage names.
     if (const auto readable = demangle_
                                   ? symbolize::find_readable_name(std::string(found->function))
                                   : std::nullopt) {
@@ -268,8 +268,8 @@ class FrameNamer {
     return {frame};
   }
 
-  // The begin of the function, so that its addresses add up to one; where nothing tells it, the
-  // address itself.
+  // The start of the function, so that all its addresses count as one; the address itself if
+  // the start is unknown.
   std::string place_in_module(const profile::Frame& frame,
                               const std::vector<symbolize::SourceFunction>& found) {
     const profile::Module& module = recording_.modules[frame.module];
@@ -278,7 +278,7 @@ class FrameNamer {
     return fmt::format("[{}+0x{:x}]", short_module_name(module.path), address - offset);
   }
 
-  // From the begin of a function without a name; 0: where that is, nothing tells.
+  // Offset from the start of a function without a name; 0: the start is unknown.
   std::uint64_t offset_in_nameless(const profile::Frame& frame) {
     if (find_carried(frame)) return 0;
     const Symbolizer::Lookup lookup = lookup_of(frame);
@@ -322,7 +322,7 @@ NamedRecording symbolize_recording(profile::Recording& recording,
 
 void fetch_unreachable_modules(const session::SeenModules& modules) {
   auto options = symbolizer_options({});
-  options.debuginfod = false;  // its servers are there later, too
+  options.debuginfod = false;  // its servers can be asked later
   Symbolizer symbolizer(std::move(options));
   for (const auto& [build_id, module] : modules) {
     symbolizer.open_module(
@@ -332,7 +332,7 @@ void fetch_unreachable_modules(const session::SeenModules& modules) {
 
 std::vector<ModuleExplanation> explain_names(profile::Recording& recording,
                                              options::SymbolOptions options) {
-  options.cache = false;  // it knows names, not where they came from
+  options.cache = false;  // it has names but not their sources
   FrameNamer namer(recording, options);
   const auto names = namer.name_all();
   return namer.explain(names);

@@ -1,4 +1,4 @@
-// Names for all frames of a recording: each distinct address of a module is looked up once.
+// Symbolizes all frames of a recording. Each distinct address of a module is looked up once.
 #pragma once
 
 #include <string>
@@ -17,27 +17,27 @@ struct NamedRecording {
   std::vector<std::string> notes;  // what was missing, one line per module
 };
 
-// A frame without a symbol is called "[module+0xoffset]" (an address of the image, as addr2line
-// takes it), outside of every module "[0xaddress]". Frames in generated code that was replaced
-// while it was recorded become several (JitFrames), hence `recording` changes.
+// A frame without a symbol is named "[module+0xoffset]" (an image address, as for addr2line),
+// outside of all modules "[0xaddress]". Changes `recording`: frames in generated code that was
+// replaced during the recording are split (JitFrames).
 NamedRecording symbolize_recording(profile::Recording& recording,
                                    const options::SymbolOptions& options);
 
-// What symbolize_recording() needs for this recording where none of the files are. `notes`: what
-// was missing already.
+// Returns all names that symbolize_recording() needs on a machine without the files. `notes`:
+// names that are missing.
 profile::EmbeddedNames names_to_embed(profile::Recording& recording,
                                       std::vector<std::string>& notes);
 
-// Fetches the files of those modules that cannot be opened from here from their processes, while
-// these live: a recording that stays raw is converted later.
+// Fetches files of modules that cannot be opened here from their processes while these run,
+// because a raw recording is converted later.
 void fetch_unreachable_modules(const session::SeenModules& modules);
 
-// What is known about the names of one module's frames.
+// Statistics of the names of one module.
 struct ModuleExplanation {
   std::size_t addresses = 0;  // distinct ones in the recording
   std::size_t named = 0;
   std::size_t with_lines = 0;
-  std::size_t embedded = 0;  // named by the recording itself
+  std::size_t embedded = 0;  // named by the recording
   symbolize::Symbolizer::Sources sources;
   std::string note;
 };

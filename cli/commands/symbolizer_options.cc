@@ -12,7 +12,7 @@
 namespace swipr::commands {
 namespace {
 
-// Empty: this user has no place for it.
+// Empty: there is no such folder for this user.
 std::string find_cache_folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache == '/') return std::string(cache) + "/swipr";

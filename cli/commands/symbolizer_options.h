@@ -1,4 +1,4 @@
-// What the user says about names, for the symbolizer.
+// Options of the symbolizer from the command line.
 #pragma once
 
 #include "cli/options/options.h"
@@ -6,12 +6,13 @@
 
 namespace swipr::commands {
 
-// With this user's cache, the servers of DEBUGINFOD_URLS, and the recorded processes as the last
-// place where files are looked for.
+// Files are searched on this machine, in the user's cache, on the servers of DEBUGINFOD_URLS and
+// last in the recorded processes.
 symbolize::Options symbolizer_options(const options::SymbolOptions& chosen);
 
-// Makes the folder in which recorded programs of this user keep unwind tables for each other, and
-// removes the oldest beyond 256 MiB. They make none themselves. Not with SWIPR_CACHE=off.
+// Creates the folder in which recorded programs of this user share unwind tables, and removes
+// the oldest files beyond 256 MiB. Recorded programs never create it. Does nothing with
+// SWIPR_CACHE=off.
 void offer_table_folder();
 
 }  // namespace swipr::commands

@@ -17,7 +17,7 @@ void print_note(std::string_view text) {
   write_stderr(fmt::format("swipr: {}\n", host::clean_text(text)));
 }
 
-// By hand: fmt::print throws when the reader has gone away.
+// fmt::print would throw if the reader has closed the pipe.
 void write_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 void print_notes(std::span<const std::string> notes, std::size_t limit) {

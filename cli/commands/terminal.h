@@ -1,4 +1,4 @@
-// Lines for the person at stderr.
+// Messages on stderr.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,21 @@
 
 namespace swipr::commands {
 
-// "swipr: TEXT", cleaned as clean_text does: names come from programs that nobody vouches for.
+// Prints "swipr: TEXT", cleaned by clean_text because names come from untrusted programs.
 void print_note(std::string_view text);
-// Nothing happens when nobody reads it any more.
+// Ignores write errors.
 void write_stderr(std::string_view text);
-// At most `limit` of them, then how many more there are.
+// Prints at most `limit` notes, then the number of the others.
 void print_notes(std::span<const std::string> notes, std::size_t limit = 8);
 
 // Width of the terminal at `fd`; 0: not a terminal.
 std::size_t terminal_columns(int fd);
 
-// A terminal that understands colours, and nobody has asked to do without (NO_COLOR).
+// True for a terminal with colours, unless NO_COLOR is set.
 bool shows_colours(int fd);
 
-// From here on a reader of standard output that goes away (`| head`) ends the process with SIGPIPE
-// and without a word, as it ends other filters. Only where no file is left half written then.
+// After this call a closed standard output (`| head`) ends the process with SIGPIPE and without
+// a message. Only for commands that leave no partial file behind.
 void end_without_reader();
 
 // 1234567 → "1,234,567"
@@ -32,7 +32,7 @@ std::string with_thousands(std::uint64_t number);
 // "1 thread", "1,000 threads"
 std::string counted(std::uint64_t number, std::string_view noun);
 
-// As a word of a shell command line.
+// Quotes text as a word of a shell command line.
 std::string shell_quoted(std::string_view text);
 
 }  // namespace swipr::commands

@@ -31,7 +31,8 @@ bool has_display() {
   return false;
 }
 
-// Whatever comes of it: the address has been printed. The child is init's when this program ends.
+// Errors are ignored, because the address has been printed. The child is reparented to init when
+// this program ends.
 void open_browser(const std::string& url, const sigset_t& signal_mask) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -41,7 +42,7 @@ void open_browser(const std::string& url, const sigset_t& signal_mask) {
     ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
   }
   ::posix_spawnattr_setsigmask(&attributes, &signal_mask);
-  // A group of its own: Ctrl-C ends this program, not the browser.
+  // In a new process group, so that Ctrl-C does not end the browser.
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   std::string program = "xdg-open";
   std::string argument = url;
@@ -54,7 +55,7 @@ void open_browser(const std::string& url, const sigset_t& signal_mask) {
   ::posix_spawnattr_destroy(&attributes);
 }
 
-// As `swipr record` does it: the file stays.
+// Records as `swipr record` does; the file is kept.
 Outcome record_first(const options::ViewOptions& options, const std::string& output) {
   options::RecordOptions recording;
   recording.pid = options.pid;
@@ -102,13 +103,13 @@ Outcome run_view(const options::ViewOptions& options) {
   if (serve::speedscope_files().empty()) {
     print_note("this build has no speedscope (npm was missing); the other pages work");
   }
-  // Alone on its line and at once: for people to click and for scripts to read.
+  // On its own line and flushed, for scripts.
   fmt::print("{}\n", server->url());
   std::fflush(stdout);
   if (options.opens_browser && has_display()) open_browser(server->url(), signals->previous_mask());
   print_note("serving pages to this machine until Ctrl-C");
   const auto served = server->run(signals->fd());
-  // Taken, it does not end this program once more: Ctrl-C is how serving is meant to end.
+  // Takes the pending signal, so that Ctrl-C is a normal exit.
   while (signals->try_take()) continue;
   if (!served) return served.error();
   return kDone;

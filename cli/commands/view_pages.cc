@@ -47,7 +47,7 @@ using Writer = Result<void>(const profile::Recording&, const profile::Names&,
 Result<std::string> written(Writer* write, const profile::Recording& recording,
                             const profile::Names& names) {
   const host::UniqueFd file(::memfd_create("swipr-view", MFD_CLOEXEC));
-  if (!file) return host::system_error("cannot make the page", errno);
+  if (!file) return host::system_error("cannot create the page", errno);
   exporters::Sink sink(file.value(), "the page");
   exporters::Options options;
   if (write != exporters::write_speedscope) options.weight = profile::natural_weight(recording);

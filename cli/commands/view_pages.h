@@ -1,4 +1,4 @@
-// What `swipr view` shows: a recording as pages that lead to each other.
+// The linked pages of `swipr view`.
 #pragma once
 
 #include "cli/options/options.h"
@@ -8,14 +8,15 @@
 
 namespace swipr::commands {
 
-// A recording as it was, for pictures in order of time, and for adding up (profile::credit_cpu).
+// A recording for timelines, and the same with CPU time credited (profile::credit_cpu) for
+// aggregation.
 struct ViewedRecording {
   profile::Recording in_order;
   profile::Recording added_up;
   profile::Names names;
 };
 
-// Lifetime: `viewed` outlives the server. Pages are made when they are first asked for.
+// Pages are created on the first request.  Lifetime: `viewed` outlives the server.
 void add_pages(serve::PageServer& server, const ViewedRecording& viewed);
 
 }  // namespace swipr::commands

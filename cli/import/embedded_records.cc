@@ -1,4 +1,4 @@
-// The records of a source that carry names.
+// Reads the records of a source that contain function names.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -11,7 +11,7 @@ namespace swipr::importers {
 
 namespace {
 
-// Lines and counts beyond 32 bits are damage that does no harm.
+// Values above 32 bits come from damaged files and are clamped.
 std::uint32_t narrow(std::uint64_t value) {
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(value, std::numeric_limits<std::uint32_t>::max()));

@@ -18,15 +18,15 @@ namespace swipr::importers {
 
 namespace {
 constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
-// Output of the recorded program may stand before the first line of the text format.
+// Output of the recorded program may precede the first line of the text format.
 constexpr std::size_t kMaxLeadingBytes = std::size_t{1} << 20;
 
 using Bytes = std::span<const std::byte>;
 
-// Collects the beginning of the input until it is clear what the input is.
+// Buffers the start of the input until the format is known.
 class AnyReader {
  public:
-  // False: what was read cannot be a recording.
+  // Returns false if the input cannot be a recording.
   bool feed(Bytes bytes) {
     if (swipr_) {
       swipr_->feed(bytes);
@@ -71,7 +71,7 @@ class AnyReader {
   }
 
   std::string what_it_is() const {
-    if (is_gzip()) return "not a recording but a gzip file (a pprof profile is already converted)";
+    if (is_gzip()) return "not a recording: a gzip file (pprof output cannot be converted again)";
     return "not a recording (neither .swipr nor Swift Profile Recorder text)";
   }
 

@@ -1,4 +1,4 @@
-// Reads a recording of either format from a descriptor; the first bytes tell which one it is.
+// Reads a recording from a descriptor. The first bytes identify the format.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 namespace swipr::importers {
 
 // Reads `fd` to its end. `name` is for messages.
-// Blocks: as long as the descriptor does.
+// Blocks: while reads of the descriptor block.
 // Errors: one line "NAME: …": unreadable, empty, not a recording, made by a newer version.
 host::Result<profile::Recording> read_recording(int fd, std::string_view name);
 

@@ -77,7 +77,7 @@ std::uint32_t RecordingBuilder::intern_frame(const profile::Frame& frame) {
 }
 
 std::uint32_t RecordingBuilder::intern_stack(profile::Stack stack) {
-  // The candidate joins the vector first: the set compares by index.
+  // The candidate is appended first, because the set compares by index.
   recording_.stacks.push_back(std::move(stack));
   const auto [place, is_new] =
       stacks_.insert(static_cast<std::uint32_t>(recording_.stacks.size() - 1));
@@ -109,7 +109,7 @@ profile::Recording RecordingBuilder::take() {
     return left.time < right.time;
   };
   auto& samples = recording_.samples;
-  // Those of a single source mostly are.
+  // Samples of a single source are usually in order already.
   if (!std::is_sorted(samples.begin(), samples.end(), by_time)) {
     std::stable_sort(samples.begin(), samples.end(), by_time);
   }

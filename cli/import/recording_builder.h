@@ -1,5 +1,5 @@
-// Grows a Recording: interns modules, frames and stacks, so that equal ones have one index, and
-// limits the number of warnings for hostile input.
+// Builds a Recording. Interns modules, frames and stacks, so that equal ones share an index.
+// Limits the number of warnings, because the input is untrusted.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace swipr::importers {
 
-// A pid or tid as stored in a file; a number that no kernel assigns reads 0.
+// Converts a stored pid or tid. Numbers that no kernel assigns become 0.
 std::int32_t kernel_id(std::uint64_t value);
 
 class RecordingBuilder {
@@ -31,20 +31,20 @@ class RecordingBuilder {
   std::uint32_t intern_frame(const profile::Frame& frame);
   std::uint32_t intern_stack(profile::Stack stack);
 
-  // Lifetime: until the next add_process or add_thread.
+  // Lifetime: valid until the next add_process or add_thread.
   profile::Process& process(std::uint32_t index) { return recording_.processes[index]; }
   profile::Thread& thread(std::uint32_t index) { return recording_.threads[index]; }
 
-  // Whether a later process has the same pid: the image was replaced by exec.
+  // True if a later process has the same pid, that is, exec replaced the image.
   bool has_later_image(std::uint32_t process) const;
 
   std::vector<profile::Sample>& samples() { return recording_.samples; }
   profile::EmbeddedNames& embedded() { return recording_.embedded; }
 
-  // Control characters become spaces; after 100 warnings the rest is only counted.
+  // Control characters become spaces. Warnings after the first 100 are only counted.
   void warn(std::string text);
 
-  // Sorts the samples by time, equal ones in the order in which they came. Call once.
+  // Sorts the samples by time; the sort is stable. Call once.
   profile::Recording take();
 
  private:
@@ -68,7 +68,7 @@ class RecordingBuilder {
   };
 
   profile::Recording recording_;
-  std::unordered_map<std::string, std::uint32_t> modules_;  // by all their fields, as text
+  std::unordered_map<std::string, std::uint32_t> modules_;  // by all fields, as text
   std::unordered_map<FrameKey, std::uint32_t, FrameKeyHash> frames_;
   std::unordered_set<std::uint32_t, StackHash, StackEqual> stacks_;
   std::map<Pid, std::chrono::nanoseconds> latest_start_;  // of the processes with this pid

@@ -1,5 +1,5 @@
-// Turns the records of one source of a .swipr file into parts of the Recording: what a thread
-// index, a stack id, an implied time mean depends on the records before, which is kept here.
+// Decodes the records of one source of a .swipr file. Keeps the state that later records depend
+// on: thread indexes, stack ids, the current time.
 #pragma once
 
 #include <array>
@@ -22,13 +22,13 @@ class SourceRecords {
   SourceRecords(RecordingBuilder& builder, FrameBuffer& frames, std::uint32_t number)
       : builder_(builder), frame_buffer_(frames), number_(number) {}
 
-  // False: the record is of a known type but damaged.
+  // Returns false if the type of the record is known but the record is damaged.
   bool apply(const wire::RawRecord& record);
 
-  // Records of this source may be missing from here on.
+  // Notes that records of this source may be missing at this point.
   void on_loss();
 
-  // Adds the warnings about the source as a whole. Call once, at the end.
+  // Adds the warnings about the whole source. Call once, at the end.
   void finish();
 
  private:
@@ -38,8 +38,9 @@ class SourceRecords {
     std::uint32_t index;  // in the Recording
   };
   struct Thread {
-    std::uint32_t index;          // in the Recording
-    std::uint64_t last_entry_ns;  // tick of its last entry, or its start; since the source's start
+    std::uint32_t index;  // in the Recording
+    std::uint64_t
+        last_entry_ns;  // of its last entry, else of its start; from the start of the source
     std::uint32_t last_stack = profile::kNone;
     bool last_stack_known = false;
   };
@@ -78,10 +79,10 @@ class SourceRecords {
   bool stack_ids_reused_ = false;
   bool records_lost_ = false;
   bool ended_ = false;
-  bool vanished_ = false;          // ended without a word of its own
-  std::uint64_t stacks_lost_ = 0;  // samples whose stack was in a damaged part
+  bool vanished_ = false;          // ended without an end record
+  std::uint64_t stacks_lost_ = 0;  // samples whose stacks were in a damaged part
 
-  // What was received, for a source whose process could not send its last totals.
+  // Counts of what was received; used if the process could not send its last totals.
   struct Received {
     std::uint64_t ticks = 0;
     std::uint64_t samples = 0;

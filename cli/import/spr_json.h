@@ -1,4 +1,4 @@
-// The JSON objects in the lines of Swift Profile Recorder's text. Wrong types read as absent.
+// JSON objects in Swift Profile Recorder text. Values of the wrong type are treated as absent.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace swipr::importers {
 
 class SprObject {
  public:
-  // nullopt: not a JSON object. A comma before the closing brace, which the recorder writes, is
-  // fine.
+  // Returns nullopt if the text is not a JSON object. A comma before the closing brace is
+  // accepted, because the recorder writes one.
   static std::optional<SprObject> parse(std::string_view text);
 
   bool has(const char* key) const;
-  // Numbers, or "0x…" in a string.
+  // Accepts numbers and strings of the form "0x…".
   std::optional<std::uint64_t> find_unsigned(const char* key) const;
   std::optional<std::string> find_text(const char* key) const;
 

@@ -88,7 +88,7 @@ class SprTextReader::Impl {
     if (!on_line(rest.substr(0, tag_end), rest.substr(tag_end))) ++lines_skipped_;
   }
 
-  // False: the line is damaged. Unknown tags are skipped.
+  // Returns false if the line is damaged. Unknown tags are skipped.
   bool on_line(std::string_view tag, std::string_view text) {
     if (tag == "DONE") {
       format_seen_ = true;
@@ -125,7 +125,7 @@ class SprTextReader::Impl {
     const auto path = object.find_text("path");
     if (!start || !end || !slide || !path || *start >= *end) return false;
     end_sample();
-    // A mapping behind samples begins another recording in the same file.
+    // A mapping after samples starts another recording in the same file.
     if (part_has_samples_) end_part();
     segments_[*start] = {*start, *end, *slide, *path};
     return true;
@@ -163,7 +163,7 @@ class SprTextReader::Impl {
   bool on_frame(const SprObject& object) {
     const auto pc = object.find_unsigned("ip");
     if (!open_ || !pc) return false;
-    // The engine writes the innermost pc twice.
+    // The recorder writes the innermost pc twice.
     if (!std::exchange(open_->first_frame_dropped, true)) return true;
     profile::Frame frame;
     frame.process = builder_.thread(open_->sample.thread).process;
@@ -210,7 +210,7 @@ class SprTextReader::Impl {
     process.interval = interval_;
     process.start_realtime = start_realtime_;
     process.start_monotonic = first_sample - std::min(interval_, first_sample);
-    process.complete = true;  // the format has no end to miss
+    process.complete = true;  // the format has no end record
     return processes_[pid] = builder_.add_process(std::move(process));
   }
 
@@ -243,7 +243,7 @@ class SprTextReader::Impl {
   bool format_seen_ = false;
   std::uint64_t lines_skipped_ = 0;
   std::optional<host::Error> error_;
-  // Of the recording within the file that is being read.
+  // State of the current recording in the file.
   std::map<std::uint64_t, Segment> segments_;  // by start address
   std::map<Pid, std::uint32_t> processes_;
   std::map<std::pair<std::uint32_t, Tid>, std::uint32_t> threads_;

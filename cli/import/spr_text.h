@@ -1,7 +1,7 @@
-// Reads the text format of Swift Profile Recorder: lines of "[SWIPR] TAG {json}" from chunks of
-// bytes. Other lines, unknown tags and unknown keys are skipped. The format has no CPU times: the
-// wall time of a sample is the interval, its state unknown. Segments carry no file offset either,
-// see Module::has_file_offset.
+// Reads the text format of Swift Profile Recorder: lines of the form "[SWIPR] TAG {json}".
+// Other lines, unknown tags and unknown keys are skipped. The format has no CPU times: the wall
+// time of a sample is the interval, and its state is unknown. Segments have no file offset
+// either (see Module::has_file_offset).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace swipr::importers {
 
-inline constexpr std::string_view kSprMarker = "[SWIPR] ";  // begins each line of the format
+inline constexpr std::string_view kSprMarker = "[SWIPR] ";  // starts each line of the format
 
 class SprTextReader {
  public:

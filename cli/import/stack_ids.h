@@ -1,5 +1,6 @@
-// Maps stack ids of the stream to stacks of the Recording. Writers count ids from 1, so nearly all
-// are in an array; a hash table would miss the CPU cache for most samples. Other ids work, too.
+// Maps stack ids of the stream to stacks of the Recording. Writers count ids from 1, so nearly
+// all are in an array, because a hash table would miss the CPU cache for most samples. Other ids
+// go into a map.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ class StackIds {
     return place == sparse_.end() ? profile::kNone : place->second;
   }
 
-  // From now on the id refers to this stack.
+  // Defines or redefines an id.
   void define(std::uint64_t id, std::uint32_t stack) {
     ++definitions_;
     if (id >= kAlwaysDense + 2 * definitions_) {
@@ -34,7 +35,7 @@ class StackIds {
   void clear() { *this = {}; }
 
  private:
-  // The size of the array is bounded by the number of definitions, whatever ids a stream uses.
+  // The size of the array is bounded by the number of definitions, not by the largest id.
   static constexpr std::uint64_t kAlwaysDense = 1024;
 
   std::vector<std::uint32_t> dense_;

@@ -19,8 +19,9 @@ namespace swipr::importers {
 namespace {
 using Bytes = std::span<const std::byte>;
 
-// Bytes whose checksum may be computed for blocks that turn out damaged before the search inside
-// such blocks stops. Without it, a hostile file that consists of block headers takes time n².
+// After this many bytes of damaged blocks have been checksummed, damaged blocks are no longer
+// searched for inner blocks. Without this limit, a file that consists of block headers takes
+// quadratic time.
 constexpr std::size_t kMaxSearchedBytes = std::size_t{64} << 20;
 }  // namespace
 
@@ -45,7 +46,7 @@ class SwiprReader::Impl {
       return host::Error(fmt::format("not a recording: only {} bytes", input_bytes_));
     }
     for (auto& [index, source] : sources_) source.finish();
-    if (sources_.empty()) builder_.warn("the recording holds no data");
+    if (sources_.empty()) builder_.warn("the recording contains no data");
     if (skipped_bytes_ != 0) {
       builder_.warn(fmt::format("the recording is damaged: {} bytes in {} places were skipped",
                                 skipped_bytes_, damaged_places_));
@@ -60,13 +61,13 @@ class SwiprReader::Impl {
  private:
   Bytes rest() const { return Bytes(buffer_).subspan(position_); }
 
-  // Consumes as much of the buffer as can be judged; everything with `is_end`.
+  // Consumes all complete blocks of the buffer, or the whole buffer if `is_end`.
   void process(bool is_end) {
     while (!rest().empty() && (is_end ? step_at_end() : step())) {
     }
   }
 
-  // One step from position_ on; false: more bytes are needed, or an error was found.
+  // Reads one block at position_. Returns false if more bytes are needed or on an error.
   bool step() {
     if (!header_seen_) return take_file_header();
     const Bytes bytes = rest();
@@ -77,7 +78,7 @@ class SwiprReader::Impl {
     if (bytes.size() < block_bytes) return false;
     const Bytes payload = bytes.subspan(wire::kBlockHeaderBytes, header->payload_bytes);
     if (wire::crc32(payload) != header->crc) {
-      // The length itself may be wrong, so the next block is searched for inside this one.
+      // The length may be wrong, so the next block is searched inside this one.
       searched_bytes_ += block_bytes;
       return skip_damage(searched_bytes_ < kMaxSearchedBytes ? 1 : block_bytes);
     }
@@ -90,7 +91,8 @@ class SwiprReader::Impl {
   bool step_at_end() {
     if (step()) return true;
     if (error_ || !header_seen_) return false;
-    // An incomplete block: cut off, unless a good block behind it shows that its length is wrong.
+    // An incomplete block means truncation, unless a valid block follows, which shows that
+    // the length is wrong.
     if (const std::size_t next = find_good_block(1); next != rest().size())
       return skip_damage(next);
     cut_off_ = true;
@@ -120,7 +122,7 @@ class SwiprReader::Impl {
     return false;
   }
 
-  // A file header between blocks: recordings were written behind each other (cat a b).
+  // A file header between blocks: recordings were concatenated (cat a b).
   bool take_appended_header() {
     std::uint16_t version = 0;
     if (wire::decode_file_header(rest(), version) != wire::HeaderStatus::kOk) return false;
@@ -144,9 +146,9 @@ class SwiprReader::Impl {
     return true;
   }
 
-  // Distance to the next place where a block or a file header may begin: the first bytes of either
-  // count where there are no more. Searched in windows, so that neither search goes far beyond what
-  // the other one finds, again and again.
+  // Distance to the next possible block or file header. A prefix at the end of the buffer
+  // counts. The search runs in windows, so that neither search repeatedly scans far beyond a
+  // match of the other.
   static std::size_t find_magic(Bytes bytes) {
     constexpr std::size_t kWindowBytes = 4096;
     for (std::size_t begin = 0; begin < bytes.size(); begin += kWindowBytes) {
@@ -158,8 +160,8 @@ class SwiprReader::Impl {
     return bytes.size();
   }
 
-  // The first place from `begin` to before `end`, which is the answer when there is none. memchr is
-  // ten times as fast as a comparison at every byte: a file can end with a GiB of zeros.
+  // Returns the first match in [begin, end), or `end`. Uses memchr, which is ten times as fast
+  // as a comparison at each byte: a file can end with a GiB of zeros.
   static std::size_t find_magic(Bytes bytes, std::size_t begin, std::size_t end,
                                 std::span<const unsigned char> magic) {
     for (; begin < end; ++begin) {

@@ -9,7 +9,7 @@
 namespace swipr::options {
 
 void AnswerParser::add_to(CLI::App& parent) {
-  // Started by the agent inside the recorded program, not by people: no name in the help.
+  // Started by the agent of a recorded program, so the help does not list it.
   app = parent.add_subcommand("answer", "")->group("");
   add_format(*app, options.format, parse_format, "")->required();
   app->add_option("--disposition", options.disposition, "");

@@ -45,7 +45,7 @@ class DoctorTest(SwiprCase):
             target.wait()
         said = [line for line in self.swipr("list").err.splitlines() if "removed" in line]
         self.assertEqual(len(said), 1, said)
-        self.assertRegex(said[0], r"removed \d+ sockets of processes that are gone")
+        self.assertRegex(said[0], r"removed \d+ sockets of ended processes")
 
     def test_socket_folder_of_others(self):
         self.sockets.chmod(0o777)

@@ -170,10 +170,9 @@ class EndingsTest(EndingsCase):
         self.assertRegex(path.name, rf"^shares_nofp-{target.pid}-.*\.swipr$")
         told = finished.out.decode() + finished.err
         self.assertIn(path.name, told)
-        command = re.search(r"swipr (convert .*)$", told, re.MULTILINE)
+        command = re.search(r"swipr (report .*)$", told, re.MULTILINE)
         self.assertTrue(command, told)
-        arguments = command.group(1).split(" > ")[0].split(" | ")[0].split(" && ")[0].split()
-        self.swipr(*arguments)
+        self.swipr(*command.group(1).split())
 
     def test_an_existing_recording_is_not_lost_without_output(self):
         target = self.start_target("shares_nofp")

@@ -52,7 +52,7 @@ TEST(FilterStacks, SaysWhichFiltersLeftNothing) {
   const auto result = filter_stacks(input.recording, input.names, with_only("^no such$"));
   ASSERT_FALSE(result.has_value());
   EXPECT_THAT(result.error().message(),
-              HasSubstr("nothing is left: none of 1 samples fits --only ^no such$"));
+              HasSubstr("no sample is left: none of 1 matches --only ^no such$"));
 }
 
 TEST(FilterStacks, MatchesPartsOfNames) {

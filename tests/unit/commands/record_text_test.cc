@@ -52,9 +52,8 @@ TEST(FormatSummary, SurvivesNothing) {
 }
 
 TEST(FormatNextCommand, QuotesNames) {
-  EXPECT_EQ(format_next_command("a-1.swipr"), "swipr convert --format pprof a-1.swipr > a-1.pb.gz");
-  EXPECT_EQ(format_next_command("it's.swipr"),
-            R"(swipr convert --format pprof 'it'\''s.swipr' > 'it'\''s.pb.gz')");
+  EXPECT_EQ(format_next_command("a-1.swipr"), "swipr report a-1.swipr");
+  EXPECT_EQ(format_next_command("it's.swipr"), R"(swipr report 'it'\''s.swipr')");
 }
 
 TEST(FormatProgress, ShowsABarWhenTheEndIsKnown) {

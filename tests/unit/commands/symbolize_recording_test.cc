@@ -36,7 +36,7 @@ TEST(SymbolizeRecording, NamesTheBareAddressOutsideOfModules) {
   const NamedRecording named = symbolize_recording(recording, {});
   EXPECT_EQ(named.names.frames.at(0).at(0).function, "[0x77]");
   ASSERT_EQ(named.notes.size(), 1u);
-  EXPECT_TRUE(named.notes.front().starts_with("1 address in no file has no name; "));
+  EXPECT_TRUE(named.notes.front().starts_with("1 address outside of all files has no name; "));
 }
 
 }  // namespace

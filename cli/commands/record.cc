@@ -45,6 +45,7 @@ session::StreamRequest request_of(const RecordOptions& options) {
           options.duration,
           options.max_overhead_permille,
           static_cast<wire::RecordMode>(options.mode),
+          options.jitter,
           !options.records_arguments};
 }
 

@@ -33,6 +33,7 @@ _swipr() {
     --weight) words='samples cpu wall blocked runqueue' ;;
     --state) words='running runnable blocked running,runnable' ;;
     --state-frames) words='on off' ;;
+    --jitter) words='on off' ;;
     --mode) words='wall cpu offcpu' ;;
     --interval) words='1ms 10ms 100ms' ;;
     --duration) words='1s 10s 1min' ;;
@@ -51,7 +52,7 @@ _swipr() {
       case $command in
         '') words='record convert report view list doctor preload-path help --help --version' ;;
         record)
-          words='--pid --name --count --duration --interval --rate --mode --max-overhead --output --format --embed-symbols --json --no-arguments --no-follow --help --'
+          words='--pid --name --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --json --no-arguments --no-follow --help --'
           ;;
         convert)
           words='--format --output --weight --state --thread --from --to --only --hide --focus --merge-threads --invert --diff --state-frames --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'

@@ -20,6 +20,7 @@ Json process_json(const profile::Process& process) {
           {"command", process.command_name},
           {"executable", process.executable},
           {"interval_ns", process.interval.count()},
+          {"jitter", process.jitter},
           {"mode", profile::mode_name(process.mode)},
           {"duration_ns", process.duration.count()},
           {"complete", process.complete},

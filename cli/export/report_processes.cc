@@ -13,7 +13,7 @@ namespace swipr::exporters {
 
 namespace {
 
-std::string_view describe(profile::Mode mode) {
+std::string_view mode_note(profile::Mode mode) {
   switch (mode) {
     case profile::Mode::kWall:
       return "";
@@ -23,6 +23,11 @@ std::string_view describe(profile::Mode mode) {
       return ", only time off the CPU";
   }
   return "";
+}
+
+// Says what is out of the ordinary.
+std::string how_recorded(const profile::Process& process) {
+  return fmt::format("{}{}", process.jitter ? "" : ", on a fixed grid", mode_note(process.mode));
 }
 
 double in_milliseconds(std::chrono::nanoseconds time) { return 1e3 * seconds(time); }
@@ -63,7 +68,7 @@ void put_process_without_totals(TerminalPage& page, const profile::Process& proc
   put_title(page, process)
       .put(fmt::format("{:.2f} s, one tick every {:g} ms{}, cut off before its first totals",
                        seconds(process.duration), in_milliseconds(process.interval),
-                       describe(process.mode)))
+                       how_recorded(process)))
       .end_line();
   page.line(fmt::format("  samples {}; CPU time {:.3f} s", sums.samples, seconds(sums.cpu)));
 }
@@ -75,7 +80,7 @@ void put_process(TerminalPage& page, const profile::Process& process, const Proc
   put_title(page, process)
       .put(fmt::format("{:.2f} s, {} of {} ticks, one every {:g} ms{}{}", seconds(process.duration),
                        ticks, ticks + total_of(process, "ticks_missed"),
-                       in_milliseconds(process.interval), describe(process.mode),
+                       in_milliseconds(process.interval), how_recorded(process),
                        process.complete ? "" : ", cut off"))
       .end_line();
   const std::uint64_t dropped = total_of(process, "samples_dropped");
@@ -100,7 +105,7 @@ void put_sums(TerminalPage& page, const profile::Recording& recording) {
   page.line(
       fmt::format("{} processes: {} of {} ticks, one every {:g} ms{}", recording.processes.size(),
                   sums["ticks"], sums["ticks"] + sums["ticks_missed"],
-                  in_milliseconds(first.interval), describe(first.mode)),
+                  in_milliseconds(first.interval), how_recorded(first)),
       Style::kHeading);
   page.line(fmt::format(
       "  stacks that reach the root {:.1f} %; swipr's own CPU time {:.3f} s",

@@ -153,6 +153,7 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
   process.start_monotonic = duration_of(start_monotonic_ns_);
   process.interval = duration_of(source->interval_ns);
   process.mode = static_cast<profile::Mode>(source->mode);
+  process.jitter = source->jitter;
   process_ = builder_.add_process(std::move(process));
   return true;
 }

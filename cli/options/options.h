@@ -39,6 +39,7 @@ struct RecordOptions {
   std::string output;  // "-": standard output; empty: a name is made
   std::string json;    // where the summary goes, "-": standard output; empty: nowhere
   bool follow = true;  // children and exec'd images of `command`, too
+  bool jitter = true;
   bool records_arguments = true;
   bool embeds_symbols = false;  // the recording carries the names of its addresses
 };

@@ -52,6 +52,11 @@ void RecordParser::add_to(CLI::App& parent) {
          "signal to the process")
       ->type_name("MODE");
   app->add_option_function<std::string>(
+         "--jitter", store(options.jitter, parse_jitter),
+         "on (default): ticks at random distances, so that they do not fall into step with the "
+         "program; off: on a fixed grid")
+      ->type_name("on|off");
+  app->add_option_function<std::string>(
          "--max-overhead", store(options.max_overhead_permille, parse_overhead),
          "Look at idle threads less often above this share of one CPU (default 2%)")
       ->type_name("PERCENT");

@@ -120,6 +120,12 @@ Result<profile::Mode> parse_mode(std::string_view text) {
   return find_word(kModes, "mode", text);
 }
 
+Result<bool> parse_jitter(std::string_view text) {
+  static constexpr std::array kWords = {std::pair{std::string_view("on"), true},
+                                        std::pair{std::string_view("off"), false}};
+  return find_word(kWords, "jitter", text);
+}
+
 Result<profile::StateSet> parse_states(std::string_view text) {
   using profile::State;
   static constexpr std::array kStates = {

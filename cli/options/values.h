@@ -18,6 +18,7 @@ host::Result<Format> parse_target_format(std::string_view text);
 host::Result<Format> find_format_of_file(std::string_view name);
 host::Result<Weight> parse_weight(std::string_view text);
 host::Result<profile::Mode> parse_mode(std::string_view text);
+host::Result<bool> parse_jitter(std::string_view text);
 // Names separated by commas.
 host::Result<profile::StateSet> parse_states(std::string_view text);
 host::Result<StateFrames> parse_state_frames(std::string_view text);

@@ -117,6 +117,7 @@ std::optional<SourceRecord> decode_source(std::span<const std::byte> payload) no
   record.command_line = in.take_string();
   const std::uint64_t mode = in.at_end() ? 0 : in.take_varint();  // early writers had no modes
   if (mode < kRecordModeNames.size()) record.mode = static_cast<RecordMode>(mode);
+  record.jitter = !in.at_end() && in.take_varint() == 1;
   return in.ok() ? std::optional(record) : std::nullopt;
 }
 

@@ -36,6 +36,7 @@ void encode(Encoder& out, const SourceRecord& record) noexcept {
   out.put_string(record.executable);
   out.put_string(record.command_line);
   out.put_varint(static_cast<std::uint64_t>(record.mode));
+  out.put_varint(record.jitter ? 1 : 0);
   out.end_record(mark);
 }
 

@@ -45,6 +45,7 @@ std::string format_record_request(const StreamRequest& request) {
     const auto mode = static_cast<std::size_t>(request.mode);
     body += fmt::format(R"(,"mode":"{}")", wire::kRecordModeNames[mode]);
   }
+  if (!request.jitter) body += R"(,"jitter":false)";
   body += '}';
   return fmt::format(
       "POST /v1/record HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -23,6 +23,7 @@ struct StreamRequest {
   std::chrono::nanoseconds duration{0};     // 0: no limit
   std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
   wire::RecordMode mode = wire::RecordMode::kWall;
+  bool jitter = true;            // ticks at random distances
   bool omits_arguments = false;  // the file gets no command line; the agent is not asked
 };
 

@@ -28,7 +28,7 @@ void Engine::run_due(Moment now) noexcept {
   if (!any_recording()) return;
   collect();
   for (unsigned number = 0; number < recordings_.size(); ++number) {
-    if (recordings_[number] != nullptr && recordings_[number]->due_ticks(now) != 0) {
+    if (recordings_[number] != nullptr && recordings_[number]->tick_is_due(now)) {
       tick(number, now);
     }
   }
@@ -68,7 +68,7 @@ void Engine::tick(unsigned number, Moment now) noexcept {
   Recording& recording = *recordings_[number];
   recording.close_tick(subjects_.modules, subjects_.threads);
   recording.send(now);
-  recording.begin_tick(recording.due_ticks(now), now);
+  recording.begin_tick(now);
   look_after_process(now);
   const bool due = recording.stretches() && now >= listing_due_;
   if (may_list(now) && (due || subjects_.threads.count_changed())) {

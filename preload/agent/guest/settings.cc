@@ -124,6 +124,7 @@ Settings parse_settings(const char* const* environment, std::span<char> memory) 
   settings.record_path = copy_of("SWIPR_RECORD");
   settings.record_interval = copy_of("SWIPR_RECORD_INTERVAL");
   settings.record_mode = copy_of("SWIPR_RECORD_MODE");
+  settings.record_jitter = find_value(environment, "SWIPR_RECORD_JITTER") != "off"sv;
   settings.record_arguments = find_value(environment, "SWIPR_RECORD_ARGUMENTS") != "off"sv;
   settings.swipr_program = copy_of("SWIPR_PROGRAM");
   settings.search_path = copy_of("PATH");

@@ -27,6 +27,7 @@ struct Settings {
   std::string_view record_path;      // SWIPR_RECORD
   std::string_view record_interval;  // SWIPR_RECORD_INTERVAL
   std::string_view record_mode;      // SWIPR_RECORD_MODE
+  bool record_jitter = true;         // SWIPR_RECORD_JITTER=off: ticks on a fixed grid
   bool record_arguments = true;      // SWIPR_RECORD_ARGUMENTS=off: without the command line
   std::string_view swipr_program;
   std::string_view search_path;  // PATH

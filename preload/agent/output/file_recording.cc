@@ -55,6 +55,7 @@ void FileRecording::start(const Settings& settings, pid_t pid) noexcept {
   if (queue_.create(kQueueBytes)) {
     const RecordingRequest request{.interval = interval_of(settings),
                                    .mode = mode_of(settings),
+                                   .jitter = settings.record_jitter,
                                    .omits_arguments = !settings.record_arguments};
     recording_ = recorder().start(request, queue_, &error);
   }

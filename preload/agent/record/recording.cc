@@ -32,6 +32,7 @@ bool Recording::create(const RecordingRequest& request, OutputQueue& output, Mom
   output_ = &output;
   start_ = sent_at_ = totals_at_ = now;
   start_realtime_ns_ = clock_ns(CLOCK_REALTIME);
+  schedule_.start(request, now, random_seed());
   if (writer_.create(output) && stacks_.create(request.max_stacks)) return true;
   *error = "no memory for another recording";
   release();
@@ -68,66 +69,46 @@ bool Recording::write_beginning(const ProcessIdentity& identity) noexcept {
       .command_line = request_.omits_arguments ? std::string_view()
                                                : read_file_at(-1, "/proc/self/cmdline", arguments),
       .mode = request_.mode,
+      .jitter = request_.jitter,
   };
   return writer_.put([&source](wire::Encoder& out) { wire::encode(out, source); });
 }
 
 // --- schedule
 
-std::uint64_t Recording::due_ticks(Moment now) const noexcept {
-  if (complete_ || now < start_) return 0;
-  Moment end = now;
-  if (request_.duration.count() > 0) end = std::min(end, start_ + request_.duration);
-  auto passed = static_cast<std::uint64_t>((end - start_) / request_.interval);
-  if (request_.ticks != 0) passed = std::min(passed, request_.ticks);
-  return passed - deadlines_passed_;
-}
-
 bool Recording::is_over(Moment now) const noexcept {
   if (tick_open_) return false;
-  if (request_.ticks != 0 && deadlines_passed_ >= request_.ticks) return true;
+  if (request_.ticks != 0 && schedule_.has_passed_all()) return true;
   return request_.duration.count() > 0 && now >= start_ + request_.duration;
 }
 
 Moment Recording::next_deadline() const noexcept {
   if (complete_) return kNever;
-  Moment next = tick_open_ ? collect_at_ : kNever;
-  if (request_.ticks == 0 || deadlines_passed_ < request_.ticks) {
-    next = std::min(next, deadline(deadlines_passed_ + 1));
-  }
-  if (request_.duration.count() > 0) {
-    // Behind the last tick there is still its collect point.
-    const Moment end = start_ + request_.duration;
-    next = tick_open_ ? std::min(next, std::max(end, collect_at_)) : std::min(next, end);
-  }
-  return next;
+  const Moment next = tick_open_ ? std::min(collect_at_, schedule_.next()) : schedule_.next();
+  if (request_.duration.count() == 0) return next;
+  // Behind the last tick there is still its collect point.
+  const Moment end = start_ + request_.duration;
+  return tick_open_ ? std::min(next, std::max(end, collect_at_)) : std::min(next, end);
 }
 
 void Recording::set_complete() noexcept { complete_ = true; }
 
-bool Recording::is_last_tick() const noexcept {
-  if (request_.ticks != 0 && deadlines_passed_ == request_.ticks) return true;
-  return request_.duration.count() > 0 &&
-         deadline(deadlines_passed_ + 1) > start_ + request_.duration;
-}
-
 // --- a tick
 
-void Recording::begin_tick(std::uint64_t due, Moment now) noexcept {
-  deadlines_passed_ += due;
+void Recording::begin_tick(Moment now) noexcept {
   ++counters_.ticks;
-  counters_.ticks_missed += due - 1;
+  counters_.ticks_missed += schedule_.pass(now) - 1;
   previous_tick_ns_ = tick_ns_;
   tick_ns_ = (now - start_).count();
   tick_open_ = true;
-  const Moment next = deadline(deadlines_passed_ + 1);
-  const bool last = is_last_tick();
   if (budget_.window_is_over(now)) budget_.close_window(now, read_own_clock());
-  collect_at_ = last || request_.interval > kCollectAtNextTick ? now + kCollectDelay : next;
+  const bool last = schedule_.next() == kNever;
+  collect_at_ =
+      last || request_.interval > kCollectAtNextTick ? now + kCollectDelay : schedule_.next();
 }
 
 bool Recording::put_off_last_collect(Moment now) noexcept {
-  const bool last = is_last_tick();
+  const bool last = schedule_.next() == kNever;
   if (!last || now >= start_ + std::chrono::nanoseconds(tick_ns_) + kLastAnswers) return false;
   collect_at_ = now + kCollectDelay;
   return true;

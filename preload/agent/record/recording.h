@@ -12,6 +12,7 @@
 #include "preload/agent/record/block_writer.h"
 #include "preload/agent/record/overhead_budget.h"
 #include "preload/agent/record/recording_request.h"
+#include "preload/agent/record/schedule.h"
 #include "preload/agent/record/stack_table.h"
 #include "preload/agent/threads/thread_list.h"
 
@@ -109,8 +110,7 @@ class Recording {
 
   // --- schedule
   Moment next_deadline() const noexcept;
-  // The number of tick deadlines that have passed at `now` and are not dealt with; 0: none is due.
-  std::uint64_t due_ticks(Moment now) const noexcept;
+  bool tick_is_due(Moment now) const noexcept { return !complete_ && schedule_.next() <= now; }
   bool collect_is_due(Moment now) const noexcept { return tick_open_ && now >= collect_at_; }
   // For answers to the last tick, which no later one brings. False: waited for long enough.
   bool put_off_last_collect(Moment now) noexcept;
@@ -134,8 +134,8 @@ class Recording {
   void set_failure(const char* text) noexcept { failure_ = text; }
 
   // --- a tick
-  // Begins a tick at `now` that stands for the last of `due` deadlines.
-  void begin_tick(std::uint64_t due, Moment now) noexcept;
+  // Begins a tick at `now` that stands for the last of the deadlines that are due.
+  void begin_tick(Moment now) noexcept;
   // Writes what was gathered; entries that come later go into the same tick until the next begins.
   void close_tick(const ModuleMap& modules, ThreadList& threads) noexcept;
   // Writes what was gathered so far. Call before places of ended threads are used again.
@@ -286,10 +286,6 @@ class Recording {
   void write_ended_threads() noexcept;
   std::uint32_t tick_number() const noexcept { return static_cast<std::uint32_t>(counters_.ticks); }
   void freeze_clocks() noexcept;
-  bool is_last_tick() const noexcept;
-  Moment deadline(std::uint64_t tick) const noexcept {
-    return start_ + request_.interval * static_cast<std::int64_t>(tick);
-  }
 
   RecordingRequest request_;
   Moment start_{0};
@@ -302,7 +298,7 @@ class Recording {
   std::int64_t beyond_cpu_ns_ = 0;      // what threads ran behind the last tick
   std::int64_t ended_cpu_ns_ = 0;       // of threads that ended between two looks
 
-  std::uint64_t deadlines_passed_ = 0;
+  Schedule schedule_;
   std::int64_t tick_ns_ = 0;
   std::int64_t previous_tick_ns_ = 0;
   std::int64_t record_ns_ = 0;  // time of the last tick record

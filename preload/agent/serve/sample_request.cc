@@ -94,12 +94,19 @@ bool read_mode(const JsonField& field, RecordingRequest& out, TextWriter& error)
   return refuse(error, field.name, "must be wall, cpu or offcpu");
 }
 
-bool read_arguments(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+bool read_bool(const JsonField& field, bool& out, TextWriter& error) noexcept {
   if (field.kind != JsonField::Kind::kBool) {
     return refuse(error, field.name, "must be true or false");
   }
-  out.omits_arguments = field.text == "false"sv;
+  out = field.text == "true"sv;
   return true;
+}
+
+bool read_arguments(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  bool wanted = !out.omits_arguments;
+  const bool read = read_bool(field, wanted, error);
+  out.omits_arguments = !wanted;
+  return read;
 }
 
 bool read_format(const JsonField& field, AnswerFormat& out, TextWriter& error) noexcept {
@@ -157,6 +164,7 @@ bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& 
     if (field.name == "timeInterval"sv) return read_interval(field, out.recording, error);
     if (field.name == "maxOverhead"sv) return read_overhead(field, out.recording, error);
     if (field.name == "mode"sv) return read_mode(field, out.recording, error);
+    if (field.name == "jitter"sv) return read_bool(field, out.recording.jitter, error);
     if (field.name == "arguments"sv) return read_arguments(field, out.recording, error);
     if (field.name == "format"sv) return read_format(field, out.format, error);
     return true;
@@ -170,6 +178,7 @@ bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWrite
     if (field.name == "timeInterval"sv) return read_interval(field, out, error);
     if (field.name == "maxOverhead"sv) return read_overhead(field, out, error);
     if (field.name == "mode"sv) return read_mode(field, out, error);
+    if (field.name == "jitter"sv) return read_bool(field, out.jitter, error);
     if (field.name == "arguments"sv) return read_arguments(field, out, error);
     if (field.name == "duration"sv) return read_duration(field, out, error);
     return true;
@@ -186,6 +195,11 @@ bool parse_profile_query(std::string_view query, RecordingRequest& out,
   std::string_view mode;
   if (find_query_value(query, "mode", mode) && !wire::find_record_mode(mode, out.mode)) {
     return refuse(error, "mode", "must be wall, cpu or offcpu");
+  }
+  std::string_view jitter;
+  if (find_query_value(query, "jitter", jitter)) {
+    if (jitter != "on"sv && jitter != "off"sv) return refuse(error, "jitter", "must be on or off");
+    out.jitter = jitter == "on"sv;
   }
   out.interval = nanoseconds(1'000'000'000 / static_cast<std::int64_t>(rate));
   out.ticks = seconds * rate == 0 ? 1 : seconds * rate;

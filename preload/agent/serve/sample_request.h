@@ -21,12 +21,13 @@ struct SampleRequest {
 // All of these: false means refused, and `error` names the field and what is wrong with it.
 
 // Body of POST /sample: numberOfSamples (100), timeInterval (10 ms), format (perf), mode (wall),
-// maxOverhead (2%).
+// maxOverhead (2%), jitter (true), arguments (true).
 bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& error) noexcept;
 // Body of POST /v1/record: numberOfSamples and duration (no limit), timeInterval (10 ms), mode
-// (wall), maxOverhead (2%).
+// (wall), maxOverhead (2%), jitter (true), arguments (true).
 bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWriter& error) noexcept;
-// Query of GET /debug/pprof/profile: seconds 0…1000 (30), rate 1…1000 (100), mode (wall).
+// Query of GET /debug/pprof/profile: seconds 0…1000 (30), rate 1…1000 (100), mode (wall),
+// jitter on or off (on).
 bool parse_profile_query(std::string_view query, RecordingRequest& out, TextWriter& error) noexcept;
 
 }  // namespace swipr::agent

@@ -72,7 +72,7 @@ bool waits_for_delivery(int task_directory, Tid tid) noexcept {
 
 bool CpuTimers::open() noexcept {
   usable_ = kernel_sends_at_return() && kernel_creates_timers();
-  random_ = static_cast<std::uint64_t>(read_process_clock().count()) | 1;
+  random_ = Random(random_seed());
   return usable_;
 }
 
@@ -188,7 +188,7 @@ void CpuTimers::start(std::uint32_t place, Thread& thread, std::chrono::nanoseco
 bool CpuTimers::arm(std::int32_t timer, std::chrono::nanoseconds interval) noexcept {
   itimerspec times{};
   times.it_interval = to_timespec(interval.count());
-  times.it_value = to_timespec(1 + random_below(interval.count()));
+  times.it_value = to_timespec(1 + random_.below(interval.count()));
   return ::syscall(SYS_timer_settime, timer, 0, &times, nullptr) == 0;
 }
 
@@ -211,14 +211,6 @@ bool CpuTimers::is_silent(const Thread& thread, std::int64_t cpu_ns) noexcept {
   constexpr std::int64_t kClockInterrupts = 100'000'000;  // 25 of them at 250 Hz
   return cpu_ns - thread.timer_seen_cpu_ns >
          kIntervals * thread.timer_interval_ns + kClockInterrupts;
-}
-
-// Xorshift of 64 bits (Marsaglia 2003).
-std::int64_t CpuTimers::random_below(std::int64_t end) noexcept {
-  random_ ^= random_ << 13;
-  random_ ^= random_ >> 7;
-  random_ ^= random_ << 17;
-  return static_cast<std::int64_t>((random_ >> 1) % static_cast<std::uint64_t>(end));
 }
 
 }  // namespace swipr::agent

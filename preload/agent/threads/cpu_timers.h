@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "preload/agent/base/moment.h"
+#include "preload/agent/base/random.h"
 #include "preload/agent/threads/signal_pool.h"
 #include "preload/agent/threads/thread_list.h"
 #include "preload/handler/slots.h"
@@ -64,7 +65,6 @@ class CpuTimers {
   bool open_slots() noexcept;
   void open_slot(std::uint32_t number) noexcept;
   void close_slots() noexcept;
-  std::int64_t random_below(std::int64_t end) noexcept;
   bool arm(std::int32_t timer, std::chrono::nanoseconds interval) noexcept;
 
   handler::Slot* slots_ = nullptr;
@@ -74,7 +74,7 @@ class CpuTimers {
   std::uint32_t timer_count_ = 0;
   std::uint32_t allowance_ = 0;  // timers that may be made before the user's limit is read again
   Moment next_reading_{0};
-  std::uint64_t random_ = 0;
+  Random random_;
 };
 
 }  // namespace swipr::agent

@@ -79,6 +79,8 @@ TEST(ParseRecord, DefaultsToTenMillisecondsWithoutEnd) {
   EXPECT_EQ(options.ticks, 0u);
   EXPECT_TRUE(options.follow);
   EXPECT_EQ(options.mode, profile::Mode::kWall);
+  EXPECT_TRUE(options.jitter);
+  EXPECT_FALSE(parsed<RecordOptions>({"record", "--pid", "1", "--jitter", "off"}).jitter);
   EXPECT_TRUE(options.records_arguments);
   EXPECT_FALSE(parsed<RecordOptions>({"record", "--pid", "1", "--no-arguments"}).records_arguments);
   EXPECT_EQ(parsed<RecordOptions>({"record", "--pid", "1", "--mode", "offcpu"}).mode,

@@ -95,7 +95,7 @@ TEST_F(RecordSessionTest, CopiesAStreamAndSumsItUp) {
 TEST_F(RecordSessionTest, AsksForWhatWasWanted) {
   SocketPair pair = make_pair();
   send_bytes(pair.agent, record_answer({source_payload(1), end_payload()}));
-  RecordSession session(file_, signals_, {2ms, 1000, 0ns, 105, wire::RecordMode::kCpu});
+  RecordSession session(file_, signals_, {2ms, 1000, 0ns, 105, wire::RecordMode::kCpu, false});
   session.add(std::move(pair.client), "process 1 (app)");
   static_cast<void>(session.run());
   const std::string request = receive_all(pair.agent);
@@ -103,7 +103,8 @@ TEST_F(RecordSessionTest, AsksForWhatWasWanted) {
   EXPECT_THAT(
       request,
       testing::EndsWith(
-          R"({"timeInterval":"2 ms","numberOfSamples":1000,"maxOverhead":"10.5%","mode":"cpu"})"));
+          R"({"timeInterval":"2 ms","numberOfSamples":1000,"maxOverhead":"10.5%","mode":"cpu",)"
+          R"("jitter":false})"));
 }
 
 TEST_F(RecordSessionTest, WritesWhoseProcessItIsAndLeavesTheCommandLineOut) {

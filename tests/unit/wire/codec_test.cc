@@ -113,7 +113,8 @@ TEST_F(Encoding, CutsLongStrings) {
 using Records = WireTest;
 
 TEST_F(Records, KeepASource) {
-  encode(out_, SourceRecord{1, 2, 3, 4, 5, 6, 62, "v", "comm", "/exe", "a", RecordMode::kOffCpu});
+  encode(out_,
+         SourceRecord{1, 2, 3, 4, 5, 6, 62, "v", "comm", "/exe", "a", RecordMode::kOffCpu, true});
   const RawRecord raw = only_record();
   EXPECT_EQ(raw.type, static_cast<std::uint8_t>(RecordType::kSource));
   const auto source = decode_source(raw.payload);
@@ -123,8 +124,12 @@ TEST_F(Records, KeepASource) {
   EXPECT_EQ(source->machine, 62u);
   EXPECT_EQ(source->executable, "/exe");
   EXPECT_EQ(source->mode, RecordMode::kOffCpu);
-  // As writers without modes end it, and as one with a mode of the future.
+  EXPECT_TRUE(source->jitter);
+  // As writers without jitter end it, as those without modes, and as one with a mode of the future.
   std::vector<std::byte> payload(raw.payload.begin(), raw.payload.end() - 1);
+  EXPECT_FALSE(decode_source(payload)->jitter);
+  EXPECT_EQ(decode_source(payload)->mode, RecordMode::kOffCpu);
+  payload.pop_back();
   EXPECT_EQ(decode_source(payload)->mode, RecordMode::kWall);
   payload.push_back(std::byte{3});
   EXPECT_EQ(decode_source(payload)->mode, RecordMode::kWall);

@@ -110,6 +110,28 @@ TEST(AgentRecordRequest, TakesTheBudgetInPercent) {
   }
 }
 
+TEST(AgentRecordRequest, HasJitterUnlessItIsSwitchedOff) {
+  RecordingRequest request;
+  FixedText<512> error;
+  std::string body = "{}";
+  ASSERT_TRUE(parse_record_request(body, request, error));
+  EXPECT_TRUE(request.jitter);
+  body = R"({"jitter":false})";
+  ASSERT_TRUE(parse_record_request(body, request, error));
+  EXPECT_FALSE(request.jitter);
+  SampleRequest sample;
+  body = R"({"jitter":false})";
+  ASSERT_TRUE(parse_sample_request(body, sample, error));
+  EXPECT_FALSE(sample.recording.jitter);
+  ASSERT_TRUE(parse_profile_query("jitter=off", request, error));
+  EXPECT_FALSE(request.jitter);
+  ASSERT_TRUE(parse_profile_query("jitter=on", request, error));
+  EXPECT_TRUE(request.jitter);
+  EXPECT_FALSE(parse_profile_query("jitter=no", request, error));
+  EXPECT_EQ(error.view(), "jitter: must be on or off");
+  EXPECT_EQ(sample_error(R"({"jitter":"off"})"), "jitter: must be true or false");
+}
+
 TEST(AgentRecordRequest, TakesAMode) {
   RecordingRequest request;
   FixedText<512> error;

@@ -37,6 +37,8 @@ TEST_F(AgentSettings, KnowWhereToRecord) {
   EXPECT_EQ(settings.record_interval, "1ms");
   EXPECT_EQ(settings.record_mode, "cpu");
   EXPECT_TRUE(parse({"SWIPR_RECORD="}).record_path.empty());
+  EXPECT_TRUE(settings.record_jitter);
+  EXPECT_FALSE(parse({"SWIPR_RECORD_JITTER=off"}).record_jitter);
   EXPECT_TRUE(settings.record_arguments);
   EXPECT_FALSE(parse({"SWIPR_RECORD_ARGUMENTS=off"}).record_arguments);
 }

@@ -49,12 +49,13 @@ session::StreamRequest request_of(const RecordOptions& options) {
           !options.records_arguments};
 }
 
-// As a shell tells it.
+// The exit code that a shell reports.
 int exit_code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Runs it to its end. Afterwards Ctrl-C is an ordinary one again: a conversion can take long.
+// Runs the session to its end. After it Ctrl-C has its usual effect again, because a conversion
+// can take long.
 SessionResult run_session(RecordSession& session, SignalWatch& signals, bool shows_progress) {
   ProgressLine line;
   if (shows_progress && terminal_columns(STDERR_FILENO) != 0) {
@@ -67,7 +68,7 @@ SessionResult run_session(RecordSession& session, SignalWatch& signals, bool sho
   return result;
 }
 
-// Closes, converts and says what there is.
+// Closes the file, converts it and prints the summary.
 host::Result<void> finish_output(const RecordOptions& options, RecordOutput& output,
                                  const SessionResult& result) {
   const std::uint64_t bytes = output.raw().bytes();
@@ -95,12 +96,12 @@ RecordReport report_of(RecordOutput& output, const SessionResult& result) {
           result.unrecorded};
 }
 
-// A disk that is full: what was written before is a recording, too.
+// For a full disk: what was written before is a valid recording.
 Failure file_failure(RecordOutput& output, const SessionResult& result) {
   return Failure{result.file_error->message() + output.keep_raw()};
 }
 
-// --- a process that runs already -----------------------------------------------------------------
+// --- a running process ---------------------------------------------------------------------------
 
 host::Result<std::vector<session::Target>> connect_targets(const RecordOptions& options) {
   std::vector<session::Target> targets;
@@ -122,7 +123,7 @@ host::Result<std::vector<session::Target>> connect_targets(const RecordOptions& 
   if (!targets.empty()) return targets;
   if (first_error) return *first_error;
   return host::Error(fmt::format(
-      "no process is called '{}'; `swipr list` shows what can be recorded", options.name));
+      "no process is named '{}'; `swipr list` shows what can be recorded", options.name));
 }
 
 Outcome record_running(const RecordOptions& options, SignalWatch signals, RecordReport& report) {
@@ -162,7 +163,7 @@ struct PreparedCommand {
   session::Rendezvous rendezvous;
 };
 
-// The path of the program, or why it cannot be recorded.
+// Returns the path of the program, or the reason why it cannot be recorded.
 std::variant<std::string, Failure> find_recordable(const std::string& name) {
   const session::ProgramSearch search = session::find_program(name);
   if (search.path.empty()) {
@@ -195,7 +196,7 @@ host::Result<PreparedCommand> prepare_command(const RecordOptions& options, std:
   return PreparedCommand{std::move(plan), *std::move(rendezvous)};
 }
 
-// What a whole recording of the command would have had as well.
+// Prints which processes and how much CPU time of the command are not in the recording.
 void print_unrecorded(const SessionResult& result) {
   print_notes(session::describe(result.unrecorded));
   if (!result.command_cpu || result.totals.processes == 0) return;
@@ -204,15 +205,15 @@ void print_unrecorded(const SessionResult& result) {
   if (!missing.empty()) print_note(missing);
 }
 
-// Nothing connected although nothing spoke against it beforehand.
+// The message if no image of the command connected, for no known reason.
 std::string explain_silence(const RecordOptions& options) {
   return fmt::format(
-      "nothing was recorded: {} never loaded libswipr_preload.so or kept it asleep (SWIPR_DISABLE, "
-      "SWIPR_ONLY); SWIPR_LOG=stderr makes it say why",
+      "nothing was recorded: {} did not load libswipr_preload.so or disabled it (SWIPR_DISABLE, "
+      "SWIPR_ONLY); set SWIPR_LOG=stderr to see the reason",
       options.command.front());
 }
 
-// Who daemonizes wants the daemon recorded, not the start of it.
+// A command that becomes a daemon ends early; the note says how to record the daemon.
 std::string describe_followers(std::span<const session::Follower> followers) {
   constexpr std::size_t kMaxNamed = 5;
   std::string names;
@@ -221,13 +222,12 @@ std::string describe_followers(std::span<const session::Follower> followers) {
   }
   if (followers.size() > kMaxNamed) names += ", …";
   return fmt::format(
-      "the command has ended; what it left running is no longer recorded: {}; swipr record --pid "
-      "{}, "
-      "or --duration with the command, records it",
+      "the command has ended; processes that it left running are no longer recorded: {}; to record "
+      "them, use swipr record --pid {}, or --duration with the command",
       names, followers.front().pid.value);
 }
 
-// A failed recording must not look like a good one, nor hide how the command ended.
+// A failed recording must not look like a successful one, nor hide the exit code of the command.
 Failure failure_of(std::string message, int command_code) {
   return Failure{std::move(message), command_code == 0 ? kFailed : command_code};
 }
@@ -265,7 +265,7 @@ Outcome record_command(const RecordOptions& options, SignalWatch signals, Record
         fmt::format("cannot run {}: {}", options.command.front(), started.error().message()),
         kNotExecutable};
   }
-  // A line that redraws itself would run into what the command writes to the same terminal.
+  // A progress line would mix with the output of the command on the same terminal.
   const SessionResult result = run_session(session, signals, ::isatty(STDOUT_FILENO) != 1);
   report = report_of(*output, result);
   return finish_command(options, *output, result);
@@ -282,7 +282,7 @@ Outcome record(const RecordOptions& options, RecordReport& report) {
   return record_command(options, *std::move(signals), report);
 }
 
-// The file is opened before anything is recorded and written whatever the outcome is.
+// The file is opened before the recording starts. It is written for failures as well.
 Outcome record_with_json(const RecordOptions& options) {
   auto file = OutputFile::create(options.json);
   if (!file) return file.error();

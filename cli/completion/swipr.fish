@@ -21,7 +21,7 @@ function __swipr_after_separator
     contains -- -- (commandline -opc)
 end
 
-# The words behind the first "--".
+# The words after the first "--".
 function __swipr_complete_recorded_command
     set -l words (commandline -opc) (commandline -ct)
     set -l separator (contains -i -- -- $words)
@@ -41,8 +41,8 @@ complete -c swipr -n __swipr_after_separator -a '(__swipr_complete_recorded_comm
 complete -c swipr -n __swipr_needs_command -l help -s h -d 'Print help'
 complete -c swipr -n __swipr_needs_command -l version -d 'Print version, commit and build type'
 complete -c swipr -n __swipr_needs_command -a record -d 'Record a process or a command'
-complete -c swipr -n __swipr_needs_command -a convert -d 'Write another format'
-complete -c swipr -n __swipr_needs_command -a report -d 'Print what was hot'
+complete -c swipr -n __swipr_needs_command -a convert -d 'Convert to another format'
+complete -c swipr -n __swipr_needs_command -a report -d 'Print hot functions, threads and waits'
 complete -c swipr -n __swipr_needs_command -a view -d 'Show a recording in the browser'
 complete -c swipr -n __swipr_needs_command -a list -d 'List processes that can be recorded'
 complete -c swipr -n __swipr_needs_command -a doctor -d 'Check what can be recorded'
@@ -52,25 +52,25 @@ complete -c swipr -n __swipr_needs_command -a help -d 'Print help'
 complete -c swipr -n '__swipr_using record convert report view list doctor preload-path' -l help -s h -d 'Print help'
 complete -c swipr -n '__swipr_using record view doctor' -l pid -x -a '(__swipr_pids)' -d 'Process'
 complete -c swipr -n '__swipr_using record' -l name -x -a '(__swipr_names)' -d 'Processes of this name'
-complete -c swipr -n '__swipr_using record' -l count -x -a '100 1000 10000' -d 'Stop after so many ticks'
+complete -c swipr -n '__swipr_using record' -l count -x -a '100 1000 10000' -d 'Stop after this many ticks'
 complete -c swipr -n '__swipr_using record view' -l duration -x -a '1s 10s 1min' -d 'How long to record'
 complete -c swipr -n '__swipr_using record' -l interval -x -a '1ms 10ms 100ms' -d 'Time between ticks'
 complete -c swipr -n '__swipr_using record' -l rate -x -a '10 100 1000' -d 'Ticks per second'
 complete -c swipr -n '__swipr_using record' -l mode -x -a 'wall cpu offcpu' -d 'Which time to record'
-complete -c swipr -n '__swipr_using record' -l jitter -x -a 'on off' -d 'Ticks at random distances'
+complete -c swipr -n '__swipr_using record' -l jitter -x -a 'on off' -d 'Ticks at random intervals'
 complete -c swipr -n '__swipr_using record' -l max-overhead -x -a '1% 2% 10%' -d 'Limit of overhead'
 complete -c swipr -n '__swipr_using record convert' -l output -s o -r -F -d 'Output file'
 complete -c swipr -n '__swipr_using record' -l format -x -a 'raw html pprof speedscope firefox perf collapsed'
 complete -c swipr -n '__swipr_using convert' -l format -x -a 'html pprof speedscope firefox perf collapsed'
 complete -c swipr -n '__swipr_using record' -l embed-symbols -d 'Store names in the recording'
-complete -c swipr -n '__swipr_using record' -l no-arguments -d 'Leave the command line out of the recording'
+complete -c swipr -n '__swipr_using record' -l no-arguments -d 'Omit the command line from the recording'
 complete -c swipr -n '__swipr_using record' -l no-follow -d 'Do not record children of the command'
 complete -c swipr -n '__swipr_using record' -l json -r -F -d 'Write the summary as JSON'
 complete -c swipr -n '__swipr_using report list' -l json -d 'Print JSON'
 complete -c swipr -n '__swipr_using view' -l no-browser -d 'Print the address only'
 complete -c swipr -n '__swipr_using report' -l top -x -a '10 20 50' -d 'Lines of each part'
 
-# Recordings, how they count and which part of them.
+# Inputs, weights and filters.
 complete -c swipr -n '__swipr_using convert report view' -F
 complete -c swipr -n '__swipr_using convert report' -l weight -x -a 'samples cpu wall blocked runqueue'
 complete -c swipr -n '__swipr_using convert report view' -l state -x -a 'running runnable blocked'
@@ -79,7 +79,7 @@ complete -c swipr -n '__swipr_using convert report view' -l from -x -a '1s 10s' 
 complete -c swipr -n '__swipr_using convert report view' -l to -x -a '1s 10s' -d 'Up to this time'
 complete -c swipr -n '__swipr_using convert report view' -l only -x -d 'Stacks with a matching function'
 complete -c swipr -n '__swipr_using convert report view' -l hide -x -d 'Remove matching functions'
-complete -c swipr -n '__swipr_using convert report view' -l focus -x -d 'Stacks from the match on'
+complete -c swipr -n '__swipr_using convert report view' -l focus -x -d 'Start stacks at the outermost match'
 complete -c swipr -n '__swipr_using convert report view' -l merge-threads -d 'One thread per process'
 
 complete -c swipr -n '__swipr_using convert' -l invert -d 'Innermost functions first'
@@ -90,7 +90,7 @@ complete -c swipr -n '__swipr_using convert' -l file-lines -d 'perf: print file 
 
 # Names of functions.
 complete -c swipr -n '__swipr_using convert report view' -l no-demangle -d 'Names as in the symbol table'
-complete -c swipr -n '__swipr_using convert report view' -l no-inlines -d 'Leave inlined functions out'
+complete -c swipr -n '__swipr_using convert report view' -l no-inlines -d 'Omit inlined functions'
 complete -c swipr -n '__swipr_using convert report view' -l short-names -d 'Names without parameters'
 complete -c swipr -n '__swipr_using convert report view' -l debug-dir -x -a '(__fish_complete_directories)'
 complete -c swipr -n '__swipr_using convert report view' -l symfs -x -a '(__fish_complete_directories)'

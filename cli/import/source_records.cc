@@ -14,7 +14,7 @@
 namespace swipr::importers {
 
 namespace {
-// 36 years. Times of real recordings are far below it; sums of a few such times fit 64 bits.
+// 36 years: longer than any recording, and sums of a few such times fit 64 bits.
 constexpr std::uint64_t kMaxTimeNs = std::uint64_t{1} << 60;
 
 std::uint64_t bounded(std::uint64_t time_ns) { return std::min(time_ns, kMaxTimeNs); }
@@ -23,10 +23,10 @@ std::chrono::nanoseconds duration_of(std::uint64_t time_ns) {
   return std::chrono::nanoseconds(static_cast<std::int64_t>(bounded(time_ns)));
 }
 
-// A point of time on the calendar: decades since 1970 are not a damaged duration.
+// Limit for points in time, which are larger than any duration.
 std::chrono::nanoseconds date_of(std::uint64_t since_epoch_ns) {
   constexpr std::uint64_t kLatest = std::uint64_t{1}
-                                    << 62;  // the year 2116; a duration may be added
+                                    << 62;  // the year 2116; leaves room to add a duration
   return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(since_epoch_ns, kLatest)));
 }
 
@@ -61,14 +61,14 @@ bool SourceRecords::apply(const wire::RawRecord& record) {
     case wire::RecordType::kUser:
       return on_user(record);
   }
-  return true;  // a type of a later version
+  return true;  // a record type of a later version
 }
 
 void SourceRecords::on_loss() {
-  // A thread's next "same stack" may mean an entry that is gone: better no stack than a wrong one.
+  // A thread's next "same stack" may refer to a lost entry. No stack is better than a wrong one.
   for (auto& [index, thread] : threads_) thread.last_stack_known = false;
-  // Ids are redefined only after the writer ran out of room. Where that has happened, any id may
-  // have got a new meaning in the lost part.
+  // Ids are redefined only after the writer has run out of memory. If that has happened, the
+  // lost part may have redefined any id.
   if (stack_ids_reused_) stacks_.clear();
   records_lost_ = true;
 }
@@ -82,7 +82,7 @@ void SourceRecords::finish() {
   }
   if (process_ == profile::kNone) return;
   profile::Process& process = builder_.process(process_);
-  // An image that exec replaced has sent everything, but cannot end its recording.
+  // An image that exec replaced has sent all samples but could not write an end record.
   const bool lost_its_end = vanished_ && !builder_.has_later_image(process_);
   process.complete = ended_ && !lost_its_end;
   if (!ended_ || vanished_) complete_totals(process);
@@ -100,9 +100,10 @@ void SourceRecords::finish() {
                               missed + count(wire::counter::kTicks)));
   }
   if (lost_its_end) {
-    builder_.warn(fmt::format(
-        "{}: the process ended without ending its recording; its last samples may be missing",
-        label()));
+    builder_.warn(
+        fmt::format("{}: the recording has no end record (the process was killed?); its last "
+                    "samples may be missing",
+                    label()));
   }
   if (!ended_) {
     builder_.warn(fmt::format("{}: the recording is truncated after {:.3f} s", label(),
@@ -110,8 +111,7 @@ void SourceRecords::finish() {
   }
 }
 
-// The last totals record is older than the last samples by up to a second, and the first one is
-// empty.
+// The last totals record may be up to a second older than the last samples. The first one is empty.
 void SourceRecords::complete_totals(profile::Process& process) const {
   const auto at_least = [&process](std::string_view name, std::uint64_t value) {
     std::uint64_t& total = process.totals[std::string(name)];
@@ -132,7 +132,7 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
   const auto source = wire::decode_source(record.payload);
   if (!source) return false;
   if (process_ != profile::kNone) {
-    // The same source index begins anew: nothing of the old image holds for the new one.
+    // The source index starts again with a new image: the state of the old image is dropped.
     finish();
     modules_.clear();
     threads_.clear();
@@ -161,9 +161,9 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
 bool SourceRecords::on_module(const wire::RawRecord& record) {
   const auto module = wire::decode_module(record.payload);
   if (!module) return false;
-  if (module->size_bytes == 0) return true;  // covers no address
+  if (module->size_bytes == 0) return true;  // contains no address
   const std::uint64_t end = module->start + module->size_bytes;
-  // A mapping that overlaps older ones has replaced them.
+  // A mapping replaces older mappings that it overlaps.
   auto first = modules_.lower_bound(module->start);
   if (first != modules_.begin() && std::prev(first)->second.end > module->start) --first;
   while (first != modules_.end() && first->first < end) first = modules_.erase(first);
@@ -221,7 +221,7 @@ bool SourceRecords::on_stack(const wire::RawRecord& record) {
   if (entry.root_reached) ++received_.stacks_rooted;
   const std::uint32_t index = builder_.intern_stack(std::move(entry));
   if (stacks_.find(stack->stack_id) != profile::kNone) {
-    // The first redefinition that is seen need not be the first that was written.
+    // The first redefinition that was read need not be the first that was written.
     if (records_lost_ && !stack_ids_reused_) stacks_.clear();
     stack_ids_reused_ = true;
   }
@@ -232,7 +232,7 @@ bool SourceRecords::on_stack(const wire::RawRecord& record) {
 bool SourceRecords::on_tick(const wire::RawRecord& record) {
   wire::TickDecoder tick(record.payload);
   if (!tick.ok()) return false;
-  // One tick may be spread over several records, of which the later ones have no delta.
+  // One tick may span several records; all but the first have a delta of 0.
   if (tick.time_delta_ns() != 0 || received_.ticks == 0) ++received_.ticks;
   now_ns_ = bounded(now_ns_ + bounded(tick.time_delta_ns()));
   const std::size_t first_of_tick = builder_.samples().size();
@@ -261,8 +261,7 @@ void SourceRecords::add_sample(const wire::SampleEntry& entry, std::uint64_t fla
   if (sample.stack == profile::kNone) received_.samples_without_stack += sample.ticks;
   received_.cpu_ns += static_cast<std::uint64_t>(sample.cpu.count());
   auto& samples = builder_.samples();
-  // Several entries of a thread in one tick follow each other in time: the last one ends at the
-  // tick.
+  // Several entries of a thread in one tick are consecutive in time. The last one ends at the tick.
   for (std::size_t index = samples.size(); index > first_of_tick; --index) {
     if (samples[index - 1].thread != sample.thread) break;
     samples[index - 1].time -= std::min(sample.wall, samples[index - 1].time);
@@ -321,7 +320,7 @@ bool SourceRecords::on_message(const wire::RawRecord& record) {
 }
 
 std::uint32_t SourceRecords::process() {
-  // Its first record was lost: the source still has threads and samples.
+  // The first record of the source was lost, but its threads and samples are usable.
   if (process_ == profile::kNone) process_ = builder_.add_process({});
   return process_;
 }
@@ -339,7 +338,8 @@ std::uint32_t SourceRecords::resolve(const wire::FrameEntry& frame) {
   entry.process = process();
   entry.pc = RuntimeAddr{frame.pc};
   entry.kind = frame.exact ? PcKind::kExact : PcKind::kReturnAddress;
-  // A call that never returns can be a mapping's last instruction: look up as the symbolizer does.
+  // A call that never returns can be the last instruction of a mapping: use the same lookup
+  // address as the symbolizer.
   const std::uint64_t address = lookup_address(frame.pc, entry.kind);
   auto place = modules_.upper_bound(address);
   if (place != modules_.begin() && (--place)->second.end > address) {

@@ -21,7 +21,7 @@ Examples:
 }  // namespace
 
 void DoctorParser::add_to(CLI::App& parent) {
-  app = parent.add_subcommand("doctor", "Check what can be recorded here, and say what to do");
+  app = parent.add_subcommand("doctor", "Check what can be recorded, and print remedies");
   app->formatter(with_usage("doctor [--pid N]"));
   app->footer(std::string(kDoctorFooter));
   app->add_option_function<std::string>("--pid", store(options.pid, parse_pid),

@@ -1,4 +1,4 @@
-// What the command line asked for, as plain values.
+// The parsed command line, as plain values.
 #pragma once
 
 #include <chrono>
@@ -16,16 +16,16 @@
 namespace swipr::options {
 
 enum class Format : std::uint8_t { kRaw, kPerf, kPprof, kCollapsed, kHtml, kSpeedscope, kFirefox };
-// Whether a state is shown as an innermost frame: "[epoll_wait]", "[runnable]".
+// Whether the state is added as the innermost frame: "[epoll_wait]", "[runnable]".
 enum class StateFrames : std::uint8_t { kByFormat, kOn, kOff };
 using profile::Weight;
 
-// The agent refuses intervals outside of this as well; checking here gives a better message.
+// The agent has the same limits; checking them here gives a better message.
 inline constexpr std::chrono::nanoseconds kMinInterval = std::chrono::microseconds(100);
 inline constexpr std::chrono::nanoseconds kMaxInterval = std::chrono::hours(1);
 
 struct RecordOptions {
-  // Exactly one of these three says what to record.
+  // Exactly one of these three is set.
   std::optional<Pid> pid;
   std::string name;
   std::vector<std::string> command;
@@ -36,15 +36,15 @@ struct RecordOptions {
   profile::Mode mode = profile::Mode::kWall;
   std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
   Format format = Format::kRaw;
-  std::string output;  // "-": standard output; empty: a name is made
-  std::string json;    // where the summary goes, "-": standard output; empty: nowhere
-  bool follow = true;  // children and exec'd images of `command`, too
+  std::string output;  // "-": standard output; empty: a generated name
+  std::string json;    // file for the summary, "-": standard output; empty: none
+  bool follow = true;  // also children and exec'd images of `command`
   bool jitter = true;
   bool records_arguments = true;
-  bool embeds_symbols = false;  // the recording carries the names of its addresses
+  bool embeds_symbols = false;  // store names in the recording
 };
 
-// How addresses become names.
+// Symbolization.
 struct SymbolOptions {
   bool demangle = true;
   bool inlines = true;
@@ -54,7 +54,7 @@ struct SymbolOptions {
   bool cache = true;                           // of names, between conversions
 };
 
-// Which part of a recording is wanted; expressions are POSIX extended ones, empty: none.
+// Filters. Expressions are POSIX extended ones; empty: none.
 struct FilterOptions {
   profile::SampleFilter samples;
   std::string only;
@@ -65,21 +65,21 @@ struct FilterOptions {
 
 struct ConvertOptions {
   std::vector<std::string> inputs = {"-"};  // merged into one
-  std::string base;                         // compared with; empty: nothing
+  std::string base;                         // recording to compare with; empty: none
   std::string output = "-";
   Format format = Format::kPerf;  // never kRaw
-  std::optional<Weight> weight;   // none: what suits the format
+  std::optional<Weight> weight;   // none: default of the format
   FilterOptions filters;
   bool invert = false;
   StateFrames state_frames = StateFrames::kByFormat;
   SymbolOptions symbols;
   bool file_lines = false;
-  bool explain = false;  // instead of converting, say where names come from
+  bool explain = false;  // print sources of names instead of converting
 };
 
 struct ReportOptions {
   std::vector<std::string> inputs = {"-"};  // merged into one
-  std::optional<Weight> weight;             // none: what suits the recording
+  std::optional<Weight> weight;             // none: default of the recording
   FilterOptions filters;
   std::size_t row_count = 20;
   SymbolOptions symbols;

@@ -23,8 +23,8 @@ Examples:
   swipr record --pid 4711 --count 1000        record 1,000 ticks of it (10 ms apart)
   swipr record -- ./app --its --arguments     start and record it from the first instruction
   swipr convert --format pprof < app.swipr > app.pb.gz
-  swipr report app.swipr                      what was hot, here on the terminal
-  swipr view app.swipr                        the same in the browser
+  swipr report app.swipr                      print hot functions and threads
+  swipr view app.swipr                        show the recording in the browser
 
 Exit codes: 0 done, 1 failed, 2 wrong usage; `record -- CMD` ends with the code of CMD.
 )";
@@ -39,7 +39,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::vector<std::string> commands_of(const CLI::App& app) {
   std::vector<std::string> names{"help", "version"};
   for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!each->get_group().empty()) names.push_back(each->get_name());  // not the hidden one
+    if (!each->get_group().empty()) names.push_back(each->get_name());  // skips the hidden command
   }
   return names;
 }
@@ -58,7 +58,7 @@ UsageError unknown_command(const CLI::App& app, const std::string& word) {
                                 hint.empty() ? fmt::format(": use {}", kCommandList) : hint)};
 }
 
-// "help", "help COMMAND" and "version" are what people type who do not know the program yet.
+// Accepts "help", "help COMMAND" and "version", which new users type.
 void rewrite_help(std::vector<std::string>& arguments) {
   if (arguments.empty()) return;
   if (arguments.front() == "version") arguments.front() = "--version";
@@ -67,12 +67,12 @@ void rewrite_help(std::vector<std::string>& arguments) {
   arguments.insert(arguments.empty() ? arguments.end() : arguments.begin() + 1, "--help");
 }
 
-// One line of the parser's message, which may bring its own help hint.
+// Reduces the message of the parser to one line.
 UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) {
     const auto unknown = app.remaining();
-    if (unknown.empty()) return UsageError{fmt::format("say what to do: {}", kCommandList)};
+    if (unknown.empty()) return UsageError{fmt::format("a command is required: {}", kCommandList)};
     return unknown_command(app, unknown.front());
   }
   std::string message = error.what();
@@ -80,7 +80,7 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   if (!extras.empty()) {
     message = fmt::format("unexpected '{}'", extras.front());
     if (chosen.front()->get_name() == "record" && !extras.front().starts_with('-')) {
-      message += "; a command to start goes behind '--', as in: swipr record -- sleep 1";
+      message += "; put a command to start after '--', as in: swipr record -- sleep 1";
     } else if (extras.front().starts_with("--")) {
       message += did_you_mean(extras.front().substr(0, extras.front().find('=')),
                               options_of(*chosen.front()));
@@ -115,7 +115,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   preload_path.add_to(app);
   answer.add_to(app);
   rewrite_help(arguments);
-  std::reverse(arguments.begin(), arguments.end());  // the parser takes them from the back
+  std::reverse(arguments.begin(), arguments.end());  // the parser reads them from the back
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
@@ -130,7 +130,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
     return usage_error(app, error);
   }
   if (record.app->parsed()) return record.finish(std::move(command), has_separator);
-  if (has_separator) return UsageError{"'-- CMD' goes with record"};
+  if (has_separator) return UsageError{"'-- CMD' is valid only with record"};
   if (convert.app->parsed()) return convert.finish();
   if (report.app->parsed()) return report.finish();
   if (view.app->parsed()) return view.finish();
@@ -143,7 +143,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
 }  // namespace
 
 ParseResult parse_command_line(std::span<const char* const> arguments) {
-  // What follows the first "--" belongs to the recorded command, whatever it looks like.
+  // All arguments after the first "--" belong to the recorded command.
   const auto separator = std::find(arguments.begin(), arguments.end(), std::string_view("--"));
   const bool has_separator = separator != arguments.end();
   std::vector<std::string> command;

@@ -6,7 +6,7 @@ namespace swipr::options {
 
 namespace {
 
-// The library's own usage line lists neither the positional arguments nor "-- CMD" well.
+// Replaces CLI11's usage line, which does not show "-- CMD".
 class Formatter : public CLI::Formatter {
  public:
   explicit Formatter(std::string usage) : usage_(std::move(usage)) { column_width(26); }
@@ -42,19 +42,19 @@ void add_filters(CLI::App& app, FilterOptions& filters) {
          "Only samples of threads that were running, runnable (waiting for a CPU) or blocked")
       ->type_name("STATE[,STATE]");
   app.add_option_function<std::string>("--from", store(filters.samples.from, parse_moment),
-                                       "Only from this time after the beginning on")
+                                       "Only after this time from the start of the recording")
       ->type_name("TIME");
   app.add_option_function<std::string>("--to", store(filters.samples.to, parse_moment),
-                                       "Only up to this time after the beginning")
+                                       "Only before this time from the start of the recording")
       ->type_name("TIME");
   app.add_option("--only", filters.only, "Only stacks with a matching function")
       ->type_name("REGEX");
   app.add_option("--hide", filters.hide, "Remove matching functions from the stacks")
       ->type_name("REGEX");
-  app.add_option("--focus", filters.focus, "Only stacks with a match, from the outermost match on")
+  app.add_option("--focus", filters.focus,
+                 "Only stacks with a match, starting at the outermost match")
       ->type_name("REGEX");
-  app.add_flag("--merge-threads", filters.merge_threads,
-               "Make one thread of all threads of a process");
+  app.add_flag("--merge-threads", filters.merge_threads, "Merge all threads of a process into one");
 }
 
 void add_symbol_options(CLI::App& app, SymbolOptions& symbols) {
@@ -62,7 +62,7 @@ void add_symbol_options(CLI::App& app, SymbolOptions& symbols) {
       "--no-demangle", [&symbols] { symbols.demangle = false; },
       "Keep names as in the symbol table (for | swift demangle)");
   app.add_flag_callback(
-      "--no-inlines", [&symbols] { symbols.inlines = false; }, "Leave inlined functions out");
+      "--no-inlines", [&symbols] { symbols.inlines = false; }, "Omit inlined functions");
   app.add_flag("--short-names", symbols.short_names,
                "Names without template arguments, parameters and return types");
   app.add_option("--debug-dir", symbols.debug_directories,

@@ -46,19 +46,19 @@ void RecordParser::add_to(CLI::App& parent) {
                                         "Ticks per second, instead of --interval")
       ->type_name("HZ")
       ->excludes(interval);
-  app->add_option_function<std::string>(
-         "--mode", store(options.mode, parse_mode),
-         "wall (default): all time; cpu: only time on a CPU; offcpu: only the rest, without any "
-         "signal to the process")
+  app->add_option_function<std::string>("--mode", store(options.mode, parse_mode),
+                                        "wall (default): all time; cpu: only time on a CPU; "
+                                        "offcpu: only time off the CPU, without "
+                                        "signals to the process")
       ->type_name("MODE");
   app->add_option_function<std::string>(
          "--jitter", store(options.jitter, parse_jitter),
-         "on (default): ticks at random distances, so that they do not fall into step with the "
+         "on (default): ticks at random intervals, so that they do not fall into step with the "
          "program; off: on a fixed grid")
       ->type_name("on|off");
   app->add_option_function<std::string>(
          "--max-overhead", store(options.max_overhead_permille, parse_overhead),
-         "Look at idle threads less often above this share of one CPU (default 2%)")
+         "Sample idle threads less often above this share of one CPU (default 2%)")
       ->type_name("PERCENT");
   app->add_option("-o,--output", options.output,
                   "Write to FILE; - is standard output (default: PROGRAM-PID-TIME.swipr)")
@@ -66,37 +66,37 @@ void RecordParser::add_to(CLI::App& parent) {
   add_format(*app, options.format, parse_format,
              "raw (default), html, pprof, speedscope, firefox, perf or collapsed");
   app->add_flag("--embed-symbols", options.embeds_symbols,
-                "Put names, inlined functions and lines of the recorded addresses into FILE, which "
-                "then converts anywhere");
+                "Store function names, inlined functions and lines in FILE, so that it can be "
+                "converted on any machine");
   app->add_option("--json", options.json,
                   "Write the summary as JSON to FILE; - is standard output (not with -- CMD)")
       ->type_name("FILE");
   app->add_flag_callback(
       "--no-arguments", [this] { options.records_arguments = false; },
-      "Leave the command line, which can hold passwords, out of the recording");
+      "Omit the command line, which may contain passwords, from the recording");
   app->add_flag_callback(
-      "--no-follow", [this] { options.follow = false; }, "With -- CMD: leave children of CMD out");
+      "--no-follow", [this] { options.follow = false; },
+      "With -- CMD: do not record children of CMD");
 }
 
 ParseResult RecordParser::finish(std::vector<std::string> command, bool has_separator) {
   options.command = std::move(command);
   if (has_separator && options.command.empty()) {
-    return UsageError{"record: no command behind '--'"};
+    return UsageError{"record: no command after '--'"};
   }
   const int wanted = (options.pid ? 1 : 0) + (app->count("--name") != 0 ? 1 : 0) +
                      (options.command.empty() ? 0 : 1);
   if (wanted != 1 || (app->count("--name") != 0 && options.name.empty())) {
-    return UsageError{
-        "record: say what to record, with exactly one of --pid N, --name COMM, -- CMD"};
+    return UsageError{"record: exactly one of --pid N, --name COMM and -- CMD is required"};
   }
   if (options.ticks != 0 && options.duration.count() != 0) {
-    return UsageError{"record: --count and --duration exclude each other"};
+    return UsageError{"record: --count and --duration cannot be combined"};
   }
   if (!options.follow && options.command.empty()) {
-    return UsageError{"record: --no-follow goes with -- CMD"};
+    return UsageError{"record: --no-follow is valid only with -- CMD"};
   }
   if (options.embeds_symbols && (options.format != Format::kRaw || options.output == "-")) {
-    return UsageError{"record: --embed-symbols goes with --format raw and -o FILE"};
+    return UsageError{"record: --embed-symbols requires --format raw and -o FILE"};
   }
   if (options.output == "-" && !options.command.empty()) {
     return UsageError{

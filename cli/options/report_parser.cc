@@ -20,14 +20,14 @@ Examples:
 }  // namespace
 
 void ReportParser::add_to(CLI::App& parent) {
-  app = parent.add_subcommand("report", "Print what was hot: functions, paths, threads, waits");
+  app = parent.add_subcommand("report", "Print hot functions, hot paths, threads and waits");
   app->formatter(with_usage("report [INPUT…|-] [OPTION…]"));
   app->footer(std::string(kReportFooter));
-  app->add_option("input", options.inputs, "Recordings, merged; - or nothing is standard input")
+  app->add_option("input", options.inputs, "Recordings to merge (default and -: standard input)")
       ->type_name("INPUT…");
   app->add_option_function<std::string>(
          "--weight", store(options.weight, parse_weight),
-         "What counts: cpu (default), samples, wall, blocked (default of offcpu recordings) or "
+         "Weight of a stack: cpu (default), samples, wall, blocked (default for offcpu) or "
          "runqueue")
       ->type_name("WEIGHT");
   add_filters(*app, options.filters);

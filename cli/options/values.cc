@@ -96,7 +96,7 @@ Result<Format> find_format_of_file(std::string_view name) {
                     ".firefox.json.gz",
                     name));
   }
-  return Error(fmt::format("the end of {} tells no format: add --format", name));
+  return Error(fmt::format("the suffix of {} is not that of a format: add --format", name));
 }
 
 Result<Weight> parse_weight(std::string_view text) {
@@ -189,7 +189,7 @@ Result<nanoseconds> parse_moment(std::string_view text) {
   auto moment = host::parse_duration(text);
   if (!moment) return moment.error();
   if (*moment < nanoseconds(0))
-    return Error("must not be negative: times count from the beginning of the recording");
+    return Error("must not be negative: times count from the start of the recording");
   return moment;
 }
 

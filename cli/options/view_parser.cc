@@ -26,7 +26,7 @@ void ViewParser::add_to(CLI::App& parent) {
   app = parent.add_subcommand("view", "Show a recording in the browser");
   app->formatter(with_usage("view INPUT… | --pid N  [OPTION…]"));
   app->footer(std::string(kViewFooter));
-  app->add_option("input", options.inputs, "Recordings, merged")->type_name("INPUT…");
+  app->add_option("input", options.inputs, "Recordings to merge")->type_name("INPUT…");
   app->add_option_function<std::string>("--pid", store(options.pid, parse_pid),
                                         "Record this process first, then show it")
       ->type_name("N");
@@ -41,7 +41,7 @@ void ViewParser::add_to(CLI::App& parent) {
 
 ParseResult ViewParser::finish() {
   if (options.pid.has_value() != options.inputs.empty()) {
-    return UsageError{"view: give a recording, or a process by --pid N"};
+    return UsageError{"view: either a recording or --pid N is required"};
   }
   if (!options.pid && app->get_option("--duration")->count() != 0) {
     return UsageError{"view: --duration requires --pid"};

@@ -22,7 +22,7 @@ using host::Result;
 constexpr std::size_t kMaxRefusalBytes = 1024;
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
 
-// The first line, without control characters: it goes to somebody's terminal.
+// The first line without control characters, because it is printed on a terminal.
 std::string printable_line(std::string_view text) {
   std::string line(text.substr(0, text.find('\n')));
   std::erase_if(line, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
@@ -62,7 +62,7 @@ RecordStream::RecordStream(host::UniqueFd connection, std::string label, Recordi
 
 void RecordStream::start(const StreamRequest& request) {
   omits_arguments_ = request.omits_arguments;
-  // A peer that is gone already is noticed when reading, together with what it still said.
+  // A closed connection is noticed when reading, after the last data of the peer.
   static_cast<void>(send_text(fd(), format_record_request(request)));
 }
 
@@ -70,7 +70,7 @@ void RecordStream::on_readable() {
   static thread_local std::vector<std::byte> buffer(kReadBytes);
   const ssize_t count = ::recv(fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (count <= 0) {  // a reset is how an exec'd or killed process can look
+  if (count <= 0) {  // an exec'd or killed process can reset the connection
     on_closed();
     return;
   }
@@ -97,8 +97,8 @@ Result<void> RecordStream::on_block(std::span<const std::byte> payload) {
   return write_first(payload);
 }
 
-// With whose process it is: the agent in a container may know another id for the same user. And
-// without the command line if that is wanted, whatever the version of the agent.
+// Adds the uid, because the agent in a container may see another one, and removes the command
+// line if requested, for agents of all versions.
 Result<void> RecordStream::write_first(std::span<const std::byte> payload) {
   std::vector<std::byte> room(wire::kMaxBlockPayloadBytes);
   wire::Encoder out(room);
@@ -111,7 +111,7 @@ Result<void> RecordStream::write_first(std::span<const std::byte> payload) {
   if (omits_arguments_) {
     source->command_line = {};
     wire::encode(out, *source);
-  } else {  // also what a later version has added to it
+  } else {  // also fields that a later version has added
     for (const std::byte byte : payload.first(payload.size() - rest.size())) {
       out.put_byte(std::to_integer<std::uint8_t>(byte));
     }
@@ -154,7 +154,7 @@ void RecordStream::break_off() {
   wire::EndRecord end;
   end.reason = wire::EndReason::kConnectionLost;
   end.duration_ns = static_cast<std::uint64_t>(summary().elapsed.count());
-  // A full disk has been reported by the write before; the file stays usable without the record.
+  // A full disk has been reported by the previous write. The file is usable without this record.
   if (!file_.failed()) static_cast<void>(file_.write_end(*source_, end));
 }
 

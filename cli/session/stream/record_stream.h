@@ -1,5 +1,5 @@
-// One connection of a recording: asks the agent at the other end to record, and copies what it
-// sends into the file as a source of its own.
+// One connection of a recording. Requests the recording from the agent and copies its stream to
+// the file as one source.
 #pragma once
 
 #include <chrono>
@@ -23,11 +23,11 @@ struct StreamRequest {
   std::chrono::nanoseconds duration{0};     // 0: no limit
   std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
   wire::RecordMode mode = wire::RecordMode::kWall;
-  bool jitter = true;            // ticks at random distances
-  bool omits_arguments = false;  // the file gets no command line; the agent is not asked
+  bool jitter = true;            // ticks at random intervals
+  bool omits_arguments = false;  // remove the command line from the file; not sent to the agent
 };
 
-// The request as it goes over the wire.
+// The request in wire format.
 std::string format_record_request(const StreamRequest& request);
 
 class RecordStream {
@@ -41,21 +41,21 @@ class RecordStream {
   bool is_open() const { return static_cast<bool>(connection_); }
   int fd() const { return connection_.value(); }
 
-  // Takes what has arrived, some of it if there is much. Closes at the end or on an error.
+  // Reads a bounded part of what has arrived. Closes at the end or on an error.
   void on_readable();
-  // Asks the agent to end; what it still sends is read until it closes.
+  // Asks the agent to stop. Its remaining data is read until it closes.
   void request_end();
-  // The agent has not said anything yet, not even that it refuses.
+  // True until the agent has answered or refused.
   bool is_unanswered() const { return is_open() && !response_.has_header(); }
-  // Closes at once, for this reason, as break_off does.
+  // Closes at once as break_off does, with this reason.
   void give_up(const host::Error& reason) { fail(reason); }
-  // Closes at once. The source gets an end record that says so, unless it has one.
+  // Closes at once. Writes an end record with the reason if the source has none.
   void break_off();
 
   const StreamSummary& summary() const { return meter_.summary(); }
-  // Why it ended early or never began; a full disk is the file's matter, not the stream's.
+  // The reason why it ended early or never began. Write errors of the file are not included.
   const std::optional<host::Error>& error() const { return error_; }
-  // It went away before it sent a block, and without saying why.
+  // True if the connection closed without a block and without a reason.
   bool vanished() const { return vanished_; }
   // True after the first block.
   bool has_data() const { return source_.has_value(); }
@@ -75,7 +75,7 @@ class RecordStream {
   StreamMeter meter_;
   std::optional<std::uint32_t> source_;
   bool omits_arguments_ = false;
-  std::string refusal_;  // body of an answer other than 200
+  std::string refusal_;  // body of an answer with a status other than 200
   std::optional<host::Error> error_;
   bool vanished_ = false;
 };

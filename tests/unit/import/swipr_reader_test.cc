@@ -373,8 +373,8 @@ TEST(SwiprReader, TellsAnExecedImageFromAProcessThatVanished) {
   SwiprFile file;
   file.block(0, vanish(42, 100)).block(1, vanish(42, 200)).block(2, vanish(50, 100));
   EXPECT_THAT(read(file.bytes()).warnings,
-              ElementsAre(HasSubstr("app (42): the process ended without"),
-                          HasSubstr("app (50): the process ended without")));
+              ElementsAre(HasSubstr("app (42): the recording has no end record"),
+                          HasSubstr("app (50): the recording has no end record")));
 }
 
 // A killed process sends no last totals: what came behind them counts.

@@ -124,7 +124,7 @@ TEST_P(ParseWrong, SaysWhatIsWrong) {
 INSTANTIATE_TEST_SUITE_P(
     Usage, ParseWrong,
     testing::Values(
-        WrongUsage{{}, "say what to do"}, WrongUsage{{"frobnicate"}, "frobnicate"},
+        WrongUsage{{}, "a command is required"}, WrongUsage{{"frobnicate"}, "frobnicate"},
         WrongUsage{{"record"}, "exactly one of"}, WrongUsage{{"record", "--"}, "no command"},
         WrongUsage{{"record", "--pid", "1", "--", "true"}, "exactly one of"},
         WrongUsage{{"record", "--name", ""}, "exactly one of"},
@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"record", "--pid", "1", "--no-follow"}, "-- CMD"},
         WrongUsage{{"convert"}, "--format"},
         WrongUsage{{"convert", "-o", "x.json"}, "speedscope or firefox"},
-        WrongUsage{{"convert", "-o", "x.txt"}, "tells no format"},
+        WrongUsage{{"convert", "-o", "x.txt"}, "not that of a format"},
         WrongUsage{{"convert", "-o", "x.svg"}, "no SVG output"},
         WrongUsage{{"convert", "--format", "svg"}, "no SVG output"},
         WrongUsage{{"recrod"}, "did you mean 'record'?"},
@@ -166,8 +166,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"convert", "--format", "perf", "--diff", "x"}, "html, pprof or collapsed"},
         WrongUsage{{"convert", "--format", "perf", "--invert"}, "html, collapsed or speedscope"},
         WrongUsage{{"convert", "--format", "perf", "--from", "2s", "--to", "1s"}, "before --to"},
-        WrongUsage{{"view"}, "a recording, or a process"},
-        WrongUsage{{"view", "--pid", "1", "x.swipr"}, "a recording, or a process"},
+        WrongUsage{{"view"}, "a recording or --pid N"},
+        WrongUsage{{"view", "--pid", "1", "x.swipr"}, "either a recording or --pid N"},
         WrongUsage{{"view", "--duration", "1s", "x.swipr"}, "--duration requires --pid"},
         WrongUsage{{"report", "--top", "0"}, "top '0'"}, WrongUsage{{"list", "extra"}, "extra"}));
 

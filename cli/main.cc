@@ -1,4 +1,4 @@
-// Parses, dispatches, prints the error, chooses the exit code.
+// Parses the command line, runs the command, prints errors and sets the exit code.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -22,28 +22,28 @@ using symbolize::JitSymbols;
 
 constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
 
-// A tree of files in which those of a process may be.
+// A root directory in which the files of a process may be.
 struct Root {
   std::string path;
-  std::optional<uid_t> user;  // the process's user there; empty: unknown
+  std::optional<uid_t> user;  // uid of the process there; empty: unknown
 };
 
-// Anybody may write to /tmp: a file counts if it belongs to root or to this user. Root also takes
-// those of the process's user, whose program could have been made to say anything.
+// All users can write to /tmp, so a file is used only if it belongs to root or to this user.
+// Root also uses files of the user of the process, who controls the program anyway.
 bool is_trusted(uid_t owner, const Root& root) {
   return owner == 0 || owner == ::geteuid() || (::geteuid() == 0 && owner == root.user);
 }
 
-// Empty: not a file, or not a trusted one, which `notes` then tell. Of a longer file the beginning.
+// Returns the file, truncated to a limit. Empty if there is no file or if it is not trusted,
+// which is added to `notes`.
 std::string read_file(int fd, const Root& root, const std::string& path,
                       std::vector<std::string>& notes) {
   struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return {};
   if (!is_trusted(status.st_uid, root)) {
     notes.push_back(
-        fmt::format("{} is not believed: it belongs to user {}, not to the user of the "
-                    "process",
-                    path, status.st_uid));
+        fmt::format("{} is ignored: it belongs to user {}, not to the user of the process", path,
+                    status.st_uid));
     return {};
   }
   std::string text(std::min(static_cast<std::size_t>(status.st_size), kMaxFileBytes), '\0');
@@ -57,7 +57,7 @@ std::string read_file(int fd, const Root& root, const std::string& path,
   return text;
 }
 
-// Another program may have the pid by now, or have it in another container.
+// The pid may have been reused, or belong to another program in another container.
 bool runs(Pid pid, const std::string& executable) {
   char target[4096];
   const std::string link = fmt::format("/proc/{}/exe", pid.value);
@@ -65,7 +65,7 @@ bool runs(Pid pid, const std::string& executable) {
   return length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == executable;
 }
 
-// Where the files of the process may be, the likeliest first.
+// Root directories that may contain the files of the process, most likely first.
 std::vector<Root> find_roots(const profile::Process& process, const std::string& symfs) {
   if (!symfs.empty()) return {{symfs, process.user}};
   std::vector<Pid> candidates = symbolize::find_namesakes(process.pid.value);
@@ -73,7 +73,7 @@ std::vector<Root> find_roots(const profile::Process& process, const std::string&
   std::vector<Root> roots;
   for (const Pid pid : candidates) {
     if (!runs(pid, process.executable)) continue;
-    // In a user namespace the process knows itself by another id than its files have here.
+    // In a user namespace the uid of the process differs from the owner of its files here.
     const auto status = host::read_process_status(pid);
     if (status) roots.push_back({fmt::format("/proc/{}/root", pid.value), status->uid});
   }
@@ -96,7 +96,7 @@ bool is_jitdump(std::string_view path) {
   return path.starts_with("jit-") && path.ends_with(".dump");
 }
 
-// No file has this code: no mapping is known, or one without a file or of a memory file.
+// True for generated code: no known mapping, or a mapping without a file or of a memfd.
 bool is_generated(const profile::Recording& recording, const profile::Frame& frame) {
   if (frame.module == profile::kNone) return true;
   const std::string_view path = recording.modules[frame.module].path;
@@ -111,7 +111,7 @@ void add_files(const profile::Recording& recording, std::uint32_t process, const
   const std::vector<Root> roots = find_roots(recording.processes[process], symfs);
   symbols.add_perf_map(read_below(roots, fmt::format("/tmp/perf-{}.map", pid.value), notes));
   std::set<std::string> dumps = {fmt::format("/tmp/jit-{}.dump", pid.value)};
-  // Compilers map their dump so that its place shows up.
+  // Compilers map their dump, so that the recording contains its path.
   for (const profile::Module& module : recording.modules) {
     if (module.process == process && is_jitdump(module.path)) dumps.insert(module.path);
   }
@@ -145,7 +145,7 @@ void add_embedded(const profile::EmbeddedNames& names, std::vector<JitSymbols>& 
   }
 }
 
-// Processes whose generated code was looked up when it was recorded.
+// Processes whose generated code was symbolized while it was recorded.
 std::set<std::uint32_t> looked_up(const std::vector<profile::EmbeddedCode>& all) {
   std::set<std::uint32_t> processes;
   for (const profile::EmbeddedCode& code : all) {
@@ -156,12 +156,12 @@ std::set<std::uint32_t> looked_up(const std::vector<profile::EmbeddedCode>& all)
 
 }  // namespace
 
-// Gives every sample the stack whose frames were valid at its time.
+// Assigns each sample the stack with the frames that were valid at its time.
 struct JitFrames::Splitter {
   JitFrames& jit;
   profile::Recording& recording;
   std::vector<bool> generated;                                    // by frame of the recording
-  std::map<std::uint32_t, std::vector<std::uint32_t>> originals;  // frames of a stack as it was
+  std::map<std::uint32_t, std::vector<std::uint32_t>> originals;  // original frames of a stack
   std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> stacks;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> frames;
 
@@ -199,7 +199,7 @@ struct JitFrames::Splitter {
         version.frames[index] = frame_at(old_frames[index], places[index]);
       }
     }
-    if (known == originals.end()) {  // the first version takes the stack's own place
+    if (known == originals.end()) {  // the first version replaces the original stack
       originals.emplace(stack, old_frames);
       recording.stacks[stack] = std::move(version);
     } else {
@@ -235,7 +235,7 @@ JitFrames::JitFrames(profile::Recording& recording, const std::string& symfs)
     generated[frame] = commands::is_generated(recording, recording.frames[frame]);
     if (generated[frame]) processes.insert(recording.frames[frame].process);
   }
-  // Of equal times the last one added holds: what the process said itself.
+  // For equal times the last one added is used: that of the process.
   const std::set<std::uint32_t> known = looked_up(recording.embedded.code);
   for (const std::uint32_t process : processes) {
     if (!known.contains(process)) add_files(recording, process, symfs, symbols_[process], notes_);

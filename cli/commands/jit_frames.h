@@ -1,4 +1,4 @@
-// Generated code: which frames of a recording are in it, and what was there when they were taken.
+// Frames in generated code, and the code that was valid when they were recorded.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@ namespace swipr::commands {
 
 class JitFrames {
  public:
-  // Takes the code that the recording carries; of processes that were seen in generated code, and
-  // whose code was not looked up when it was recorded, reads the perf maps and jitdump files: below
-  // /proc/PID/root while they live, else at their place, or below `symfs`. Code that was replaced
-  // during the recording makes one frame several, and stacks with them; hence `recording` changes.
+  // Uses the code stored in the recording. For other processes with frames in generated code,
+  // reads perf maps and jitdump files: below /proc/PID/root while they run, else at their
+  // path, or below `symfs`. Changes `recording`: frames in code that was replaced during the
+  // recording are split, and stacks with them.
   // Lifetime: `recording` outlives this object.
   JitFrames(profile::Recording& recording, const std::string& symfs);
 
@@ -24,13 +24,13 @@ class JitFrames {
     std::uint32_t line = 0;
     std::uint64_t offset = 0;
   };
-  // The frame's code has no file.
+  // True if the frame is in generated code.
   bool is_generated(std::uint32_t frame) const;
-  // Files that were not believed, one line each.
+  // Files that were not trusted, one line each.
   const std::vector<std::string>& notes() const { return notes_; }
-  // None: not generated code, or its compiler did not name it.
+  // Returns nothing for other code, or if the compiler did not write a name.
   std::optional<Name> find(std::uint32_t frame) const;
-  // All that was known at the addresses of the recording and that it does not carry itself.
+  // All names of generated code that are not stored in the recording.
   std::vector<profile::EmbeddedCode> code() const;
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMinCommandColumns = 15;  // the kernel's names have at most 15 bytes
 
-// The socket's end tells more than its beginning; `columns` 0: no limit.
+// Truncates a path at its start, because its end is more specific. `columns` 0: no limit.
 std::string fit_path(const std::string& path, std::size_t columns) {
   if (columns == 0 || path.size() <= columns || columns < 4) return path;
   return "..." + path.substr(path.size() - columns + 3);
@@ -33,7 +33,7 @@ std::string format_table(const session::Listing& listing, std::size_t columns) {
   }
   constexpr std::size_t kOtherColumns = 7 + 2 + 2 + 7 + 2 + 10 + 2;
   const std::size_t taken = kOtherColumns + command_columns;
-  // Below that a cut path helps nobody: let the terminal wrap it.
+  // Shorter paths would be useless; the terminal wraps the line instead.
   const std::size_t socket_columns = columns > taken + 12 ? columns - taken : 0;
   std::string table = fmt::format("{:>7}  {:{}}  {:>7}  {:>10}  {}\n", "PID", "COMMAND",
                                   command_columns, "THREADS", "AGE", "SOCKET");
@@ -47,7 +47,7 @@ std::string format_table(const session::Listing& listing, std::size_t columns) {
   return table;
 }
 
-// One line, however many programs were killed.
+// Returns one line for any number of sockets.
 std::string describe_removed(const std::vector<std::string>& paths) {
   if (paths.size() == 1) return fmt::format("removed {}: its process has ended", paths.front());
   return fmt::format("removed {} sockets of ended processes, such as {}", paths.size(),

@@ -50,7 +50,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
     auto opened = file.open_temporary();
     return opened ? Result<OutputFile>(std::move(file)) : opened.error();
   }
-  // Renaming over a file that we may not write would get around its protection.
+  // Renaming over a file without write permission would bypass its protection.
   if (auto opened = file.open_directly(); !opened) return opened.error();
   struct stat info {};
   if (::fstat(file.fd(), &info) != 0) return cannot_write(path, errno);
@@ -74,11 +74,11 @@ Result<void> OutputFile::open_directly() {
 }
 
 Result<void> OutputFile::open_temporary() {
-  const auto secret = host::make_secret();  // a name that nobody can take first
+  const auto secret = host::make_secret();  // an unpredictable name
   if (!secret) return secret.error();
   const int folder = place_.folder.value();
   temporary_ = fmt::format(".{}.{}.tmp", place_.name, secret->substr(0, 16));
-  // A file without a name vanishes even when we are killed; not every file system has that.
+  // An unnamed file disappears even if this process is killed. Not supported by all file systems.
   fd_ = host::UniqueFd(::openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
   has_name_ = !fd_;
   if (has_name_) {
@@ -101,7 +101,7 @@ Result<void> OutputFile::commit() {
     return cannot_write(name_, errno);
   }
   has_name_ = true;
-  // What a full disk or a network file system reports late must come before the rename.
+  // Errors that a network file system reports late must precede the rename.
   if (::close(fd_.release()) != 0 && errno != EINTR) return cannot_write(name_, errno);
   if (::renameat(folder, temporary_.c_str(), folder, place_.name.c_str()) != 0) {
     return cannot_write(name_, errno);

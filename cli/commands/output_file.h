@@ -1,4 +1,4 @@
-// The file that a conversion writes: under a temporary name in the same folder until it is whole.
+// The output file of a conversion. It has a temporary name in the same folder until it is complete.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace swipr::commands {
 
 class OutputFile {
  public:
-  // `path` "-": standard output. What is no regular file (a device, a pipe) is written directly,
-  // and so is an existing file whose folder takes no new ones. Links of other users are not
-  // followed. Errors: cannot be written.
+  // `path` "-": standard output. Devices and pipes are written directly, and so is an existing
+  // file in a folder without write permission. Symlinks of other users are not followed.
+  // Errors: the file cannot be written.
   static host::Result<OutputFile> create(const std::string& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
-  // Without commit() nothing is left behind, and an older file of that name is still there.
+  // Without commit() the temporary file is removed and an older file of that name is kept.
   ~OutputFile();
 
   int fd() const { return fd_.value(); }
@@ -31,8 +31,8 @@ class OutputFile {
 
   host::UniqueFd fd_;
   std::string name_;         // for messages
-  host::OutputPlace place_;  // without a folder for standard output
-  std::string temporary_;    // in the place's folder; empty: written directly
+  host::OutputPlace place_;  // empty for standard output
+  std::string temporary_;    // in the same folder; empty: written directly
   bool has_name_ = false;    // `temporary_` exists
 };
 

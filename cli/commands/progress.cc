@@ -49,7 +49,7 @@ std::string format_progress(const session::SessionProgress& progress, std::size_
 void ProgressLine::show(const session::SessionProgress& progress) {
   const std::size_t columns = terminal_columns(STDERR_FILENO);
   if (columns < 2) return;
-  // One column stays free: writing into the last one wraps on some terminals.
+  // The last column stays free, because some terminals wrap after it.
   const std::string line = format_progress(progress, columns - 1);
   const std::size_t blanks = shown_columns_ > line.size() ? shown_columns_ - line.size() : 0;
   write_stderr(fmt::format("\r{}{}", line, std::string(blanks, ' ')));

@@ -1,4 +1,4 @@
-// The line that shows how a recording is getting on.
+// The progress line of a recording.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace swipr::commands {
 
-// At most `columns` wide; what matters less is left out first.
+// At most `columns` wide; less important parts are omitted first.
 std::string format_progress(const session::SessionProgress& progress, std::size_t columns);
 
-// Draws over itself on stderr and leaves nothing behind.
+// Redraws one line on stderr and erases it at the end.
 class ProgressLine {
  public:
   ~ProgressLine() { clear(); }

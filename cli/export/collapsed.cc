@@ -32,7 +32,7 @@ class Texts {
   }
   std::string_view text(std::uint32_t number) const { return texts_[number]; }
 
-  // By number: the text's place among all when they are sorted.
+  // Rank of each text in sorted order, by number.
   std::vector<std::uint32_t> places() const {
     std::vector<std::uint32_t> order(texts_.size());
     std::iota(order.begin(), order.end(), 0u);
@@ -78,16 +78,16 @@ class CollapsedWriter {
   }
 
  private:
-  // A line in two numbers, because there may be as many as threads times stacks.
+  // A line as two numbers, because there may be as many lines as threads times stacks.
   struct Line {
-    std::uint64_t place = 0;  // in the order of lines: that of the thread, then that of the rest
+    std::uint64_t place = 0;  // sort key: rank of the thread, then of the rest
     std::uint32_t thread = 0;
     std::uint32_t rest = 0;
     std::uint64_t base = 0;
     std::uint64_t own = 0;
   };
 
-  // In order. No name holds a semicolon: the thread's name and one decide before the rest does.
+  // In sorted order. Names contain no semicolon, so the name of the thread decides before the rest.
   std::vector<Line> collect() {
     const bool by_state = options_.state_frames == StateFrames::kYes;
     std::vector<Line> lines;
@@ -148,8 +148,8 @@ class CollapsedWriter {
   const Options& options_;
   std::vector<std::string> frame_texts_;        // ";outer;inlined into it"
   Texts threads_;                               // "thread name;"
-  Texts rests_;                                 // what follows it
-  std::vector<std::uint32_t> rests_of_stacks_;  // without a state; kNone: not looked for yet
+  Texts rests_;                                 // the rest of the line
+  std::vector<std::uint32_t> rests_of_stacks_;  // without a state; kNone: not yet computed
 };
 }  // namespace
 

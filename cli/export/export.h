@@ -1,5 +1,6 @@
 // The output formats. Each writer takes a recording and the names of its frames, writes one
-// whole file into the sink and flushes it. Errors: the sink's.
+// complete file to the sink and flushes it.
+// Errors: those of the sink.
 #pragma once
 
 #include <optional>
@@ -12,8 +13,8 @@
 
 namespace swipr::exporters {
 
-// Whether the state of a thread that does not run is shown as an innermost frame: the system call
-// in which it waits ("[poll]"), "[blocked]", or "[runnable]" for a thread that waits for a CPU.
+// Whether the state of a thread that does not run is added as the innermost frame: the system
+// call in which it waits ("[poll]"), "[blocked]", or "[runnable]" if it waits for a CPU.
 enum class StateFrames : unsigned char {
   kByFormat,  // perf, html, speedscope, firefox: yes; collapsed: no; pprof has labels instead
   kYes,
@@ -21,32 +22,32 @@ enum class StateFrames : unsigned char {
 };
 
 struct Options {
-  std::optional<profile::Weight> weight;  // none: what suits the format, mostly samples
+  std::optional<profile::Weight> weight;  // none: default of the format, mostly samples
   profile::Weight weight_or_samples() const { return weight.value_or(profile::Weight::kSamples); }
   StateFrames state_frames = StateFrames::kByFormat;
-  bool source_lines = false;  // perf only: a "  file:line" line behind every frame
-  bool inverted = false;      // html only: callers below the functions is what it shows first
-  // html, pprof, collapsed: the threads of this process and of those behind it are the base that
-  // the others are compared with.
+  bool source_lines = false;  // perf only: a "  file:line" line after every frame
+  bool inverted = false;      // html only: start with callers below the functions
+  // html, pprof, collapsed: the threads of this and all later processes are the base of the
+  // comparison.
   std::uint32_t first_base_process = profile::kNone;
   bool is_base(const profile::Thread& thread) const { return thread.process >= first_base_process; }
 };
 
-// As `perf script` prints it. Samples that weigh nothing are left out.
+// As `perf script` prints it. Samples without weight are omitted.
 host::Result<void> write_perf(const profile::Recording& recording, const profile::Names& names,
                               const Options& options, Sink& sink);
 
-// Gzipped profile.proto with all weights; the weight is the default one, and the last one.
+// Gzipped profile.proto with all weights. The selected weight is the default and the last one.
 host::Result<void> write_pprof(const profile::Recording& recording, const profile::Names& names,
                                const Options& options, Sink& sink);
 
-// "thread;root;…;leaf weight", sorted; compared with a base: "… base-weight weight", as
-// difffolded.pl writes it and flamegraph.pl reads it.
+// "thread;root;…;leaf weight", sorted. With a base: "… base-weight weight", as difffolded.pl
+// writes and flamegraph.pl reads it.
 host::Result<void> write_collapsed(const profile::Recording& recording, const profile::Names& names,
                                    const Options& options, Sink& sink);
 
-// Speedscope's JSON: a profile per thread in order of time, the busiest one first. Without a
-// weight: wall time, for a true time axis.
+// JSON of speedscope: a profile per thread in order of time, the busiest one first. The default
+// weight is wall time, for an exact time axis.
 host::Result<void> write_speedscope(const profile::Recording& recording,
                                     const profile::Names& names, const Options& options,
                                     Sink& sink);
@@ -55,11 +56,11 @@ host::Result<void> write_speedscope(const profile::Recording& recording,
 host::Result<void> write_firefox(const profile::Recording& recording, const profile::Names& names,
                                  const Options& options, Sink& sink);
 
-// One page for a browser, which needs no network: flame graph, timeline, functions.
+// A self-contained HTML page: flame graph, timeline, functions.
 host::Result<void> write_html(const profile::Recording& recording, const profile::Names& names,
                               const Options& options, Sink& sink);
 
-// Another page of the same data: every thread over time, and short tables of where time was spent.
+// Another page of the same data: all threads over time, and short tables of functions and waits.
 host::Result<void> write_overview(const profile::Recording& recording, const profile::Names& names,
                                   const Options& options, Sink& sink);
 

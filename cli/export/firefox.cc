@@ -1,7 +1,7 @@
 // The Firefox Profiler's processed profile, version 60, gzipped.
 // Source: https://github.com/firefox-devtools/profiler: src/types/profile.ts and
-// docs-developer/CHANGELOG-formats.md. The profiler upgrades older versions, so this one stays
-// good.
+// docs-developer/CHANGELOG-formats.md. The profiler converts older versions, so this one remains
+// readable.
 #include <fmt/format.h>
 
 #include <string>
@@ -40,7 +40,7 @@ double milliseconds(std::chrono::nanoseconds time) {
 }
 
 struct Entry {
-  std::chrono::nanoseconds time{0};  // since the recording's beginning
+  std::chrono::nanoseconds time{0};  // since the start of the recording
   std::uint32_t node = kNone;
   std::uint64_t weight = 0;
   std::uint64_t cpu_ns = 0;
@@ -91,14 +91,16 @@ class FirefoxWriter {
     return place->second;
   }
 
-  // A run of ticks has a beginning and an end, between which the profiler draws one colour.
+  // A run of ticks is written with its start and its end; the profiler draws one colour between
+  // them.
   void add(const profile::Sample& sample) {
     Entry entry;
     entry.node = node_of(sample);
     entry.weight = profile::weight_of(sample, weight_);
     entry.cpu_ns = profile::weight_of(sample, profile::Weight::kCpu);
     std::vector<Entry>& entries = entries_[sample.thread];
-    // The profiler takes CPU time as spent since the sample before: the first needs one, too.
+    // The profiler attributes CPU time to the time since the previous sample, so the first needs
+    // one.
     if (entries.empty()) entries.push_back({sample.time - sample.wall - extent_.begin, kNone});
     if (sample.ticks > 1) {
       const auto ticks = static_cast<std::int64_t>(sample.ticks);
@@ -111,7 +113,7 @@ class FirefoxWriter {
     entries.push_back(entry);
   }
 
-  // The state is a frame of its own: categories belong to frames.
+  // The state is a separate frame, because categories belong to frames.
   std::uint32_t node_of(const profile::Sample& sample) {
     const std::uint32_t node = tree_.node_of(sample.stack);
     const std::string state = state_frame(recording_, sample.state, sample.stack);
@@ -148,7 +150,7 @@ class FirefoxWriter {
     out_.write(fmt::format("\"categories\":{}}},\n", kCategories));
   }
 
-  // Index among the threads that are written.
+  // Index among the written threads.
   std::size_t busiest_thread() const {
     std::uint32_t busiest = 0;
     for (const auto& times : profile::thread_times(recording_)) {
@@ -314,7 +316,7 @@ class FirefoxWriter {
   std::unordered_map<std::uint32_t, unsigned> category_of_place_;
   StringSink out_;
   std::unordered_map<std::string, std::uint32_t> string_indexes_;
-  std::vector<const std::string*> strings_;  // by index; keys of the map stay where they are
+  std::vector<const std::string*> strings_;  // by index; keys of the map do not move
   std::unordered_map<std::string, std::uint32_t> function_indexes_;
   std::vector<const Place*> functions_;
   std::vector<std::uint32_t> function_of_place_;

@@ -1,4 +1,4 @@
-// One page with everything in it: markup, styles, scripts (cli/export/web) and the profile.
+// A self-contained page: markup, styles, scripts (cli/export/web) and the profile.
 #include <string_view>
 
 #include "cli/export/export.h"

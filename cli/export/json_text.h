@@ -1,4 +1,5 @@
-// JSON that is too large for a document in memory: pieces of text for a Sink or a StringSink.
+// Writes JSON that is too large for a document in memory, piece by piece, to a Sink or a
+// StringSink.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,11 +10,11 @@
 
 namespace swipr::exporters {
 
-// Quoted. Cleaned as clean_text does; "<" is escaped, so that any text may stand inside an HTML
+// A quoted string, cleaned by clean_text. "<" is escaped, so that the text may be inside an HTML
 // script element.
 std::string json_string(std::string_view text);
 
-// ["name":][a,b,…] of what `value_of(element)` makes: integers, or JSON text. `name` may be empty.
+// ["name":][a,b,…] with `value_of(element)`: integers or JSON text. `name` may be empty.
 template <typename Out, typename Elements, typename ValueOf>
 void write_json_array(Out& sink, std::string_view name, const Elements& elements,
                       ValueOf value_of) {

@@ -14,7 +14,7 @@ namespace swipr::exporters {
 
 namespace {
 
-// More slices than a screen has columns are not visible; more rows make the page slow.
+// A screen has no more columns than this; more rows make the page slow.
 constexpr std::uint32_t kMaxSlices = 1'000;
 constexpr std::size_t kMaxRows = 250'000;
 
@@ -46,7 +46,7 @@ class PageData {
   }
 
  private:
-  // What the program was busy with, where that is known.
+  // The weight shown first: CPU time, or samples if there are no CPU times.
   profile::Weight initial_weight() const {
     if (options_.weight) return *options_.weight;
     for (const profile::SlicedRow& row : sliced_.rows) {

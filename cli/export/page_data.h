@@ -1,12 +1,12 @@
-// A recording as the JSON that the page's scripts read (cli/export/web/profile.js).
-// Errors: none of its own; the sink keeps them.
+// Writes a recording as JSON for the scripts of the page (cli/export/web/profile.js).
+// Errors: kept by the sink.
 #pragma once
 
 #include "cli/export/export.h"
 
 namespace swipr::exporters {
 
-// One JSON object, one of its members per line.
+// One JSON object with one member per line.
 void write_page_data(const profile::Recording& recording, const profile::Names& names,
                      const Options& options, Sink& sink);
 

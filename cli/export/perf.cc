@@ -1,15 +1,16 @@
-// What the readers need, beyond what `perf script` prints:
-// * stackcollapse-perf.pl takes the first "blank, digits, blank" of the event line for the thread
-// id, so
-//   no digit may follow a blank in the thread's name; Firefox takes the last one. It sums the
-//   period in front of the event's name, reads 0 as 1, and drops every event name but the first.
-// * It and Firefox drop frames whose name begins with "(", and it splits names at "->".
-// * Firefox ends the module at the first ")", speedscope wants no blank in it.
+// Requirements of readers beyond the format of `perf script`:
+// * stackcollapse-perf.pl reads the first "blank, digits, blank" of the event line as the thread
+// id,
+//   Firefox the last one. Thread names must not contain a digit after a blank.
+// * stackcollapse-perf.pl sums the periods before the event name, reads 0 as 1, and drops all event
+//   names but the first.
+// * It and Firefox drop frames whose names begin with "(". It splits names at "->".
+// * Firefox ends the module at the first ")". speedscope does not accept blanks in it.
 // * Firefox drops samples without frames.
-// * speedscope and Firefox weigh by time stamps instead of periods, and speedscope refuses a thread
-// whose
-//   time stamps go back. A run of ticks is therefore written as its first and its last tick, which
-//   share its weight, and not as one sample at its end.
+// * speedscope and Firefox derive weights from time stamps, not from periods. speedscope refuses a
+//   thread whose time stamps decrease. A run of ticks is therefore written as its first and its
+// last
+//   tick, which share its weight.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,8 +26,8 @@
 namespace swipr::exporters {
 
 namespace {
-// Rendered stacks that are kept: one copy per sample instead of one per frame. Recordings with more
-// distinct stacks than that repeat each of them less often.
+// Limit of cached stacks. A cached stack costs one copy per sample instead of one per frame.
+// Recordings with more distinct stacks repeat each of them less often.
 constexpr std::size_t kMaxStackBytes = std::size_t{96} << 20;
 
 constexpr std::string_view kNoModule = "[unknown]";
@@ -43,7 +44,7 @@ std::string thread_text(const profile::Thread& thread) {
     const bool digit = name[index] >= '0' && name[index] <= '9';
     if (digit && name[index - 1] == ' ') name[index - 1] = '_';
   }
-  // "#" begins a comment, "{" would make the file look like JSON, a blank is not a name.
+  // "#" starts a comment, "{" makes the file look like JSON, and a blank is not a name.
   if (name[0] == ' ' || name[0] == '#' || name[0] == '{') name[0] = '_';
   return name;
 }
@@ -91,7 +92,7 @@ class PerfWriter {
  private:
   struct ThreadLine {
     std::string start;
-    std::chrono::nanoseconds* last_time;  // shared by all threads that readers take for one
+    std::chrono::nanoseconds* last_time;  // shared by all threads that readers cannot distinguish
   };
 
   void write_run(const profile::Sample& sample) {
@@ -137,7 +138,7 @@ class PerfWriter {
     }
   }
 
-  // All lines of a stack; empty once too many stacks have been rendered.
+  // All lines of a stack; empty once the cache is full.
   const std::string& stack_lines(std::uint32_t stack) {
     std::string& lines = stack_lines_[stack];
     if (!lines.empty() || stack_bytes_ > kMaxStackBytes) return lines;
@@ -160,12 +161,12 @@ class PerfWriter {
   }
 
   std::string pseudo_lines(std::string_view name) const {
-    // stackcollapse-perf.pl --srcline takes the line behind every frame for a source line.
+    // stackcollapse-perf.pl --srcline reads the line after each frame as its source line.
     return fmt::format("\t    0 {} ([swipr])\n{}", name,
                        options_.source_lines ? "  [swipr]\n" : "");
   }
 
-  // Lines of one frame, inlined functions first; rendered once.
+  // Lines of one frame, inlined functions first; cached.
   const std::string& frame_lines(std::uint32_t frame) {
     std::string& lines = frame_lines_[frame];
     if (!lines.empty()) return lines;
@@ -174,7 +175,7 @@ class PerfWriter {
                                    ? std::string(kNoModule)
                                    : path_text(recording_.modules[entry.module].path);
     for (const profile::NamedFrame& named : names_.frames[frame]) {
-      // "[libx.so+0x12a0]" is a place of its own, and the address stands before it.
+      // "[libx.so+0x12a0]" needs no offset, and the address precedes it.
       const std::string offset =
           named.function.starts_with('[') ? "" : fmt::format("+0x{:x}", named.offset);
       lines +=

@@ -1,4 +1,4 @@
-// profile.proto of google/pprof, written by hand through protozero.
+// profile.proto of google/pprof, written with protozero.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class PprofWriter {
         options_(options),
         weight_(options.weight.value_or(profile::natural_weight(recording))),
         out_(bytes_) {
-    string_index("");  // the format wants it first
+    string_index("");  // required by the format as the first string
   }
 
   std::string write() {
@@ -71,7 +71,7 @@ class PprofWriter {
     return place->second;
   }
 
-  // The default comes last: speedscope shows the last one whatever the file's default is.
+  // The default is the last one, because speedscope ignores the default and shows the last one.
   void choose_sample_types(const std::vector<profile::MergedStack>& merged) {
     const SampleType* chosen = nullptr;
     for (const SampleType& type : kSampleTypes) {
@@ -131,7 +131,7 @@ class PprofWriter {
 
   void write_labels(Builder<SampleTag>& sample, const profile::MergedStack& merged) {
     const profile::Thread& thread = recording_.threads[merged.thread];
-    // By this label and the sign pprof tells what is compared from what it is compared with.
+    // pprof recognizes samples of the base by this label and their sign.
     if (options_.is_base(thread)) add_label(sample, "pprof::base", "true");
     add_label(sample, "thread", thread_name(thread));
     add_number(sample, "tid", thread.tid.value);
@@ -164,7 +164,7 @@ class PprofWriter {
     label.add_int64(LabelTag::kNum, number);
   }
 
-  // pprof takes the first mapping for the program itself.
+  // pprof assumes that the first mapping is the program.
   void write_mappings() {
     std::vector<std::uint32_t> order(recording_.modules.size());
     std::iota(order.begin(), order.end(), 0u);
@@ -177,7 +177,7 @@ class PprofWriter {
     for (std::uint32_t index : order) write_mapping(index, known[index]);
   }
 
-  // What the names of a module's frames have.
+  // Which kinds of names the frames of a module have.
   struct Known {
     bool functions = false;
     bool files = false;
@@ -208,7 +208,7 @@ class PprofWriter {
     mapping.add_uint64(MappingTag::kFileOffset, module.file_offset.value);
     mapping.add_int64(MappingTag::kFilename, path);
     mapping.add_int64(MappingTag::kBuildId, build_id);
-    // Where nothing is known, pprof may look for the file and its symbols by itself.
+    // Without names, pprof may search for the file and its symbols.
     mapping.add_bool(MappingTag::kHasFunctions, known.functions);
     mapping.add_bool(MappingTag::kHasFilenames, known.files);
     mapping.add_bool(MappingTag::kHasLineNumbers, known.lines);
@@ -227,8 +227,8 @@ class PprofWriter {
   void write_locations() {
     for (std::uint32_t index = 0; index < recording_.frames.size(); ++index) {
       const profile::Frame& frame = recording_.frames[index];
-      // As pprof's other producers do: the byte before a return address, so that a reader that
-      // looks addresses up by itself finds the call and not what follows it.
+      // As other producers of pprof files do: the byte before a return address, so that a
+      // reader that symbolizes finds the call and not the next instruction.
       write_location(location_id(index),
                      frame.module == profile::kNone ? 0 : std::uint64_t{frame.module} + 1,
                      lookup_address(frame.pc.value, frame.kind), names_.frames[index]);
@@ -259,7 +259,7 @@ class PprofWriter {
     }
   }
 
-  // Writes the function when it is first asked for.
+  // Writes the function on first use.
   std::uint64_t function_id(const profile::NamedFrame& named) {
     const std::int64_t name = string_index(named.function);
     const std::int64_t system_name =
@@ -305,8 +305,8 @@ class PprofWriter {
     }
   }
 
-  // "app (12): samples 5, ticks 5"; of several processes the sums, as pprof prints comments above
-  // everything else. Counters that stayed 0 have nothing to say.
+  // "app (12): samples 5, ticks 5", for several processes their sums, because pprof prints
+  // comments first. Counters that are 0 are omitted.
   std::string counters() const {
     std::map<std::string, std::uint64_t> sums;
     for (const profile::Process& process : recording_.processes) {
@@ -328,12 +328,12 @@ class PprofWriter {
   const profile::Recording& recording_;
   const profile::Names& names_;
   const Options& options_;
-  profile::Weight weight_;  // the sample type that is shown first
+  profile::Weight weight_;  // the default sample type
   std::string bytes_;
   Builder<ProfileTag> out_;
   std::vector<const SampleType*> sample_types_;
   std::unordered_map<std::string, std::int64_t> string_indexes_;
-  std::vector<const std::string*> strings_;  // by index; keys of the map stay where they are
+  std::vector<const std::string*> strings_;  // by index; keys of the map do not move
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::uint32_t>, std::uint64_t>
       functions_;
   std::map<std::string, std::uint64_t> state_frame_ids_;

@@ -1,6 +1,5 @@
-// What was hot, for a person at a terminal or as JSON for a script: totals, functions, hottest
-// paths, threads, what they wait in.
-// Errors: the sink's.
+// Reports as text or JSON: totals, hot functions, hot paths, threads and waits.
+// Errors: those of the sink.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +13,10 @@ namespace swipr::exporters {
 
 struct ReportOptions {
   profile::Weight weight = profile::Weight::kCpu;
-  // At most so many functions, threads, waits; paths: twice as many; processes: a quarter.
+  // Limit of functions, threads and waits; paths: twice as many; processes: a quarter.
   std::size_t row_count = 20;
-  std::size_t columns = 0;  // cut lines to this width; 0: do not
-  bool coloured = false;    // for a terminal that shows colours
+  std::size_t columns = 0;  // truncate lines to this width; 0: no limit
+  bool coloured = false;    // for a terminal with colours
 };
 
 host::Result<void> write_report_text(const profile::Recording& recording,

@@ -1,4 +1,4 @@
-// The hottest paths as both kinds of report show them.
+// The hottest paths, for text and JSON reports.
 #pragma once
 
 #include <cstddef>

@@ -25,7 +25,7 @@ std::string_view mode_note(profile::Mode mode) {
   return "";
 }
 
-// Says what is out of the ordinary.
+// Deviations from the default settings.
 std::string how_recorded(const profile::Process& process) {
   return fmt::format("{}{}", process.jitter ? "" : ", on a fixed grid", mode_note(process.mode));
 }
@@ -62,11 +62,11 @@ std::vector<ProcessSums> sums_by_process(const profile::Recording& recording,
   return sums;
 }
 
-// A process that was killed in its first second left samples but no totals.
+// A process that was killed in its first second has samples but no totals.
 void put_process_without_totals(TerminalPage& page, const profile::Process& process,
                                 const ProcessSums& sums) {
   put_title(page, process)
-      .put(fmt::format("{:.2f} s, one tick every {:g} ms{}, cut off before its first totals",
+      .put(fmt::format("{:.2f} s, one tick every {:g} ms{}, truncated before its first totals",
                        seconds(process.duration), in_milliseconds(process.interval),
                        how_recorded(process)))
       .end_line();
@@ -81,7 +81,7 @@ void put_process(TerminalPage& page, const profile::Process& process, const Proc
       .put(fmt::format("{:.2f} s, {} of {} ticks, one every {:g} ms{}{}", seconds(process.duration),
                        ticks, ticks + total_of(process, "ticks_missed"),
                        in_milliseconds(process.interval), how_recorded(process),
-                       process.complete ? "" : ", cut off"))
+                       process.complete ? "" : ", truncated"))
       .end_line();
   const std::uint64_t dropped = total_of(process, "samples_dropped");
   page.put(fmt::format("  samples {}, ", total_of(process, "samples")))
@@ -95,7 +95,7 @@ void put_process(TerminalPage& page, const profile::Process& process, const Proc
                         static_cast<double>(total_of(process, "agent_cpu_ns")) / 1e9));
 }
 
-// Of all processes together.
+// Sums of all processes.
 void put_sums(TerminalPage& page, const profile::Recording& recording) {
   std::map<std::string, std::uint64_t> sums;
   for (const profile::Process& process : recording.processes) {
@@ -149,7 +149,7 @@ void put_table(TerminalPage& page, const profile::Recording& recording,
       put_row(page, own, percent(own.weight, whole), lost);
       page.put(fmt::format("{:8}  ", process.pid.value))
           .put(process.command_name)
-          .put(process.complete ? "" : ", cut off")
+          .put(process.complete ? "" : ", truncated")
           .end_line();
       continue;
     }

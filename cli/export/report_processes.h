@@ -1,4 +1,4 @@
-// The processes of a text report, and how its numbers are shown.
+// The processes of a text report, and the format of its numbers.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,11 @@ inline double seconds(std::chrono::nanoseconds time) {
 }
 double percent(std::uint64_t part, std::uint64_t whole);
 Style heat_of(double share);
-// "5 more" in a column that begins at `width`; nothing where there are none.
+// Prints "5 more" in a column that starts at `width`; nothing for 0.
 void put_rest(TerminalPage& page, std::size_t width, std::size_t count);
 
-// One process with all its counters; of several, which share of the weight each has, the heaviest
-// first.
+// Prints one process with all its counters, or a table of several with their shares of the
+// weight, the heaviest first.
 void put_processes(TerminalPage& page, const profile::Recording& recording,
                    const ReportOptions& options);
 

@@ -54,8 +54,8 @@ void put_functions(TerminalPage& page, const profile::TopFunctions& top,
   put_rest(page, 19, top.functions.size() - count);
 }
 
-// Draws what leads from each node to its children. A call that takes (nearly) all of its caller's
-// time stays in the caller's column: deep stacks fit the width, and branches are easy to see.
+// Draws the branches of the tree. A call that takes nearly all of its caller's time stays in the
+// column of the caller, so that deep stacks fit the width and branches stand out.
 class Branches {
  public:
   Branches(const profile::HotPaths& paths, std::size_t max_width)
@@ -69,7 +69,7 @@ class Branches {
     }
   }
 
-  // For one node after the other: what stands before its name.
+  // Returns the prefix of a node. Call once per node, in order.
   std::string before(std::size_t index) {
     const std::size_t parent = parents_[index];
     if (parent == kNoParent) {
@@ -96,8 +96,8 @@ class Branches {
 
   const std::vector<profile::PathNode>& nodes_;
   std::vector<std::size_t> parents_;
-  std::vector<std::size_t> rest_;  // children that are not drawn yet
-  std::vector<Indent> below_;      // before the children of each node
+  std::vector<std::size_t> rest_;  // children not yet drawn
+  std::vector<Indent> below_;      // prefix of the children of each node
   std::size_t max_width_;
 };
 
@@ -152,7 +152,7 @@ void put_waits(TerminalPage& page, const profile::Recording& recording,
   if (waits.empty()) return;
   page.line("");
   page.line(fmt::format("{:>10} {:>9} {:>8}  {}", "blocked s", "samples", "threads",
-                        "what blocked threads wait in"),
+                        "waits of blocked threads"),
             Style::kHeading);
   const std::size_t count = std::min(options.row_count, waits.size());
   for (std::size_t index = 0; index < count; ++index) {
@@ -181,7 +181,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
   const auto top = profile::top_functions(recording, names, options.weight);
   put_functions(page, top, options);
   page.line("");
-  // One path takes many lines: with fewer only the very hottest would be seen.
+  // One path takes many lines; with fewer lines only the hottest path would fit.
   const auto paths = report_paths(recording, names, options, 2 * options.row_count);
   put_paths(page, paths, top.total, options);
   page.line("");

@@ -10,11 +10,11 @@
 namespace swipr::exporters {
 
 namespace {
-// What one thread hands to the other: the larger, the less often one waits for the other.
+// Size of the buffers passed between the threads. Larger buffers cause fewer waits.
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
-// Linux takes memory for a write to ext4 in pieces as large as the write. On a virtual machine that
-// gives large pieces of free memory back to its host, each has to be asked for again: 2.7 GB took 1
-// s in writes of this size and 6.5 s in writes of a MiB (docs/PERFORMANCE.md).
+// Linux allocates page cache for a write to ext4 in pieces as large as the write. A virtual
+// machine that returns large free pieces to its host must request them again: 2.7 GB took 1 s in
+// writes of this size and 6.5 s in writes of 1 MiB (docs/PERFORMANCE.md).
 constexpr std::size_t kMaxWriteBytes = std::size_t{64} << 10;
 }  // namespace
 
@@ -54,7 +54,7 @@ void Sink::hand_over() {
     full_.reserve(kBufferBytes);
     try {
       writer_ = std::thread([this] { run(); });
-    } catch (const std::system_error&) {  // no more threads: then without
+    } catch (const std::system_error&) {  // no thread available: write synchronously
       put(buffer_);
       buffer_.clear();
       return;

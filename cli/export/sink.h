@@ -1,8 +1,8 @@
-// Buffered writing to a descriptor. The first failure (disk full, reader gone) is kept, what is
-// written after it is dropped, and flush() reports it: writers need no check per call, but may call
-// failed() to stop early. The program must ignore SIGPIPE. Output larger than one buffer is written
-// by a thread of the sink while the next buffer is filled: for gigabytes of text the kernel takes
-// as long as the formatting.
+// Buffered writes to a descriptor. After the first failure (disk full, closed pipe) output is
+// dropped, and flush() reports the failure. Writers need no check per call, but may call
+// failed() to stop early. The program must ignore SIGPIPE. Output larger than one buffer is
+// written by a thread of the sink while the next buffer is filled, because for gigabytes of text
+// the kernel takes as long as the formatting.
 #pragma once
 
 #include <atomic>
@@ -19,16 +19,16 @@ namespace swipr::exporters {
 
 class Sink {
  public:
-  // `fd` stays the caller's; `name` is for error messages.
+  // The caller keeps ownership of `fd`; `name` is for error messages.
   Sink(int fd, std::string name);
-  // Without flush() what is buffered is lost.
+  // Without flush(), buffered output is lost.
   ~Sink();
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
   void write(std::string_view bytes);
   bool failed() const { return errno_ != 0; }
-  // Writes what is buffered. Errors: "cannot write NAME: No space left on device", every time.
+  // Writes the buffer.  Errors: "cannot write NAME: No space left on device", every time.
   host::Result<void> flush();
 
  private:
@@ -45,7 +45,7 @@ class Sink {
   std::thread writer_;  // started with the first full buffer
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string full_;  // the writer's while it is not empty
+  std::string full_;  // owned by the writer while it is not empty
   bool ending_ = false;
 };
 

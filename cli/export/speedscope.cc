@@ -1,4 +1,4 @@
-// Speedscope's own JSON: a profile per thread, samples in order of time.
+// The JSON format of speedscope: a profile per thread, samples in order of time.
 // Source: https://www.speedscope.app/file-format-schema.json
 #include <fmt/format.h>
 
@@ -16,14 +16,14 @@ namespace swipr::exporters {
 
 namespace {
 
-// Neighbouring samples of one thread in one place.
+// Consecutive samples of one thread with one stack.
 struct Span {
-  std::uint32_t node;  // kNone: nothing is known about this time
+  std::uint32_t node;  // kNone: no sample for this time
   std::uint64_t weight;
 };
 
 struct Timeline {
-  std::chrono::nanoseconds begin{0};  // since the recording's beginning
+  std::chrono::nanoseconds begin{0};  // since the start of the recording
   std::vector<Span> spans;
   std::uint64_t total = 0;
 };
@@ -48,7 +48,7 @@ class SpeedscopeWriter {
     write_frames();
     sink_.write("\"profiles\":[");
     const char* separator = "\n";
-    for (const auto& times : profile::thread_times(recording_)) {  // the busiest is shown first
+    for (const auto& times : profile::thread_times(recording_)) {  // the busiest first
       if (timelines_[times.thread].total == 0) continue;
       sink_.write(separator);
       write_thread(times.thread);
@@ -68,7 +68,7 @@ class SpeedscopeWriter {
       Timeline& timeline = timelines_[sample.thread];
       if (timeline.spans.empty()) timeline.begin = sample.time - sample.wall - begin;
       if (weight_ == profile::Weight::kWall) {
-        // Time that is not in the recording is empty, so that what follows stays in its place.
+        // Time without samples is written as empty, so that later samples keep their time.
         const auto end = timeline.begin.count() + static_cast<std::int64_t>(timeline.total);
         const std::int64_t gap = (sample.time - sample.wall - begin).count() - end;
         if (gap > 0) add(timeline, profile::kNone, static_cast<std::uint64_t>(gap));
@@ -103,7 +103,7 @@ class SpeedscopeWriter {
     sink_.write("},\n");
   }
 
-  // "[root,…,innermost]", made once for each node.
+  // "[root,…,innermost]", cached by node.
   const std::string& path_of(std::uint32_t node) {
     static const std::string kEmpty = "[]";
     if (node == profile::kNone) return kEmpty;

@@ -12,7 +12,7 @@ struct Entry {
   std::string_view name;
 };
 
-// The numbers are those of the machine this is built for, which is also the recorded one's kind.
+// Numbers of the architecture of this build, which is that of the recording.
 constexpr auto kEntries = std::to_array<Entry>({
     {SYS_accept, "accept"},
     {SYS_accept4, "accept4"},

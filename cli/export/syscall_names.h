@@ -6,7 +6,7 @@
 
 namespace swipr::exporters {
 
-// Empty: threads do not usually wait in it.
+// Empty: not a system call in which threads usually wait.
 std::string_view find_syscall_name(std::uint32_t number);
 
 }  // namespace swipr::exporters

@@ -6,7 +6,7 @@ namespace swipr::exporters {
 
 namespace {
 
-// The sixteen colours that every terminal has, in the shades that its user has chosen.
+// The 16 standard colours of terminals.
 std::string_view sequence_of(Style style) {
   switch (style) {
     case Style::kPlain:

@@ -1,4 +1,4 @@
-// Lines of text for a terminal or a pipe: cut to the width, coloured if wanted.
+// Lines of text for a terminal or a pipe, truncated to the width and optionally coloured.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,10 @@ enum class Style : std::uint8_t {
 
 class TerminalPage {
  public:
-  // `columns` 0: lines are as long as they are.
+  // `columns` 0: no truncation.
   TerminalPage(std::size_t columns, bool coloured) : columns_(columns), coloured_(coloured) {}
 
-  // Appends to the line that end_line() ends. Cleaned: names must not control the terminal.
+  // Appends to the current line. The text is cleaned, so that names cannot control the terminal.
   TerminalPage& put(std::string_view text, Style style = Style::kPlain);
   void end_line();
   void line(std::string_view text, Style style = Style::kPlain) { put(text, style).end_line(); }

@@ -1,4 +1,4 @@
-// Pieces of text that all formats share.
+// Text shared by the formats.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,11 @@ std::string_view weight_name(profile::Weight weight);
 // "running", "runnable", "blocked", "unknown"
 std::string_view state_name(profile::State state);
 
-// The frame that shows why the thread does not run, see StateFrames; empty: it runs, or nothing is
-// known.
+// The frame for the state of the thread (see StateFrames); empty: it runs, or its state is unknown.
 std::string state_frame(const profile::Recording& recording, profile::State state,
                         std::uint32_t stack);
 
-// "poll", "syscall 4711"; of none "[unknown]".
+// "poll", "syscall 4711"; for kNone "[unknown]".
 std::string syscall_text(std::uint32_t number);
 
 }  // namespace swipr::exporters

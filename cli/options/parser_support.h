@@ -1,5 +1,5 @@
-// What the subcommands' parsers share: the look of the help, values.h parsers as callbacks, options
-// that several of them take.
+// Shared code of the subcommand parsers: help format, callbacks for the parsers of values.h,
+// common options.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxWordBytes = 64;
 
-// Letters to change, add, leave out or swap with their neighbour (optimal string alignment).
+// Edit distance with transpositions (optimal string alignment).
 std::size_t distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> before(to.size() + 1), previous(to.size() + 1), row(to.size() + 1);
   for (std::size_t column = 0; column <= to.size(); ++column) row[column] = column;
@@ -34,7 +34,7 @@ std::size_t distance(std::string_view from, std::string_view to) {
 std::string find_similar(std::string_view word, std::span<const std::string> known) {
   if (word.size() < 2 || word.size() > kMaxWordBytes) return {};
   std::string nearest;
-  std::size_t least = word.size() <= 4 ? 2 : 3;  // changes that are too many
+  std::size_t least = word.size() <= 4 ? 2 : 3;  // first distance that is too large
   for (const std::string& candidate : known) {
     if (word.size() > 2 && candidate.starts_with(word)) return candidate;
     const std::size_t changes = distance(word, candidate);

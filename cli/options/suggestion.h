@@ -7,8 +7,8 @@
 
 namespace swipr::options {
 
-// The known word that `word` most probably stands for: it begins with it, or one or two letters
-// are wrong, missing, superfluous or swapped. Empty: none is near.
+// Returns the known word that is closest to `word`: it starts with `word`, or differs in one or
+// two letters. Empty: none.
 std::string find_similar(std::string_view word, std::span<const std::string> known);
 
 }  // namespace swipr::options

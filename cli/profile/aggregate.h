@@ -16,7 +16,7 @@ using Weights = std::array<std::uint64_t, kWeightCount>;  // indexed by Weight
 
 constexpr std::size_t index_of(Weight weight) { return static_cast<std::size_t>(weight); }
 
-// What is left out is merged and reads kNone or kUnknown in the result.
+// Keys that are left out are merged; they are kNone or kUnknown in the result.
 using AggregateOptions = KindOptions;
 
 struct MergedStack {
@@ -26,8 +26,8 @@ struct MergedStack {
   Weights weights{};
 };
 
-// Grouped by stack: stacks in the recording's order, samples without one last; in each in order of
-// first appearance.
+// Grouped by stack in the order of the recording, samples without a stack last; within a stack
+// in order of first appearance.
 std::vector<MergedStack> aggregate(const Recording& recording, AggregateOptions options = {});
 
 }  // namespace swipr::profile

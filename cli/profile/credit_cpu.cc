@@ -18,7 +18,7 @@ void move_cpu(Sample& from, Sample& to) {
 }  // namespace
 
 void credit_cpu(Recording& recording) {
-  // Of each thread: its waiting samples with CPU time since it was last seen running.
+  // By thread: its waiting samples with CPU time since its last running sample.
   std::vector<std::vector<std::size_t>> waiting(recording.threads.size());
   for (std::size_t index = 0; index < recording.samples.size(); ++index) {
     Sample& sample = recording.samples[index];

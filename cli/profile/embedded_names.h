@@ -1,4 +1,4 @@
-// Names that a recording carries itself: of code that the process told debuggers about, and all
+// Names stored in a recording: those of code that the process registered with debuggers, or all
 // (`record --embed-symbols`). Pure data.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace swipr::profile {
 
-// One source-level function; names are indexes of texts, the first of which is empty.
+// One source-level function. Names are indexes of texts; text 0 is empty.
 struct EmbeddedFunction {
   std::uint32_t name = 0;  // demangled
   std::uint32_t linkage_name = 0;
@@ -20,8 +20,8 @@ struct EmbeddedFunction {
   bool inlined = false;
 };
 
-// A place in a file, in ELF's terms that of a looked-up byte. It was looked up and has these
-// functions, innermost inlined one first; one without a name: nothing is known but where it begins.
+// A symbolized file offset (that of the looked-up byte) with its functions, innermost inlined
+// one first. A function without a name: only its start is known.
 struct EmbeddedAddress {
   std::uint32_t file = 0;
   std::uint64_t file_offset = 0;
@@ -30,7 +30,7 @@ struct EmbeddedAddress {
 };
 
 struct EmbeddedFile {
-  std::string path;  // as Module has them
+  std::string path;  // as in Module
   std::string build_id;
 };
 
@@ -40,7 +40,7 @@ struct EmbeddedLine {
   std::string file;
 };
 
-// A piece of generated code. Where pieces overlap the last one that was valid holds.
+// A range of generated code. If ranges overlap, the last valid one is used.
 struct EmbeddedCode {
   std::uint32_t process = 0;
   std::uint64_t start = 0;
@@ -48,7 +48,7 @@ struct EmbeddedCode {
   std::chrono::nanoseconds valid_from{0};  // CLOCK_MONOTONIC; 0: always
   std::string name;
   std::vector<EmbeddedLine> lines;  // ascending
-  std::uint64_t object = 0;         // that it belongs to; 0: none
+  std::uint64_t object = 0;         // the object it belongs to; 0: none
 };
 
 // All code of the object.
@@ -67,7 +67,7 @@ struct EmbeddedNames {
   std::vector<EmbeddedCodeGone> code_gone;
 };
 
-// Adds `other`, whose processes become those from `first_process` on.
+// Appends `other`. Its first process becomes `first_process`.
 void append(EmbeddedNames& names, EmbeddedNames other, std::uint32_t first_process);
 
 }  // namespace swipr::profile

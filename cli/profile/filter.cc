@@ -27,7 +27,7 @@ nanoseconds part_of(nanoseconds time, double share) {
   return nanoseconds(std::llround(static_cast<double>(time.count()) * share));
 }
 
-// False: nothing of the sample is inside.
+// Returns false if no part of the sample is inside.
 bool clip(Sample& sample, nanoseconds from, nanoseconds to) {
   const nanoseconds begin = sample.time - sample.wall;
   const nanoseconds inside = std::min(sample.time, to) - std::max(begin, from);
@@ -43,7 +43,7 @@ bool clip(Sample& sample, nanoseconds from, nanoseconds to) {
   return true;
 }
 
-// When the clock of the recording's times was 0, since the epoch.
+// Time since the epoch at which the clock of the recording was 0.
 nanoseconds monotonic_zero(const Recording& recording) {
   if (recording.processes.empty()) return nanoseconds(0);
   const Process& first = recording.processes.front();
@@ -59,7 +59,7 @@ void shift(std::uint32_t& index, std::uint32_t by) {
   if (index != kNone) index += by;
 }
 
-// For each frame whether any of its functions matches.
+// By frame: true if any of its functions matches.
 std::vector<bool> matching_frames(const Names& names, const NameMatch& matches) {
   std::vector<bool> result;
   for (const FrameNames& frame : names.frames) {
@@ -88,7 +88,7 @@ void hide_functions(Recording& recording, Names& names, const NameMatch& matches
     std::copy_if(frame.begin(), frame.end(), std::back_inserter(kept),
                  [&matches](const NamedFrame& named) { return !matches(named.function); });
     gone.push_back(kept.empty());
-    if (!kept.empty()) frame = std::move(kept);  // nothing refers to the others any more
+    if (!kept.empty()) frame = std::move(kept);  // no other frame is referenced
   }
   for (Stack& stack : recording.stacks) {
     if (stack.omitted_at != kNone) {
@@ -100,7 +100,7 @@ void hide_functions(Recording& recording, Names& names, const NameMatch& matches
   }
 }
 
-// Cuts stacks behind (outside of) the outermost match.
+// Removes the callers of the outermost match from the stacks.
 class Focus {
  public:
   Focus(Recording& recording, Names& names, const NameMatch& matches)

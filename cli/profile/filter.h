@@ -1,4 +1,4 @@
-// Parts of a recording: what is kept of its samples and of their stacks. Pure.
+// Filters of samples and stacks. Pure.
 #pragma once
 
 #include <chrono>
@@ -17,31 +17,31 @@ namespace swipr::profile {
 struct SampleFilter {
   std::vector<std::string> threads;  // names as shell patterns, or tids; empty: all
   StateSet states;                   // empty: all
-  // Since the recording's beginning. Of a sample partly outside, the part inside counts.
+  // Since the start of the recording. Samples are cut at these limits.
   std::optional<std::chrono::nanoseconds> from;
   std::optional<std::chrono::nanoseconds> to;
 };
 void keep_times(Recording& recording, const SampleFilter& filter);
 void keep_threads_and_states(Recording& recording, const SampleFilter& filter);
 
-// All threads of a process become one that has the process's name and pid.
+// Merges all threads of a process into one with the name and pid of the process.
 void merge_threads(Recording& recording);
 
-// Appends `other`, moved to when it really was, or so that both begin together.
+// Appends `other` at its real time, or shifted so that both start together.
 enum class Align : std::uint8_t { kRealTime, kBegin };
 void append(Recording& recording, Recording other, Align align);
 
 using NameMatch = std::function<bool(std::string_view)>;
 
 struct StackFilter {
-  NameMatch only;   // samples without a matching function are left out
-  NameMatch hide;   // matching functions are left out of the stacks
-  NameMatch focus;  // stacks begin at the outermost matching function, others are left out
+  NameMatch only;   // drop samples without a matching function
+  NameMatch hide;   // remove matching functions from the stacks
+  NameMatch focus;  // start stacks at the outermost matching function, drop other samples
 };
-// Those that are empty functions filter nothing. Samples whose stack has become empty stay.
+// Empty functions filter nothing. Samples whose stack becomes empty are kept.
 void filter_stacks(Recording& recording, Names& names, const StackFilter& filter);
 
-// Innermost functions become outermost ones.
+// Reverses the stacks.
 void invert_stacks(Recording& recording, Names& names);
 
 }  // namespace swipr::profile

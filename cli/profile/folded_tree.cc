@@ -5,11 +5,11 @@
 namespace swipr::profile {
 
 namespace {
-constexpr std::uint32_t kMaxPeriod = 8;  // functions that call each other in turn
+constexpr std::uint32_t kMaxPeriod = 8;  // length of the longest cycle of mutual recursion
 }  // namespace
 
 FoldedTree::FoldedTree(const StackTree& tree) : folded_(tree.nodes().size(), kNone) {
-  // How often a path has come back to its folded node in one go.
+  // Levels of the recursion that ends at each node.
   std::vector<std::uint32_t> levels(tree.nodes().size(), 1);
   for (std::uint32_t index = 0; index < tree.nodes().size(); ++index) {
     const StackTree::Node& node = tree.nodes()[index];
@@ -18,7 +18,7 @@ FoldedTree::FoldedTree(const StackTree& tree) : folded_(tree.nodes().size(), kNo
     for (std::uint32_t period = 1; period <= kMaxPeriod; ++period) {
       std::uint32_t first = kNone;
       if (!repeats(here, period, first)) continue;
-      // The path that long ago came to the same functions for the first, second, … time.
+      // The node one period up.
       std::uint32_t before = index;
       for (std::uint32_t step = 0; step < period; ++step) before = tree.nodes()[before].parent;
       levels[index] = (folded_[before] == first ? levels[before] : 1) + 1;
@@ -38,8 +38,8 @@ std::uint32_t FoldedTree::child(std::uint32_t parent, std::uint32_t place) {
   return found->second;
 }
 
-// True when the `period` nodes that end with `node` have the places of as many nodes above them;
-// `first` is then where those end.
+// True if the last `period` nodes up to `node` repeat the `period` nodes above them. `first` is
+// then the last of those above.
 bool FoldedTree::repeats(std::uint32_t node, std::uint32_t period, std::uint32_t& first) const {
   first = node;
   for (std::uint32_t step = 0; step < period; ++step) {

@@ -1,6 +1,5 @@
-// A stack tree without the repetitions of recursion: where the last functions of a path are those
-// just before them once more ("fib fib", "even odd even odd"), the path goes on from the first
-// time. Pure.
+// A stack tree with recursion folded: if the last functions of a path repeat those just before
+// them ("fib fib", "even odd even odd"), the path continues at the first occurrence. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +15,14 @@ class FoldedTree {
   struct Node {
     std::uint32_t parent = kNone;
     std::uint32_t place = 0;   // of the stack tree
-    std::uint32_t levels = 1;  // how often the functions of a recursion that ends here follow each
-                               // other at most; 1: no recursion
+    std::uint32_t levels = 1;  // largest number of levels of a recursion that ends here; 1: none
   };
 
   explicit FoldedTree(const StackTree& tree);
 
   // Parents come before their children.
   const std::vector<Node>& nodes() const { return nodes_; }
-  // Of a node of the stack tree.
+  // Returns the folded node of a node of the stack tree.
   std::uint32_t node_of(std::uint32_t node) const { return folded_[node]; }
 
  private:

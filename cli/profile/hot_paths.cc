@@ -17,7 +17,7 @@ struct NodeWeights {
   std::uint64_t self = 0;
 };
 
-// Weights of the stack tree's nodes without those below them.
+// Self weights of the nodes of the stack tree.
 std::vector<std::uint64_t> weigh_alone(StackTree& tree, const Recording& recording, Weight weight,
                                        const StateName& state_name) {
   std::vector<std::uint64_t> weights;
@@ -47,8 +47,8 @@ std::vector<NodeWeights> weigh(const FoldedTree& tree, const std::vector<std::ui
   return weights;
 }
 
-// The heaviest nodes; a parent weighs at least as much as its children and has a lower index, so
-// that none is chosen without its parent.
+// The heaviest nodes. A parent weighs at least as much as its children and has a lower index, so
+// no node is chosen without its parent.
 std::vector<bool> choose(const std::vector<NodeWeights>& weights, std::size_t max_nodes) {
   std::vector<std::uint32_t> order(weights.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -70,14 +70,14 @@ HotPaths hot_paths(const Recording& recording, const Names& names, Weight weight
   const FoldedTree tree(stacks);
   const std::vector<NodeWeights> weights = weigh(tree, alone);
   const std::vector<bool> chosen = choose(weights, max_nodes);
-  std::vector<std::vector<std::uint32_t>> children(weights.size() + 1);  // the last: roots
+  std::vector<std::vector<std::uint32_t>> children(weights.size() + 1);  // the last entry: roots
   HotPaths result;
   for (std::uint32_t node = 0; node < weights.size(); ++node) {
     const std::uint32_t parent = tree.nodes()[node].parent;
     if (chosen[node]) children[parent == kNone ? weights.size() : parent].push_back(node);
     if (!chosen[node] && weights[node].total > 0) ++result.left_out;
   }
-  // Heaviest last, because the next one is taken from the back.
+  // Heaviest last, because nodes are taken from the back.
   const auto by_weight = [&weights](std::uint32_t a, std::uint32_t b) {
     return std::make_pair(weights[a].total, b) < std::make_pair(weights[b].total, a);
   };

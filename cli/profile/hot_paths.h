@@ -1,5 +1,4 @@
-// The heaviest part of the call tree of all threads together: few enough nodes to be read, with
-// recursion folded. Pure.
+// The heaviest part of the call tree of all threads, limited in size, with recursion folded. Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +17,18 @@ struct PathNode {
   std::uint32_t depth = 0;  // 0: outermost
   std::uint64_t total = 0;
   std::uint64_t self = 0;
-  std::uint32_t levels = 1;  // of recursion that is folded into this node; 1: none
+  std::uint32_t levels = 1;  // levels of recursion folded into this node; 1: none
 };
 
 struct HotPaths {
   std::vector<PathNode> nodes;  // parents before their children, heavier siblings first
-  std::size_t left_out = 0;     // lighter nodes that are not among them
+  std::size_t left_out = 0;     // number of lighter nodes
 };
 
-// What stands below a stack's innermost function for a state, such as "[poll]"; empty: nothing.
+// The frame below the innermost function of a stack for a state, such as "[poll]"; empty: none.
 using StateName = std::function<std::string(State, std::uint32_t stack)>;
 
-// At most `max_nodes`, and none that weighs nothing. `names` belongs to `recording`.
+// Returns at most `max_nodes` nodes, none without weight. `names` belongs to `recording`.
 HotPaths hot_paths(const Recording& recording, const Names& names, Weight weight,
                    const StateName& state_name, std::size_t max_nodes);
 

@@ -9,14 +9,14 @@
 
 namespace swipr::profile {
 
-// Functions that stand for something else than code.
+// Pseudo functions that are not code.
 inline constexpr std::string_view kNoStack = "[no stack]";
 inline constexpr std::string_view kOmittedFrames = "[frames omitted]";
 
 // One source-level function at an address.
 struct NamedFrame {
-  // Demangled if asked for; never empty: without a symbol "[libx.so+0x12a0]", where its function
-  // begins.
+  // Demangled if requested; never empty. Without a symbol: "[libx.so+0x12a0]", the start of
+  // the function.
   std::string_view function;
   std::string_view system_name;  // as in the symbol table; empty without a symbol
   std::string_view file;         // empty: unknown
@@ -26,7 +26,7 @@ struct NamedFrame {
   bool inlined = false;          // inlined into the next one
 };
 
-// Innermost inlined function first, the function that was really called last; never empty.
+// Innermost inlined function first, the physical function last; never empty.
 using FrameNames = std::vector<NamedFrame>;
 
 struct Names {

@@ -1,5 +1,5 @@
-// Tells samples apart by stack, thread and state without a hash table, which would wait for memory
-// at every sample: stack after stack, so that what is known of one stack's samples stays small.
+// Groups samples by stack, thread and state. Works stack by stack with small tables instead of a
+// hash table, which would miss the CPU cache at each sample.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace swipr::profile {
 
-// What is left out does not tell samples apart.
+// The keys that distinguish samples.
 struct KindOptions {
   bool by_thread = true;
   bool by_state = true;
 };
 
-// Indexes of all samples: stacks in the recording's order, samples without a stack last; those of
-// one stack in order of time.
+// Indexes of all samples, by stack in the order of the recording, samples without a stack last;
+// within a stack in order of time.
 std::vector<std::uint32_t> samples_by_stack(const Recording& recording);
 
-// Calls `visit(sample index, kind, is_new)` in the order of samples_by_stack. Kinds count from 0 in
-// order of their first samples.
+// Calls `visit(sample index, kind, is_new)` in the order of samples_by_stack. Kinds are numbered
+// from 0 in order of their first samples.
 template <typename Visit>
 void for_each_by_kind(const Recording& recording, KindOptions options, Visit visit) {
   constexpr std::size_t kStates = 4;

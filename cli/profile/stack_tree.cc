@@ -3,7 +3,7 @@
 namespace swipr::profile {
 
 namespace {
-// Zero bytes cannot be part of names that come from C strings.
+// Names come from C strings and contain no zero bytes.
 std::string key_of(std::string_view function, std::string_view module, std::string_view file,
                    std::uint32_t line) {
   std::string key(function);
@@ -67,7 +67,7 @@ std::uint32_t StackTree::pseudo_place(std::string_view name) {
 }
 
 std::uint32_t StackTree::place_of(const Frame& frame, const NamedFrame& named) {
-  // The same library of two processes, or mapped in several parts, is one library.
+  // A library in two processes, or mapped in several parts, is one library.
   const std::uint32_t module =
       frame.module == kNone ? kNone : module_of_path_.at(recording_.modules[frame.module].path);
   const std::uint32_t line = detail_ == Detail::kLine ? named.line : 0;

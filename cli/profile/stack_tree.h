@@ -1,5 +1,5 @@
-// A recording's stacks as one tree of functions, roots first: what flame graphs, call trees and
-// formats with prefix tables are made of. Pure.
+// The stacks of a recording as a tree of functions, roots first; the base of flame graphs, call
+// trees and formats with prefix tables. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,28 @@ namespace swipr::profile {
 
 class StackTree {
  public:
-  // Two frames are the same place in the tree if they are in the same function, or only if the
-  // line is the same as well.
+  // Frames are merged if their functions are equal, or only if their lines are equal as well.
   enum class Detail : std::uint8_t { kFunction, kLine };
 
   struct Place {
     std::string function;
-    std::uint32_t module = kNone;  // a module of the recording with the right path
+    std::uint32_t module = kNone;  // a module of the recording with this path
     std::string file;
     std::uint32_t start_line = 0;
     std::uint32_t line = 0;  // 0 with Detail::kFunction
-    bool is_code = true;     // false: stands for something else, such as "[no stack]"
+    bool is_code = true;     // false: a pseudo function such as "[no stack]"
   };
   struct Node {
     std::uint32_t parent = kNone;
     std::uint32_t place = 0;
   };
 
-  // Lifetime: both outlive the tree.
+  // Lifetime: the arguments outlive the tree.
   StackTree(const Recording& recording, const Names& names, Detail detail);
 
-  // The node of a stack's innermost function; kNone: a sample without stack.
+  // The node of the innermost function of a stack; kNone: a sample without a stack.
   std::uint32_t node_of(std::uint32_t stack);
-  // The node below `parent` of an entry that is not code.
+  // The node of a pseudo function below `parent`.
   std::uint32_t pseudo_child(std::uint32_t parent, std::string_view name);
 
   const std::vector<Place>& places() const { return places_; }
@@ -58,7 +57,7 @@ class StackTree {
   std::unordered_map<std::string, std::uint32_t> place_index_;
   std::unordered_map<std::uint64_t, std::uint32_t> node_index_;  // parent and place → node
   std::vector<std::vector<std::uint32_t>> places_of_frame_;      // outermost first
-  std::vector<std::uint32_t> node_of_stack_;                     // kNone: not asked for yet
+  std::vector<std::uint32_t> node_of_stack_;                     // kNone: not yet computed
   std::unordered_map<std::string_view, std::uint32_t> module_of_path_;
 };
 

@@ -1,4 +1,4 @@
-// Where each thread's time went. Pure.
+// Sums of times per thread. Pure.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,10 @@ struct ThreadTimes {
   std::chrono::nanoseconds blocked{0};
 };
 
-// One for each thread of the recording; most CPU time first, then longest run-queue wait, then
-// index.
+// One entry per thread of the recording, sorted by CPU time, then run-queue time, then index.
 std::vector<ThreadTimes> thread_times(const Recording& recording);
 
-// False: no tick met a thread. Samples that stand for no tick hold times only.
+// False if no tick has sampled a thread. Samples with 0 ticks contain times only.
 bool has_samples(const Recording& recording);
 
 }  // namespace swipr::profile

@@ -12,7 +12,7 @@ class Slicer {
  public:
   Slicer(const Recording& recording, Extent extent)
       : recording_(recording), begin_(extent.begin), duration_(extent.end - extent.begin) {
-    // The same for any number of slices, so it is found out once.
+    // Independent of the number of slices, so computed once.
     kind_of_.resize(recording.samples.size());
     for_each_by_kind(recording, {}, [this](std::uint32_t sample, std::uint32_t kind, bool is_new) {
       kind_of_[sample] = kind;
@@ -20,7 +20,7 @@ class Slicer {
     });
   }
 
-  // False: there would be more rows.
+  // Returns false if there would be more rows.
   bool fits(std::uint32_t slices, std::size_t max_rows) const {
     std::size_t rows = 0;
     for_each_row(slices, [&](const Sample&, Slices, bool is_new, std::uint32_t) {
@@ -56,8 +56,8 @@ class Slicer {
     friend bool operator==(const Slices&, const Slices&) = default;
   };
 
-  // Equal samples of a thread that touch the same slices are one row: they cannot be told apart.
-  // `visit` gets each sample, and whether it begins a row; it ends the loop by returning false.
+  // Equal samples of a thread in the same slices are merged into one row. `visit` gets each
+  // sample and whether it starts a row. It returns false to end the loop.
   template <typename Visit>
   void for_each_row(std::uint32_t slices, const Visit& visit) const {
     std::vector<Slices> last_of_kind(kind_count_);
@@ -65,7 +65,7 @@ class Slicer {
       const Sample& sample = recording_.samples[index];
       Slices touched;
       touched.first = slice_at(sample.time - sample.wall, slices);
-      // A sample that ends where a slice begins is not in that slice.
+      // A sample that ends at the start of a slice is not in that slice.
       touched.last = std::max(
           touched.first,
           slice_at(sample.time - std::min(sample.wall, std::chrono::nanoseconds(1)), slices));

@@ -1,5 +1,5 @@
-// A recording's samples as rows that know when they were, to within a slice of its time, and what
-// they weigh. Neighbouring equal samples are one row: few enough for a page in a browser. Pure.
+// Samples as rows with weights and times in units of slices. Consecutive equal samples are
+// merged, so that the rows are few enough for an HTML page. Pure.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ struct SlicedSamples {
   std::vector<SlicedRow> rows;  // per thread in order of time
 };
 
-// The slices are made longer until there are at most `max_rows` rows, or one slice.
+// Slices are lengthened until there are at most `max_rows` rows or one slice.
 SlicedSamples slice_samples(const Recording& recording, std::uint32_t max_slices,
                             std::size_t max_rows);
 
@@ -36,7 +36,7 @@ struct Extent {
   std::chrono::nanoseconds begin{0};
   std::chrono::nanoseconds end{0};
 };
-// From the beginning of what the first sample stands for to the last one; 0 without samples.
+// Time from the start of the first sample to the last one; 0 without samples.
 Extent extent_of(const Recording& recording);
 
 }  // namespace swipr::profile

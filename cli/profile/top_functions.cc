@@ -58,7 +58,7 @@ class Table {
 
   void count(std::size_t function, std::uint64_t weight, bool self) {
     if (self) result_.functions[function].self += weight;
-    // Recursion: a function that this stack has counted already is not counted again.
+    // In a recursion, a function is counted once per stack.
     if (last_stack_[function] == stacks_added_) return;
     last_stack_[function] = stacks_added_;
     result_.functions[function].total += weight;

@@ -18,10 +18,10 @@ struct TopFunction {
 
 struct TopFunctions {
   std::vector<TopFunction> functions;  // most self weight first, then total, then name
-  std::uint64_t total = 0;             // of all samples, those without a stack included
+  std::uint64_t total = 0;             // of all samples, including those without a stack
 };
 
-// Inlined functions are functions of their own. `names` belongs to `recording`.
+// Inlined functions count as functions. `names` belongs to `recording`.
 TopFunctions top_functions(const Recording& recording, const Names& names, Weight weight);
 
 }  // namespace swipr::profile

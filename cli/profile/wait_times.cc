@@ -11,7 +11,7 @@ namespace swipr::profile {
 std::vector<WaitTimes> wait_times(const Recording& recording) {
   using Place = std::pair<std::uint32_t, std::string_view>;  // system call and channel
   std::map<Place, WaitTimes> by_place;
-  std::set<std::pair<Place, std::uint32_t>> seen;  // by which thread
+  std::set<std::pair<Place, std::uint32_t>> seen;  // place and thread
   for (const Sample& sample : recording.samples) {
     if (sample.state != State::kBlocked) continue;
     Place place{kNone, {}};

@@ -1,4 +1,4 @@
-// In which system calls, and where in the kernel, blocked threads wait, and for how long. Pure.
+// Blocked time by system call and kernel function. Pure.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,14 @@
 namespace swipr::profile {
 
 struct WaitTimes {
-  std::uint32_t syscall = kNone;  // number; kNone: not known
-  std::string_view channel;       // kernel function, in the recording; empty: not known
+  std::uint32_t syscall = kNone;  // number; kNone: unknown
+  std::string_view channel;       // kernel function (owned by the recording); empty: unknown
   std::uint64_t samples = 0;
-  std::uint32_t threads = 0;  // that waited in it
+  std::uint32_t threads = 0;  // number of threads that waited in it
   std::chrono::nanoseconds blocked{0};
 };
 
-// Longest first, then by number and name.  Lifetime: the recording's.
+// Longest first, then by number and name.  Lifetime: that of the recording.
 std::vector<WaitTimes> wait_times(const Recording& recording);
 
 }  // namespace swipr::profile

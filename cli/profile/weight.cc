@@ -43,7 +43,7 @@ std::uint64_t weight_of(const Sample& sample, Weight weight) {
     case Weight::kWall:
       return count(sample.wall);
     case Weight::kBlocked:
-      // Without CPU times there is nothing to subtract: the thread may have run all the time.
+      // Without CPU times blocked time is unknown: the thread may have run all the time.
       if (sample.state == State::kUnknown) return 0;
       return count(sample.wall - sample.cpu - sample.runqueue);
     case Weight::kRunqueue:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 
-// Takes the next line from `rest`.
+// Removes and returns the next line of `rest`.
 std::string_view take_line(std::string_view& rest) {
   const std::size_t end = rest.find(kLineEnd);
   const std::string_view line = rest.substr(0, end);

@@ -1,4 +1,4 @@
-// What a browser asks for. Pure.
+// Parses requests of browsers. Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Request {
 
 enum class RequestState : std::uint8_t { kIncomplete, kComplete, kBad };
 
-// Reads the head of a request, up to the empty line; what follows it is ignored.
+// Parses the head of a request up to the empty line; the rest is ignored.
 RequestState parse_request(std::string_view bytes, Request& request);
 
 }  // namespace swipr::serve

@@ -26,8 +26,9 @@ using host::system_error;
 constexpr std::size_t kMaxConnections = 64;
 constexpr auto kPatience = std::chrono::seconds(10);
 
-// No loads from elsewhere, no referrer that reveals the path, no embedding in frames.
-// speedscope sets styles and reads its profile by fetch; 'wasm-unsafe-eval' is for its importers.
+// No loads from other hosts, no referrer (it would reveal the path), no embedding in frames.
+// speedscope sets styles and reads its profile by fetch; 'wasm-unsafe-eval' is for its
+// importers.
 constexpr std::string_view kHeaders =
     "Connection: close\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n"
     "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
@@ -58,7 +59,7 @@ struct PageServer::Connection {
 Result<PageServer> PageServer::create() {
   PageServer server;
   auto token = host::make_secret();
-  if (!token) return token.error().with_context("cannot make an address for the pages");
+  if (!token) return token.error().with_context("cannot create an address for the pages");
   server.token_ = *std::move(token);
   server.listener_ =
       host::UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -116,7 +117,7 @@ void PageServer::accept_all(std::map<int, Connection>& connections) {
   }
 }
 
-// False: it is over.
+// Returns false if the connection is finished.
 bool PageServer::go_on(Connection& connection) {
   return connection.head.empty() ? receive(connection) : send(connection);
 }
@@ -151,13 +152,14 @@ bool PageServer::send(Connection& connection) {
   return false;
 }
 
-// The head of the answer, with the text of short ones; longer ones are left in `body`.
+// Returns the head of the answer, with the text of short answers; longer texts are put in `body`.
 std::string PageServer::respond(std::string_view bytes, std::shared_ptr<const std::string>& body) {
   Request request;
   if (parse_request(bytes, request) == RequestState::kBad) {
     return short_answer("400 Bad Request", "Malformed request.\n");
   }
-  // A page elsewhere can have its own name resolve to 127.0.0.1, and then read what comes back.
+  // Prevents DNS rebinding: a foreign page could resolve its own name to 127.0.0.1 and read
+  // the answers.
   if (!is_own_host(request.host)) return short_answer("403 Forbidden", "Wrong host name.\n");
   if (request.method != "GET" && request.method != "HEAD") {
     return short_answer("405 Method Not Allowed", "Only GET.\n");

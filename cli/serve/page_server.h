@@ -1,5 +1,5 @@
-// Serves a few pages to a browser of this user on this machine: on loopback only, at a random port,
-// below a path that cannot be guessed, and only under its own host name.
+// Serves pages to a browser of this user on this machine: on loopback only, at a random port,
+// below a random path, and only for its own host name.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,27 @@ namespace swipr::serve {
 
 class PageServer {
  public:
-  // Made when it is first asked for, then kept.
+  // Created on the first request, then cached.
   using Maker = std::function<host::Result<std::string>()>;
 
-  // Listens. Errors: no socket, no random bytes.
+  // Starts to listen.  Errors: no socket, no random bytes.
   static host::Result<PageServer> create();
 
-  // `path` is relative to the URL; "" is the page that the URL itself leads to.
+  // `path` is relative to the URL; "" is the start page.
   void add(const std::string& path, std::string type, Maker make);
 
   // "http://127.0.0.1:PORT/TOKEN/"
   std::string url() const;
 
-  // Answers requests until `stop_fd` can be read from.
-  // Bounds: 64 connections, 16 KiB per request; one that does not go on for 10 s is closed.
+  // Answers requests until `stop_fd` is readable.
+  // Bounds: 64 connections, 16 KiB per request; connections that are idle for 10 s are closed.
   host::Result<void> run(int stop_fd);
 
  private:
   struct Page {
     std::string type;
     Maker make;
-    std::shared_ptr<const std::string> text;  // null: not made yet
+    std::shared_ptr<const std::string> text;  // null: not yet created
   };
   struct Connection;
 

@@ -1,4 +1,4 @@
-// speedscope, if the build put it in (cmake/speedscope.cmake).
+// The embedded files of speedscope, if the build contains it (cmake/speedscope.cmake).
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ struct EmbeddedFile {
   std::string_view bytes() const { return {begin, static_cast<std::size_t>(end - begin)}; }
 };
 
-// Empty: the build had no npm, or no network.
+// Empty: the build had no npm or no network.
 std::span<const EmbeddedFile> speedscope_files();
 
 }  // namespace swipr::serve

@@ -44,7 +44,7 @@ TEST(ReportText, CountsTheSamplesOfAProcessThatLeftNoTotals) {
   for (const profile::Sample& sample : input.recording.samples) samples += sample.ticks;
   for (profile::Process& process : input.recording.processes) process.totals.clear();
   const std::string text = written(write_report_text, input);
-  EXPECT_THAT(text, HasSubstr("cut off before its first totals"));
+  EXPECT_THAT(text, HasSubstr("truncated before its first totals"));
   EXPECT_THAT(text, HasSubstr("samples " + std::to_string(samples) + ";"));
   EXPECT_THAT(text, Not(HasSubstr("0 of 0 ticks")));
 }

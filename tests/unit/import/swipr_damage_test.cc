@@ -1,4 +1,4 @@
-// Recordings that are cut off or damaged: whatever is good is used, whatever is not is said.
+// Recordings that are truncated or damaged: valid parts are used, the rest is reported.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// One module: its files and its indexes, which are built on first use.
+// One module: its files, and its indexes, which are built on first use.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class Module {
   // thread; then lookups with a reader each may run in any number of threads.
   void load();
 
-  // What the byte `offset` is in the image; none: no code.
+  // Image address of the byte at `offset`; none: not code.
   std::optional<ImageAddr> code_address(FileOffset offset) const;
   std::vector<SourceFunction> find_functions(ImageAddr address, DwarfIndex* dwarf) const;
   // The module's own reader; null: it has no DWARF.
@@ -45,9 +45,9 @@ class Module {
   FileOffset file_offset(ImageAddr address) const;
   const std::string& note() const { return note_; }
   void set_note(std::string note) { note_ = std::move(note); }
-  // Its DWARF takes too long to read: readers do not try again. Thread: any.
+  // Marks its DWARF as too slow to read.  Thread: any.
   bool gave_up() const { return gave_up_; }
-  // Takes over the notes of a reader.
+  // Adds the notes of a reader.
   void note_damage(const DwarfIndex& dwarf);
 
  private:

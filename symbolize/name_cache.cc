@@ -22,7 +22,7 @@ constexpr char kMagic[8] = {'s', 'w', 'i', 'p', 'r', 'n', 'm', '1'};
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{256} << 20;
 constexpr std::string_view kSuffix = ".names";
 
-// A file is: header, addresses, functions, texts. All of this machine: a cache does not travel.
+// A file: header, addresses, functions, texts, in the byte order of this machine.
 struct Header {
   char magic[8];
   std::uint32_t crc;  // of all that follows the header
@@ -101,7 +101,7 @@ class Writer {
   std::unordered_map<std::string_view, std::uint32_t> indexes_;
 };
 
-// Empty: not there, not this user's, or not whole.
+// Empty: absent, of another user, or incomplete.
 std::vector<char> read_file(const std::string& path) {
   const host::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
@@ -127,7 +127,7 @@ std::vector<T> take(std::span<const char>* bytes, std::size_t count) {
   return values;
 }
 
-// The checksum only tells torn files from whole ones: every index is checked all the same.
+// The checksum detects incomplete files only; every index is checked as well.
 class Reader {
  public:
   Reader(std::span<const char> bytes, TextPool& texts) : bytes_(bytes), pool_(texts) {}

@@ -1,6 +1,6 @@
-// Names that earlier conversions found, on disk: one file per module, by build-id. Files are
-// written beside their place and renamed, so that any number of processes may use the folder;
-// damaged and foreign ones are ignored.
+// On-disk cache of names from earlier conversions, one file per module, by build-id. Files are
+// written under a temporary name and renamed, so that any number of processes can use the
+// folder. Damaged files and files of other users are ignored.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,14 @@ class NameCache {
   using Entries =
       std::unordered_map<std::uint64_t, std::vector<SourceFunction>>;  // by image address
 
-  // `folder` is made when something is written. Bounds: `max_bytes` for all files together; the
-  // ones that were used longest ago go first.
+  // `folder` is created on the first write.  Bounds: `max_bytes` for all files; the least
+  // recently used ones are removed.
   NameCache(std::string folder, std::uint64_t max_bytes)
       : folder_(std::move(folder)), max_bytes_(max_bytes) {}
 
-  // `signature` says where the names come from and how they are written; entries with another one
-  // are not read. Empty: none. Lifetime: texts live in `texts`.
+  // `signature` identifies the sources and the format of the names; files with another one are
+  // ignored. Returns nothing if there is no entry.
+  // Lifetime: strings are owned by `texts`.
   Entries load(const std::string& build_id, std::string_view signature, TextPool& texts) const;
   // Replaces the module's file. Failures (a full disk, a read-only home) leave the cache as it is.
   void store(const std::string& build_id, std::string_view signature, const Entries& entries) const;

@@ -13,9 +13,9 @@
 namespace swipr::symbolize {
 namespace {
 
-// Fewer lookups do not pay for starting threads.
+// With fewer lookups, starting threads costs more than it saves.
 constexpr std::size_t kMinParallelLookups = 64;
-// What a thread keeps indexed, as bytes of DWARF; indexes and libdw's tables take about as much.
+// Limit of indexed DWARF per thread; indexes and tables of libdw take about the same memory.
 constexpr std::uint64_t kMaxIndexedBytes = std::uint64_t{8} << 20;
 // Of a unit that is larger than all others only itself: damaged ones can be.
 constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{128} << 20;
@@ -50,7 +50,7 @@ std::vector<Batch> batches_of(const std::vector<Placed>& placed) {
   return batches;
 }
 
-// What one thread needs to look up: an index of its own for the module that it is at.
+// State of one thread: its index of the current module.
 class ModuleReader {
  public:
   explicit ModuleReader(std::mutex& notes) : notes_(&notes) {}
@@ -156,7 +156,7 @@ class ParallelLookup {
     }
   }
 
-  // What was found while something was missing may be better the next time.
+  // Incomplete results are not cached, because a later lookup may find more.
   void write_cache() {
     for (std::size_t index = 0; index < lookups_.size(); ++index) {
       if (lookups_[index].module == nullptr || known_[index]) continue;

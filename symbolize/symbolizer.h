@@ -26,8 +26,8 @@ class Symbolizer {
   Symbolizer(const Symbolizer&) = delete;
   Symbolizer& operator=(const Symbolizer&) = delete;
 
-  // Opens a module on first use; the same spec yields the same handle. Never fails: a module
-  // without a usable file answers every lookup with an empty list, and `note` says why.
+  // Opens a module on first use; equal specs give the same handle. Never fails: lookups in a
+  // module without a usable file return an empty list, and `note` is the reason.
   using ModuleHandle = std::uint32_t;
   ModuleHandle open_module(const ModuleSpec& spec);
 
@@ -44,15 +44,15 @@ class Symbolizer {
   // and dropped again. Shape: parallel to `lookups`.
   std::vector<std::vector<SourceFunction>> find_all(std::span<const Lookup> lookups);
 
-  // Where the function at a byte begins that find_functions has no name for; none: unknown.
+  // Start of the function at a byte for which find_functions has no name; none: unknown.
   std::optional<ImageAddr> function_start(ModuleHandle module, FileOffset offset);
 
   // The image address (as in symbol tables) of a byte of the file; the offset itself if unknown.
   ImageAddr image_address(ModuleHandle module, FileOffset offset);
-  // The other way round, for recordings that know no file offsets; the address itself if unknown.
+  // The inverse, for recordings without file offsets; the address itself if unknown.
   FileOffset file_offset(ModuleHandle module, ImageAddr address);
 
-  // What the names of this module come from.
+  // Sources of the names of a module.
   struct Sources {
     std::string file;        // the module's own; empty: not found, or refused
     std::string debug_file;  // the separate one with DWARF; empty: none

@@ -43,8 +43,8 @@ struct Process {
   std::chrono::nanoseconds interval{0};
   std::chrono::nanoseconds duration{0};
   Mode mode = Mode::kWall;
-  bool jitter = true;  // ticks at random intervals with this mean; false: on a fixed grid
-  bool complete = false;                        // the process ended its recording, or exec did
+  bool jitter = true;     // ticks at random intervals with this mean; false: on a fixed grid
+  bool complete = false;  // the process ended its recording, or exec did
   std::map<std::string, std::uint64_t> totals;  // counters, names as on the wire
 };
 

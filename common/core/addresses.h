@@ -1,5 +1,5 @@
-// Addresses as types: a run-time address, an address as the ELF image numbers it, and an offset in
-// the file are three different things, and mixing them up is the profiler's classic mistake.
+// Distinct types for run-time addresses, addresses in the ELF image and file offsets, which must
+// not be mixed up.
 // Context: anywhere, signal handlers included.
 #pragma once
 
@@ -27,14 +27,14 @@ struct FileOffset {
   friend constexpr auto operator<=>(FileOffset, FileOffset) = default;
 };
 
-// How a code address relates to the instruction it stands for. A return address points behind the
-// call, possibly into the next line, the next inlined function, or past the end of the function.
+// How a code address relates to its instruction. A return address points after the call,
+// possibly into the next line, the next inlined function, or past the end of the function.
 enum class PcKind : std::uint8_t {
   kReturnAddress = 0,  // look up the byte before it
-  kExact = 1,          // innermost frame, or a frame interrupted by a signal: look it up as it is
+  kExact = 1,          // innermost frame, or interrupted by a signal: look up the address itself
 };
 
-// The one place for the minus-one: the address to look a code address up by.
+// The address by which to look up a code address.
 constexpr std::uint64_t lookup_address(std::uint64_t pc, PcKind kind) {
   return kind == PcKind::kExact || pc == 0 ? pc : pc - 1;
 }

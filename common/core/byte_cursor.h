@@ -1,5 +1,5 @@
-// Reads numbers from bytes that nobody vouches for. A read past the end yields zero and makes the
-// cursor fail for good, so that a parser may check once at the end of a step.
+// Reads numbers from untrusted bytes. A read past the end returns zero and makes the cursor fail
+// permanently, so that a parser can check once at the end of a step.
 // Context: anywhere, signal handlers included.
 #pragma once
 
@@ -75,7 +75,7 @@ class ByteCursor {
  private:
   struct Leb {
     std::uint64_t bits = 0;
-    unsigned width = 0;  // bits that the encoding carries
+    unsigned width = 0;  // bits of the encoding
     bool negative = false;
   };
   Leb leb() noexcept {
@@ -87,7 +87,7 @@ class ByteCursor {
       value.width += 7;
       value.negative = (byte & 0x40u) != 0;
       if ((byte & 0x80u) == 0) return value;
-      if (value.width > 140) {  // 20 bytes: nobody pads further
+      if (value.width > 140) {  // 20 bytes: longer padding is an error
         fail();
         return {};
       }

@@ -1,5 +1,5 @@
-// Durations as people write them: "10ms", "1.5 s", "2min". The one parser of the library and of the
-// program, so that both accept the same text with the same limit. Signal-safe, never allocates.
+// Parses durations such as "10ms", "1.5 s", "2min". Shared by the library and the command, so
+// that both accept the same text with the same limit. Signal-safe, never allocates.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Keeps errno across a scope: a handler must leave it as the interrupted code had it.
+// Saves and restores errno. A signal handler must not change errno of the interrupted code.
 // Context: anywhere, signal handlers included.
 #pragma once
 

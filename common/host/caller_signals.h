@@ -1,16 +1,15 @@
-// What swipr itself needs of signals whatever its caller has left it, and the way back for the
-// programs that it starts.
+// Sets the signal dispositions that swipr needs, and restores those of the caller for programs
+// that it starts.
 #pragma once
 
 namespace swipr::host {
 
-// A reader that goes away (SIGPIPE) and a file that has reached its limit (SIGXFSZ) are failed
-// writes, with a message and with files tidied up. Children can be waited for: where the caller
-// ignores SIGCHLD the kernel would reap them itself.
-// Thread: before there is a second one.
+// Ignores SIGPIPE and SIGXFSZ, so that closed pipes and file size limits are write errors. Sets
+// SIGCHLD to its default, because the kernel reaps children if the caller has ignored it.
+// Thread: call before other threads exist.
 void take_signals_from_caller() noexcept;
 
-// As the caller has left them. Context: the child of a fork.
+// Restores the caller's dispositions.  Context: the child of a fork.
 void return_signals_of_caller() noexcept;
 
 }  // namespace swipr::host

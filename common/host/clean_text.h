@@ -6,10 +6,10 @@
 
 namespace swipr::host {
 
-// Valid UTF-8 on one line that neither steers a terminal nor changes the order in which it is read.
-// C0 controls and DEL become spaces, bytes that are not UTF-8 question marks. C1 controls (U+009B
-// begins an escape sequence), line and paragraph separators and the controls of bidirectional text
-// become visible: "\u202e".
+// Returns valid UTF-8 on one line without terminal control sequences or bidirectional controls.
+// C0 controls and DEL become spaces, invalid bytes become question marks. C1 controls (U+009B
+// starts an escape sequence), line and paragraph separators and bidirectional controls are
+// escaped: "\u202e".
 std::string clean_text(std::string_view text);
 
 }  // namespace swipr::host

@@ -1,4 +1,4 @@
-// Bytes as people write build-ids.
+// Hexadecimal text of bytes, as for build-ids.
 #pragma once
 
 #include <cstddef>

@@ -35,7 +35,7 @@ bool is_in_proc(int folder) {
   return ::fstatfs(folder, &info) == 0 && info.f_type == PROC_SUPER_MAGIC;
 }
 
-// Root does not share with its groups either: their members may be anybody.
+// Folders that groups of root can write to count as shared, because any user may be a member.
 bool is_shared(int folder) {
   struct stat info {};
   if (::fstat(folder, &info) != 0) return true;
@@ -43,8 +43,8 @@ bool is_shared(int folder) {
   return !is_trusted(info.st_uid) || (info.st_mode & others) != 0;
 }
 
-// Walks a path component by component. A component is opened before it is judged, so that it cannot
-// become something else in between.
+// Walks a path component by component. A component is opened before it is checked, so that it
+// cannot be replaced in between.
 class Walk {
  public:
   explicit Walk(const std::string& path) : path_(path), rest_(path) {}
@@ -110,8 +110,8 @@ class Walk {
   }
 
   const std::string& path_;
-  std::string rest_;      // what is not walked yet
-  bool at_begin_ = true;  // of a path, where a slash means the root
+  std::string rest_;      // remaining components
+  bool at_begin_ = true;  // at the start of a path, where a slash is the root
   int links_ = 0;
   OutputPlace place_;
 };

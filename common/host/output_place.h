@@ -1,6 +1,5 @@
-// Where an output file lies. The path is walked without following symbolic links of other users, so
-// that nobody who can write to a folder on the way (as everybody can to /tmp) chooses which file is
-// overwritten.
+// The place of an output file. Symbolic links of other users are not followed, so that users who
+// can write to a folder of the path (such as /tmp) cannot choose the file that is overwritten.
 #pragma once
 
 #include <string>
@@ -12,10 +11,11 @@ namespace swipr::host {
 
 struct OutputPlace {
   UniqueFd folder;   // O_PATH
-  std::string name;  // the last component, behind all links
+  std::string name;  // the last component, with links resolved
   bool exists = false;
   bool is_shared = false;  // others can put files into the folder
-  bool is_magic = false;   // a link in /proc, such as /proc/self/fd/1: only the kernel follows it
+  bool is_magic =
+      false;  // a link in /proc, such as /proc/self/fd/1, which only the kernel can follow
 };
 
 // Errors: a folder is missing or not accessible, or a link belongs to another user (neither this

@@ -1,6 +1,6 @@
-// What /proc says about processes. Parsers work on text in memory (hostile: a process chooses its
-// own name, arguments and environment); readers open the files. Errors: no such process, or not
-// permitted; the message names the file.
+// Reads process information from /proc. Parsers work on untrusted text in memory, because a
+// process chooses its own name, arguments and environment. Readers open the files.
+// Errors: no such process, or not permitted; the message names the file.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ struct ProcessStatus {
   Pid group;  // the process that the id belongs to: differs from the id asked for if that is a
               // thread
   Pid parent;
-  Pid namespace_pid;  // as the process sees itself
+  Pid namespace_pid;  // in the PID namespace of the process
   uid_t uid = 0;      // effective
   std::uint32_t threads = 0;
 };

@@ -10,7 +10,7 @@
 
 namespace swipr::host {
 
-// One line for a person: what was tried, what happened, what to do.
+// A message of one line: what was tried, what happened, what to do.
 class Error {
  public:
   explicit Error(std::string message) : message_(std::move(message)) {}

@@ -1,4 +1,4 @@
-// Names that nobody guesses.
+// Random names.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace swipr::host {
 
-// 128 random bits as 32 hexadecimal digits. Errors: the kernel has none to give.
+// Returns 128 random bits as 32 hexadecimal digits.  Errors: getrandom fails.
 Result<std::string> make_secret();
 
 }  // namespace swipr::host

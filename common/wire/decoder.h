@@ -54,7 +54,7 @@ struct RawRecord {
   std::span<const std::byte> payload;
 };
 // The next record of a block's payload; nullopt at its end or, with `bytes` not empty, where it is
-// cut or damaged. `bytes` advances behind the record.
+// cut or damaged. `bytes` advances past the record.
 std::optional<RawRecord> take_record(std::span<const std::byte>& bytes) noexcept;
 
 std::optional<SourceRecord> decode_source(std::span<const std::byte> payload) noexcept;

@@ -29,19 +29,19 @@ inline constexpr std::uint32_t kMaxFrames = 2048;      // per stack
 inline constexpr std::size_t kMaxStringBytes = 32768;  // per string; writers cut longer ones
 
 enum class RecordType : std::uint8_t {
-  kSource = 1,      // first record of every source
+  kSource = 1,      // the first record of a source
   kModule = 2,      // an executable mapping appeared
-  kModuleGone = 3,  // … and vanished
+  kModuleGone = 3,  // … and disappeared
   kThread = 4,      // a thread appeared or was renamed
   kStack = 5,       // defines (or redefines) a stack id
   kTick = 6,        // the samples of one tick
-  kTotals = 7,      // counters so far; the last one holds
-  kEnd = 8,         // last record of a source that ended properly
-  kMessage = 9,     // a line for the person who reads the profile
+  kTotals = 7,      // counters so far; the last record is valid
+  kEnd = 8,         // the last record of a source that was not truncated
+  kMessage = 9,     // a message for readers of the profile
   kNames = 10,      // written by `swipr record`: functions at addresses of one file
-  kCode = 11,       // a piece of generated code
-  kCodeGone = 12,   // … and all others of its object are gone
-  kUser = 13,       // written by `swipr record`: whose process the source is
+  kCode = 11,       // a range of generated code
+  kCodeGone = 12,   // … and all ranges of its object were removed
+  kUser = 13,       // written by `swipr record`: the user of the process
 };
 
 enum class ThreadState : std::uint8_t { kRunning = 0, kRunnable = 1, kBlocked = 2, kUnknown = 3 };
@@ -54,17 +54,17 @@ enum class EndReason : std::uint8_t {
   kStopped = 1,         // the client asked for the end
   kProcessExit = 2,     // the process exits
   kConnectionLost = 3,  // written by `swipr record`: the process vanished or exec'd
-  kFailed = 4,          // the agent gave up; text says why
+  kFailed = 4,          // the agent gave up; text is the reason
 };
 
-// What a recording holds of the time of each thread.
+// Which time of each thread a recording contains.
 enum class RecordMode : std::uint8_t {
   kWall = 0,    // all of it
   kCpu = 1,     // what it spent on a CPU: an entry's wall_ns is its cpu_ns
-  kOffCpu = 2,  // the rest, waiting for something or for a CPU: cpu_ns is 0
+  kOffCpu = 2,  // its time off the CPU: cpu_ns is 0
 };
 inline constexpr std::array<std::string_view, 3> kRecordModeNames = {"wall", "cpu", "offcpu"};
-// False: no such mode.
+// Returns false if there is no such mode.
 constexpr bool find_record_mode(std::string_view name, RecordMode& out) noexcept {
   for (std::size_t mode = 0; mode < kRecordModeNames.size(); ++mode) {
     if (kRecordModeNames[mode] != name) continue;
@@ -95,7 +95,7 @@ struct SourceRecord {
 };
 
 struct ModuleRecord {
-  std::uint64_t module_id = 0;  // unique within the source, never used again
+  std::uint64_t module_id = 0;  // unique within the source, never reused
   std::uint64_t start = 0;      // run-time address of the executable mapping
   std::uint64_t size_bytes = 0;
   std::uint64_t file_offset = 0;        // of `start`
@@ -116,7 +116,7 @@ struct ThreadRecord {
   std::string_view name;
 };
 
-// Frames innermost first. Addresses resolve against the modules known at this point of the stream.
+// Frames, innermost first. Addresses refer to the modules known at this point of the stream.
 struct FrameEntry {
   std::uint64_t pc = 0;
   FrameSource source = FrameSource::kContext;
@@ -134,7 +134,7 @@ struct StackRecord {
   std::uint64_t flags = 0;     // StackFlags
   std::uint64_t wait_syscall =
       0;                         // system call number + 1 in which the thread waits; 0: none known
-  std::uint64_t omitted_at = 0;  // with kStackCut: index of the first frame behind the gap
+  std::uint64_t omitted_at = 0;  // with kStackCut: index of the first frame after the gap
   std::uint64_t frame_count = 0;
   std::string_view wait_channel{};  // kernel function in which it waits; empty: none known
 };
@@ -219,11 +219,11 @@ struct CodeLine {
   std::string_view file;
 };
 
-// Counter names in kTotals. Readers show unknown names as they are.
+// Counter names in kTotals. Readers show unknown names unchanged.
 namespace counter {
 inline constexpr std::string_view kTicks = "ticks";                     // delivered
 inline constexpr std::string_view kTicksMissed = "ticks_missed";        // deadlines skipped
-inline constexpr std::string_view kTicksStretched = "ticks_stretched";  // some threads left out
+inline constexpr std::string_view kTicksStretched = "ticks_stretched";  // idle threads skipped
 inline constexpr std::string_view kSamples = "samples";                 // thread × tick
 inline constexpr std::string_view kSamplesDropped = "samples_dropped";  // lost to a slow reader
 inline constexpr std::string_view kStacksMissing = "stacks_missing";    // samples without a stack

@@ -1,4 +1,4 @@
-// The records in which a recording carries names of its own: NAMES, CODE and CODE_GONE.
+// Records that store names in a recording: NAMES, CODE and CODE_GONE.
 // Context: anywhere.  Allocates: never.
 #pragma once
 
@@ -40,7 +40,7 @@ class NamesDecoder {
   std::span<const std::byte> build_id() const noexcept { return build_id_; }
   bool take_text(std::string_view& text) noexcept;
   bool take_address(std::uint64_t& file_offset, std::uint64_t& function_count) noexcept;
-  // False: damaged, or a text that is not there.
+  // Returns false if the record is damaged or refers to a missing text.
   bool take_function(FunctionEntry& function) noexcept;
   bool ok() const noexcept { return in_.ok(); }
 
@@ -66,7 +66,7 @@ class CodeDecoder {
   explicit CodeDecoder(std::span<const std::byte> payload) noexcept;
   const CodeRecord& record() const noexcept { return record_; }
   bool take(CodeLine& line) noexcept;
-  // Behind all lines.
+  // Call after all lines.
   std::uint64_t object() noexcept;
   bool ok() const noexcept { return in_.ok(); }
 

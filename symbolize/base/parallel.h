@@ -1,4 +1,4 @@
-// Work spread over the CPUs.
+// Distributes work over the CPUs.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 
 namespace swipr::symbolize {
 
-// As many as the machine has CPUs, within reason.
+// The number of CPUs, with an upper limit.
 inline std::size_t worth_of_threads() {
   constexpr std::size_t kMaxThreads = 16;
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMaxThreads);
 }
 
-// Calls `work` on each index below `count`, in as many threads as are worth it.
-// `work` does not throw.
+// Calls `work` for each index below `count`, in a number of threads that depends on `count`.
+// `work` must not throw.
 template <typename Work>
 void for_each_index(std::size_t count, std::size_t threads, const Work& work) {
   std::atomic<std::size_t> next = 0;
@@ -27,7 +27,7 @@ void for_each_index(std::size_t count, std::size_t threads, const Work& work) {
   std::vector<std::thread> others;
   try {
     while (others.size() + 1 < std::min(threads, count)) others.emplace_back(run);
-  } catch (const std::system_error&) {  // no more threads: then with fewer
+  } catch (const std::system_error&) {  // no more threads: continue with fewer
   }
   run();
   for (std::thread& other : others) other.join();

@@ -1,4 +1,4 @@
-// What a lookup is asked with and answered with.
+// Input and output of lookups.
 #pragma once
 
 #include <chrono>
@@ -16,31 +16,31 @@ struct Options {
   bool demangle = true;
   bool inlines = true;
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};
-  // The root of the recorded system's files, for recordings from elsewhere; empty: this one's.
+  // Root of the files of the recorded system, for recordings of other machines; empty: this system.
   std::string symfs;
   bool debuginfod = false;  // ask the servers of DEBUGINFOD_URLS
-  // Where find_all keeps the names of modules with DWARF, and fetched files are; empty: nowhere.
+  // Folder in which find_all caches names of modules with DWARF and fetched files; empty: none.
   std::string cache_folder;
-  // CPU time for each piece (8 MiB) of a module's DWARF; a real one takes a tenth of a second. A
-  // module that takes more has the names of its symbol tables only.
+  // Limit of CPU time per 8 MiB of DWARF of a module; 0.1 s is usual. Beyond it only the
+  // symbol tables of the module are used.
   std::chrono::milliseconds work_limit{20'000};
-  // Writes the file of a module that cannot be opened from here to a descriptor, as the process
-  // that has it mapped serves it; false: it does not. Empty, or without a cache: not asked.
+  // Fetches the file of a module that cannot be opened here from the process that has mapped
+  // it, into a descriptor. Returns false on failure. Not used if empty or without a cache.
   std::function<bool(std::int32_t pid, const std::string& build_id, int fd)> fetch_module;
 };
 
-// Where to find a module's file and how to recognise it.
+// Identifies the file of a module.
 struct ModuleSpec {
   std::string path;      // as the recorded process saw it; "[vdso]" is the vDSO
   std::string build_id;  // lower-case hex; empty: unknown, then any file at `path` is accepted
   std::int32_t pid = 0;  // 0: none; otherwise, while it lives, its own view of the file is tried
                          // before PATH: below /proc/PID/root, through its mapping, its exe
-  // Where it was mapped; 0: unknown. A memfd and a deleted file can be opened by that alone.
+  // Start of its mapping; 0: unknown. Needed to open memfds and deleted files.
   RuntimeAddr start = {};
   std::uint64_t size_bytes = 0;
 };
 
-// Texts live as long as the pool that the symbolizer was made with.
+// Lifetime: strings are owned by the text pool of the symbolizer.
 struct SourceFunction {
   std::string_view name;          // demangled unless Options::demangle is off
   std::string_view linkage_name;  // as in the symbol table

@@ -1,5 +1,5 @@
-// CPU time that may go into one index. Debug information can be made so that reading it takes
-// hours: thousands of functions may share one list of a million ranges, say.
+// Limits the CPU time of one index. Crafted debug information could take hours, for example with
+// thousands of functions that share a list of a million ranges.
 #pragma once
 
 #include <time.h>
@@ -9,18 +9,19 @@
 
 namespace swipr::symbolize {
 
-// Thread: one at a time. The time of whichever thread uses it last counts.
+// Thread: one at a time. Measures the CPU time of the thread that used it last.
 class WorkLimit {
  public:
   explicit WorkLimit(std::chrono::nanoseconds limit) : limit_(limit) {}
 
-  // A step of work. True, from then on: it was too much. Looks at the clock now and then.
+  // Counts a step of work and reads the clock occasionally. Returns true once the limit is
+  // exceeded.
   bool step() {
     constexpr unsigned kStepsBetweenLooks = 1024;
     if (!exceeded_ && ++steps_ % kStepsBetweenLooks == 0) look();
     return exceeded_;
   }
-  // Before work of unknown length.
+  // Call before work of unknown length.
   bool look() {
     const auto now = thread_cpu_time();
     if (user_ != std::this_thread::get_id()) {

@@ -1,4 +1,4 @@
-// Which code a function covers, of the ways in which DWARF 2 to 5 say that.
+// The code ranges of a function, in all encodings of DWARF 2 to 5.
 // Source: DWARF 5, sections 2.17 and 7.25; DWARF 4, section 2.17.3.
 #pragma once
 
@@ -24,10 +24,10 @@ class CodeRanges {
   CodeRanges(const Dwarf_Die& unit, const UnitFormat& format, const DwarfSections& sections,
              const DwarfSections& tree_sections);
 
-  // False: only libdw can tell. `pieces` is what was found before, and then as it was.
+  // Returns false if only libdw can read them; `pieces` is unchanged then.
   bool read(const FunctionDie& function, std::vector<Piece>* pieces, WorkLimit& limit) const;
 
-  // Where a function that has several pieces is entered; none: it does not say.
+  // Entry address of a function with several pieces, if given.
   std::optional<std::uint64_t> entry_of(const FunctionDie& function) const;
 
  private:

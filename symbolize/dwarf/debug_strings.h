@@ -1,5 +1,5 @@
-// Bounds of the strings that libdw hands out: it returns pointers into sections and does not look
-// whether the string ends before its section does.
+// Checks strings that libdw returns. libdw returns pointers into sections without checking that
+// the string ends inside the section.
 #pragma once
 
 #include <libelf.h>
@@ -15,11 +15,11 @@ class DebugStrings {
   // Lifetime: as long as `elf`.
   void add_sections_of(Elf* elf);
 
-  // False when a string section does not end with a string's end. libdw measures such strings
-  // itself (paths of line tables), so DWARF of such a file must not be used at all.
+  // Returns false if a string section does not end with a NUL. libdw calls strlen on such
+  // strings (paths of line tables), so the DWARF of such a file must not be used.
   bool are_terminated() const { return terminated_; }
 
-  // Null stays null; so does what is not a terminated string in a debug section.
+  // Returns null for null and for strings that are not terminated inside a debug section.
   const char* checked(const char* text) const;
 
  private:

@@ -1,4 +1,4 @@
-// How attribute values are written.
+// Encodings of attribute values.
 // Source: DWARF 5, section 7.5.6; GNU's forms as elfutils and GDB read them.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace swipr::symbolize {
 
-// What the header of a unit says about its numbers.
+// Number formats, from the header of a unit.
 struct UnitFormat {
   std::uint16_t version = 0;
   std::uint8_t address_bytes = 0;
@@ -18,10 +18,10 @@ struct UnitFormat {
 
 enum class ValueShape : std::uint8_t {
   kFixed,     // of `bytes` bytes
-  kLeb,       // a number that says itself where it ends
+  kLeb,       // a LEB128 number
   kString,    // up to a zero
-  kBlock,     // a count of `bytes` bytes, then so many bytes
-  kLebBlock,  // a count as LEB128, then so many bytes
+  kBlock,     // a count of `bytes` bytes, then the block
+  kLebBlock,  // a LEB128 count, then the block
   kIndirect,  // another form as LEB128, then its value
 };
 
@@ -30,7 +30,7 @@ struct ValueLayout {
   std::uint8_t bytes = 0;
 };
 
-// None: an unknown form; nothing can be read after it.
+// Returns none for an unknown form; the rest of the unit cannot be read then.
 std::optional<ValueLayout> find_layout(std::uint64_t form, const UnitFormat& format);
 
 // The cursor fails at the end of the bytes and behind an unknown indirect form.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMaxUnits = std::size_t{1} << 20;
 constexpr std::size_t kMaxUnitRanges = std::size_t{1} << 24;
 
-// Smaller ranges win: a unit that claims the whole image does not hide the others.
+// Smaller ranges take precedence, so that a unit that covers the whole image does not hide others.
 Interval unit_interval(Dwarf_Addr begin, Dwarf_Addr end, std::size_t unit) {
   return {{begin}, {end}, ~(end - begin), static_cast<std::uint32_t>(unit)};
 }
@@ -104,8 +104,8 @@ host::Result<void> DwarfIndex::attach_supplementary(const std::optional<ElfFile>
   return {};
 }
 
-// A unit's own ranges are in every compiler's output. .debug_aranges is not (clang leaves it out),
-// so it serves only units that do not say their ranges.
+// All compilers write ranges of units. .debug_aranges is optional (clang omits it) and is used
+// only for units without ranges.
 void DwarfIndex::load_units() {
   std::vector<Interval> intervals;
   Dwarf_CU* current = nullptr;
@@ -131,7 +131,7 @@ void DwarfIndex::load_units() {
   unit_map_ = AddressMap(std::move(intervals));
 }
 
-// libdw joins these with the names of source files, wherever they end.
+// libdw concatenates these with names of source files without checking their ends.
 bool DwarfIndex::has_usable_paths(Dwarf_Die* unit) const {
   for (const unsigned int name : {DW_AT_comp_dir, DW_AT_name}) {
     Dwarf_Attribute attribute;

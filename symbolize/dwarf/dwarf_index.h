@@ -1,5 +1,5 @@
-// DWARF of one module: which unit covers an address, and lazily what is in that unit. One thread at
-// a time; other threads take another() of their own.
+// DWARF of one module: finds the unit of an address and indexes units on demand.
+// Thread: one at a time; other threads use another().
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -27,14 +27,14 @@ class DwarfIndex {
   // the index.
   static host::Result<std::unique_ptr<DwarfIndex>> load(ElfFile& file, const ElfFile& image,
                                                         const Options& options, TextPool& texts);
-  // The same for another thread, with nothing indexed yet. Null: no memory.
+  // A copy for another thread, with an empty index. Null: out of memory.
   std::unique_ptr<DwarfIndex> another() const;
 
-  // Which unit covers an address: the same number in all copies.
+  // Number of the unit that covers an address; the same in all copies.
   std::optional<std::uint32_t> unit_of(ImageAddr address) const { return unit_map_.find(address); }
-  // Bytes of DWARF that were indexed so far, and take memory until this object ends.
+  // Bytes of DWARF indexed so far; their memory is held until destruction.
   std::uint64_t indexed_bytes() const { return indexed_bytes_; }
-  // Memory of what was indexed so far, libdw's own left out.
+  // Memory of the index, without that of libdw.
   std::uint64_t memory_bytes() const { return memory_bytes_; }
   ~DwarfIndex();
   DwarfIndex(const DwarfIndex&) = delete;
@@ -43,9 +43,9 @@ class DwarfIndex {
   // Innermost first. Empty: no function covers the address; `line` may still be known (assembly).
   std::vector<SourceFunction> find(ImageAddr address, SourceLine* line);
 
-  // Reading took more than Options::work_limit; find() has no more answers.
+  // True if Options::work_limit was exceeded; find() returns nothing then.
   bool too_slow() const { return limit_.exceeded(); }
-  // A unit that was damaged has been met.
+  // True if a damaged unit was found.
   bool damaged() const { return damaged_; }
   // A .dwo file that was needed and cannot be used; empty: none.
   const std::string& missing_split_file() const { return split_units_.missing(); }

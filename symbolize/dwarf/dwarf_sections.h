@@ -1,4 +1,4 @@
-// The sections of DWARF that are read without libdw, as they lie in memory.
+// DWARF sections that are read without libdw.
 #pragma once
 
 #include <libelf.h>
@@ -8,13 +8,13 @@
 
 namespace swipr::symbolize {
 
-// Empty: absent. Of a .dwo file those with that ending.
+// Empty: absent. For .dwo files the sections with that suffix.
 struct DwarfSections {
   std::span<const std::byte> info, abbrev, addr, line, line_str, str, ranges, rnglists;
   std::span<const std::byte> str_offsets, cu_index;  // of packages (.dwp)
 
-  // Call it when libdw has opened the file, which expands what is compressed.
-  // Lifetime: of what it gives, that of `elf`.
+  // Call after libdw has opened the file, which expands compressed sections.
+  // Lifetime: that of `elf`.
   static DwarfSections of(Elf* elf);
 };
 

@@ -1,4 +1,4 @@
-// Names of DWARF functions, each resolved and demangled once however often it is inlined.
+// Names of DWARF functions. Each is resolved and demangled once, however often it is inlined.
 #pragma once
 
 #include <elfutils/libdw.h>

@@ -1,4 +1,4 @@
-// The line table of one unit, read once: where the line or the file changes, by address.
+// The line table of one unit: addresses at which the line or the file changes.
 // Source: DWARF 5, section 6.2; DWARF 2 to 4 differ in the header.
 #pragma once
 
@@ -25,8 +25,9 @@ class LineTable {
   };
 
   LineTable() = default;
-  // Damage and the limit end it; what was read before stays. Sequences without code in `image` are
-  // what the linker dropped. `folder` is where the compiler ran (empty: unknown).
+  // Reading stops at damage or at the limit; earlier rows are kept. Sequences without code in
+  // `image` were dropped by the linker and are skipped. `folder` is the working directory of
+  // the compiler (empty: unknown).
   // Lifetime: that of `sections` and `folder`.
   LineTable(const DwarfSections& sections, std::uint64_t offset, std::string_view folder,
             const ElfFile& image, WorkLimit& limit);
@@ -35,7 +36,7 @@ class LineTable {
   const Row* find(ImageAddr address) const;
 
   std::size_t file_count() const { return files_.size(); }
-  // Relative where the table is. Empty: unknown.
+  // A relative path if the table has one. Empty: unknown.
   std::string path_of(std::size_t file) const;
 
   std::size_t memory_bytes() const {

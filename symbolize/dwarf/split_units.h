@@ -1,5 +1,4 @@
-// Split DWARF: the units that skeletons refer to, in .dwo files or in the package (.dwp) of all of
-// them.
+// Split DWARF: units of skeletons in .dwo files or in a package (.dwp).
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -21,8 +20,8 @@ struct SplitUnit {
   const DwarfSections* sections;  // that it consists of
 };
 
-// NAME.dwp beside `file`, which has the skeletons, or beside `image`, whose code they describe.
-// Its debug information is loaded. None: there is none that can be used.
+// Opens NAME.dwp beside `file` (with the skeletons) or beside `image` (with the code) and loads
+// its debug information. None: there is no usable package.
 std::optional<ElfFile> find_package(const ElfFile& file, const ElfFile& image);
 
 // One thread at a time.
@@ -37,9 +36,9 @@ class SplitUnits {
   void use_package(ElfFile package, DebugStrings* strings);
   const std::optional<ElfFile>& package() const { return package_; }
 
-  // In the package, else in the .dwo file, which must be where the compiler wrote it.
-  // None: the unit is not a skeleton, or what it refers to cannot be used: see missing().
-  // Lifetime: of the result, this object's.
+  // Searches the package, then the .dwo file at its original path. None: the unit is not a
+  // skeleton, or its split unit is not usable (see missing()).
+  // Lifetime: that of this object.
   std::optional<SplitUnit> find(Dwarf_Die* skeleton, DebugStrings* strings);
 
   // The first .dwo file that was needed and cannot be used; empty: none.

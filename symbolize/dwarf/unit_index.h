@@ -37,11 +37,10 @@ struct FunctionAt {
 
 class UnitIndex {
  public:
-  // Walks the unit's tree once: addresses are looked up thousands at a time. Damage ends the walk
-  // and is remembered.
-  // `tree` is `unit`, or of a skeleton the unit in its .dwo file, which `tree_sections` are of.
-  // Lifetime: as long as the Dwarf of `unit`, `sections`, `image`, `limit`, whose end ends the
-  // walk, too.
+  // Walks the tree of the unit once, because addresses are looked up thousands at a time.
+  // Damage or `limit` ends the walk. `tree` is `unit`, or for a skeleton the unit in its .dwo
+  // file, with the sections `tree_sections`.
+  // Lifetime: that of the Dwarf of `unit`, `sections`, `image` and `limit`.
   UnitIndex(const Dwarf_Die& unit, const Dwarf_Die& tree, const DwarfSections& sections,
             const DwarfSections& tree_sections, const DebugStrings& strings, const ElfFile& image,
             TextPool& texts, WorkLimit& limit);
@@ -51,7 +50,7 @@ class UnitIndex {
   SourceLine line_at(ImageAddr address);
 
   bool damaged() const { return damaged_; }
-  // Grows when lines are first asked for.
+  // Grows on the first lookup of lines.
   std::uint64_t memory_bytes() const { return memory_bytes_ + lines_.memory_bytes(); }
 
  private:
@@ -59,7 +58,7 @@ class UnitIndex {
     std::uint64_t offset;  // of its entry
     std::uint32_t parent;
     bool inlined;
-    const FunctionName* name = nullptr;  // found out, with the call, when first asked for
+    const FunctionName* name = nullptr;  // resolved on first use, with the call
     std::uint32_t call_line = 0;
     std::uint32_t call_file = 0;
   };

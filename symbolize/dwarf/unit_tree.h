@@ -1,5 +1,5 @@
-// The functions in the tree of one unit, read straight from .debug_info: of a hundred entries one
-// is asked for, and libdw takes ten times as long to pass the others.
+// The functions in the tree of one unit, read directly from .debug_info. About one entry in a
+// hundred is needed, and libdw takes ten times as long to skip the others.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -15,7 +15,7 @@
 
 namespace swipr::symbolize {
 
-// A value as stored. Values that are not numbers have their form only.
+// A stored value. Values that are not numbers have only a form.
 struct RawValue {
   std::uint64_t number = 0;
   std::uint16_t form = 0;  // 0: the attribute is absent
@@ -42,12 +42,12 @@ class UnitTree {
   }
   std::size_t memory_bytes() const { return abbreviations_.memory_bytes(); }
 
-  // Calls `visit(function, depth, parent)` on each function, outer ones first; what it returns is
-  // the parent of those below. False: damaged, or the limit is reached.
+  // Calls `visit(function, depth, parent)` for each function, outer ones first. Its result is
+  // passed as the parent of inner ones. Returns false on damage or at the limit.
   template <typename Visit>
   bool walk(std::uint32_t root, const Visit& visit, WorkLimit& limit) const;
 
-  // Of an offset that walk() has shown.
+  // For an offset that walk() has visited.
   FunctionDie function_at(std::uint64_t offset) const;
   // For libdw.
   Dwarf_Die die_at(std::uint64_t offset) const;
@@ -108,7 +108,7 @@ bool UnitTree::walk(std::uint32_t root, const Visit& visit, WorkLimit& limit) co
     if (is_unit && !entry->has_children) break;
     is_unit = false;
     if (!below.is_looked_through && entry->has_children && sibling != 0) {
-      // Forwards only: a tree that leads back to itself would never end.
+      // Only forward references are followed; a cycle would never end.
       const std::uint64_t here = root_ + cursor.position();
       if (sibling < here || sibling > bytes_.size()) return false;
       cursor.skip(sibling - here);

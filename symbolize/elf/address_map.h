@@ -1,5 +1,6 @@
-// Overlapping address intervals made into a sorted map of disjoint ones: where several cover an
-// address, the one with the highest priority wins. Used for units, inlined functions and symbols.
+// Converts overlapping address intervals into a sorted map of disjoint ones. The interval with
+// the highest priority is used where several overlap. Used for units, inlined functions and
+// symbols.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +15,21 @@ namespace swipr::symbolize {
 struct Interval {
   ImageAddr begin;
   ImageAddr end;               // half-open; empty and reversed intervals are ignored
-  std::uint64_t priority = 0;  // of equal ones the later added wins
+  std::uint64_t priority = 0;  // for equal priorities the last one added is used
   std::uint32_t value = 0;
 };
 
 class AddressMap {
  public:
   AddressMap() = default;
-  // O(n log n) whatever the overlaps, so hostile ranges cost no more than honest ones.
+  // O(n log n) for any overlaps, so that crafted ranges cost no more.
   explicit AddressMap(std::vector<Interval> intervals);
 
   std::optional<std::uint32_t> find(ImageAddr address) const;
   std::size_t size() const { return segments_.size(); }
 
  private:
-  // A segment lasts until the next one's begin.
+  // A segment ends at the start of the next one.
   struct Segment {
     std::uint64_t begin;
     std::uint32_t value;

@@ -1,5 +1,5 @@
-// One ELF image: a file, or bytes in memory (the vDSO). Knows its build-id and its load segments.
-// Of a file only the headers and notes are read at first; the rest in the parts that are asked for.
+// One ELF image: a file, or bytes in memory (the vDSO), with its build-id and load segments.
+// Only headers and notes of a file are read at first, other parts on demand.
 #pragma once
 
 #include <gelf.h>
@@ -22,17 +22,17 @@ namespace swipr::symbolize {
 
 class ElfFile {
  public:
-  // Only regular files: what a recorded program names may be a pipe or a device.
+  // Opens regular files only, because a recorded program may name a pipe or a device.
   // Errors: not there, not readable, not regular, not ELF.
   static host::Result<ElfFile> open(const std::string& path);
   static host::Result<ElfFile> from_descriptor(host::UniqueFd fd);
   static host::Result<ElfFile> from_memory(std::vector<char> bytes);
 
-  // Another handle on the same bytes, for another thread. What this one has read, that one has.
-  // Errors: no memory.
+  // Another handle on the same bytes, for another thread. Parts that were read are shared.
+  // Errors: out of memory.
   host::Result<ElfFile> share() const;
 
-  // Reads what symbol tables and the procedure linkage table consist of.
+  // Reads the sections of symbol tables and of the procedure linkage table.
   void load_symbols() { load_sections(&is_symbol_section); }
   // Reads the DWARF that names and lines need.
   // Compressed sections are expanded here, once for all handles. Not after share().
@@ -42,7 +42,7 @@ class ElfFile {
   Elf* elf() const { return elf_.get(); }
   const std::string& build_id() const { return build_id_; }  // lower-case hex; empty: none
   const std::string& identity() const { return identity_; }  // device and inode; empty: in memory
-  const std::string& origin() const { return origin_; }      // where it was found, for people
+  const std::string& origin() const { return origin_; }      // where it was found, for messages
   void set_origin(std::string origin) { origin_ = std::move(origin); }
 
   std::optional<ImageAddr> image_address(FileOffset offset) const;
@@ -51,7 +51,7 @@ class ElfFile {
   // False for what objcopy --only-keep-debug writes: its segments have lost their file offsets.
   bool has_file_offsets() const;
 
-  // There is DWARF in it: a .debug_info section with bytes.
+  // True if it has a non-empty .debug_info section.
   bool has_debug_info() const;
 
   struct Section {

@@ -14,14 +14,14 @@ namespace swipr::symbolize {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{128} << 10;
-// Each part that is asked for may take 2 MiB more than it has.
+// Each requested part may take up to 2 MiB of additional memory.
 constexpr std::size_t kLargeFileBytes = std::size_t{32} << 20;
-// What one thread reads at a time: a huge page, so that no two ask the kernel for the same one.
+// A thread reads one huge page at a time, so that no two threads fault in the same page.
 constexpr std::size_t kPartBytes = std::size_t{2} << 20;
 static_assert(kPartBytes % kChunkBytes == 0, "no two threads read the same chunk");
 constexpr std::size_t kMinParallelParts = 4;  // fewer take less time than starting a thread
 
-// nullptr: no memory; the mapping is as before.
+// nullptr: no memory; the mapping is unchanged.
 void* grow_mapping(void* data, std::size_t size, std::size_t new_size) {
 #ifdef __SANITIZE_THREAD__
   // Does not see mremap, and takes what another thread then gets at the old address for what was

@@ -1,6 +1,6 @@
-// The requested parts of a file, in memory at their offsets in the file. A file is read,
-// not mapped: one that is truncated meanwhile yields zeros, not SIGBUS. Other parts
-// take no memory and read as zeros.
+// The requested parts of a file, in memory at their file offsets. The file is read, not mapped,
+// so that truncation gives zeros instead of SIGBUS. Other parts take no memory and read as
+// zeros.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@ class FileBytes {
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
 
-  // Each byte of the file is read once, however often it is asked for; what lies behind the end is
-  // ignored. Large parts are read by several threads. Not while another thread uses the same
-  // object.
+  // Each byte of the file is read at most once; offsets past the end are ignored. Large parts
+  // are read by several threads.
+  // Thread: not while another thread uses this object.
   void load(std::uint64_t offset, std::uint64_t size);
 
-  // Adds zeros behind the end of the file. What bytes() gave is invalid. False: no memory.
+  // Appends zeros to the end of the file. Invalidates bytes(). Returns false if there is no memory.
   bool grow(std::size_t count);
 
   std::span<char> bytes() { return {data_, size_}; }

@@ -1,4 +1,4 @@
-// Beginnings of functions according to call frame information, for files without symbols.
+// Start addresses of functions from call frame information, for files without symbols.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ class FunctionStarts {
   // Lifetime: until `file` ends.
   static FunctionStarts read(const ElfFile& file);
 
-  // Begin of the function (or of its cold part) that covers `address`; none: none does, or the
-  // tables are not encoded as linkers do it.
+  // Start of the function (or of its cold part) that covers `address`; none: there is none, or
+  // the tables are not in the format that linkers write.
   std::optional<ImageAddr> find(ImageAddr address) const;
 
  private:

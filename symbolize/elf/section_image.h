@@ -1,4 +1,4 @@
-// An ELF image whose sections refer to bytes stored elsewhere, for libraries that read ELF only.
+// An ELF image whose sections refer to external bytes, for libraries that accept only ELF.
 #pragma once
 
 #include <libelf.h>
@@ -20,7 +20,7 @@ class SectionImage {
   // Lifetime: that of the bytes of the sections, which are not copied.
   explicit SectionImage(std::span<const Section> sections);
 
-  Elf* elf() const { return elf_.get(); }  // null: no memory
+  Elf* elf() const { return elf_.get(); }  // null: out of memory
 
  private:
   struct EndElf {

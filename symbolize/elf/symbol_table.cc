@@ -16,8 +16,8 @@ struct CodeSection {
   std::uint64_t end = 0;  // 0: not a section with code
 };
 
-// Half a million of them are common: names are measured only where they matter, because each may be
-// a cache line of its own.
+// Half a million symbols are common. Lengths of names are computed only when needed, because
+// each may cost a cache miss.
 struct Candidate {
   const char* name;
   std::uint64_t begin;
@@ -57,10 +57,10 @@ std::size_t leading_underscores(std::string_view name) {
   return std::min(name.find_first_not_of('_'), name.size());
 }
 
-// Later in this order wins: a size of its own, the nearest start, the tightest end, then the
-// better name: seen from elsewhere, few leading underscores and none of libc's internal "__GI_",
-// short (of raise and gsignal, lseek and llseek, fopen and fopen64 it is the one that people call);
-// the last member only makes the choice independent of the table's order.
+// The last one in this order is preferred: a symbol with a size, the nearest start, the tightest
+// end, then the better name: global, with few leading underscores, not libc's internal "__GI_",
+// short (raise rather than gsignal, fopen rather than fopen64). The last member makes the choice
+// independent of the order of the table.
 bool is_worse(const Candidate& left, const Candidate& right) {
   const bool are_sized = left.size != 0 && right.size != 0;
   if (are_sized && left.begin != right.begin) return left.begin < right.begin;  // nearly always

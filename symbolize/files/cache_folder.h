@@ -1,4 +1,4 @@
-// A folder of files that can be created again, shared by any number of processes.
+// A folder of cached files, shared by any number of processes.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace swipr::symbolize {
 
-// Creates it and its parents, for this user only. Failures show when a file is created in it.
+// Creates it and its parents with mode 0700. Errors are reported when a file is created in it.
 void make_cache_folder(const std::string& folder);
 
-// Removes the files that were used longest ago until the others have at most `max_bytes` together.
-// Folders below it are not counted.
+// Removes the least recently used files until at most `max_bytes` remain. Subfolders are not
+// counted.
 void remove_oldest_files(const std::string& folder, std::uint64_t max_bytes);
 
 }  // namespace swipr::symbolize

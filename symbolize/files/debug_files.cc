@@ -63,7 +63,7 @@ std::optional<ElfFile> find_by_build_id(std::string_view id, const Options& opti
   return std::nullopt;
 }
 
-// Tries candidates in turn and keeps the reason of the most telling failure.
+// Tries candidates in turn and keeps the most specific error.
 class Candidates {
  public:
   explicit Candidates(std::string build_id) : build_id_(std::move(build_id)) {}
@@ -109,7 +109,7 @@ bool offer_by_build_id(const ModuleSpec& spec, const Options& options, ModuleFil
   return false;
 }
 
-// What the process itself served.
+// Files that were fetched from the process.
 bool offer_fetched(const ModuleSpec& spec, const Options& options, ModuleFiles* files) {
   if (options.cache_folder.empty() || !is_usable_build_id(spec.build_id)) return false;
   const FetchedModules fetched(options.cache_folder + "/modules");
@@ -152,7 +152,7 @@ bool offer_local_file(const ModuleSpec& spec, const Options& options, const std:
   if (!options.symfs.empty()) {
     if (candidates->offer(open_image_in_root(options.symfs, path), options.symfs + path))
       return true;
-    // This system's file of that name may be anything.
+    // A file of that name on this system may be another one.
     return !spec.build_id.empty() && candidates->offer(ElfFile::open(path), path);
   }
   if (spec.pid > 0) {
@@ -163,7 +163,7 @@ bool offer_local_file(const ModuleSpec& spec, const Options& options, const std:
          (spec.pid > 0 && offer_mapped_file(spec, candidates));
 }
 
-// Several containers have a process 1: the build-id tells whose file it is.
+// Several containers have a process 1; the build-id identifies the file.
 bool offer_file_of_namesake(const ModuleSpec& spec, const std::string& path,
                             Candidates* candidates) {
   if (spec.pid <= 0 || spec.build_id.empty()) return false;
@@ -242,7 +242,7 @@ ModuleFiles find_module_files(const ModuleSpec& spec, const Options& options) {
                                                         : std::move(candidates).refused();
   }
   const std::string path = without_deleted(spec.path);
-  // Names in brackets are the kernel's or swipr's for memory without a file: nothing is missing.
+  // Names in brackets denote memory without a file: nothing is missing.
   if (path.starts_with('[')) return std::move(candidates).refused();
   if (path.empty() || path.front() != '/' || path.find('\0') != std::string::npos) {
     candidates.set_note(spec.path + ": not a file");

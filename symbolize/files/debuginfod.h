@@ -16,7 +16,7 @@ enum class RemoteFile { kDebugInfo, kExecutable };
 // Thread: any; calls wait for each other. Blocks: as long as DEBUGINFOD_TIMEOUT lets it.
 std::optional<ElfFile> find_remote_file(RemoteFile kind, const std::string& build_id);
 
-// Servers are set, and the library is installed.
+// True if servers are set and the library is installed.
 bool has_debuginfod();
 
 }  // namespace swipr::symbolize

@@ -1,5 +1,5 @@
-// Files of modules that cannot be opened from here and were fetched from the recorded process: kept
-// by build-id, so that each is fetched once and names are there when the process has ended.
+// Cache of module files that were fetched from recorded processes, by build-id. Each file is
+// fetched once and is available after the process has ended.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace swipr::symbolize {
 
 class FetchedModules {
  public:
-  // `folder` is made when something is kept. Bounds: 2 GiB for all files together; the ones that
-  // were used longest ago go first.
+  // `folder` is created on the first store.  Bounds: 2 GiB for all files; the least recently
+  // used ones are removed.
   explicit FetchedModules(std::string folder) : folder_(std::move(folder)) {}
 
-  // None: not kept, or not whole. `build_id` has nothing but hex digits.
+  // None: not cached, or incomplete. `build_id` contains only hex digits.
   std::optional<ElfFile> find(const std::string& build_id) const;
 
-  // Has `fill` write the module's file to a descriptor, and keeps it if it has this build-id; from
-  // then on find() finds it. `fill` returns false when there is nothing to be had.
+  // Calls `fill` to write the module's file to a descriptor, and stores it if it has this
+  // build-id. `fill` returns false if there is no file.
   void fetch(const std::string& build_id, const std::function<bool(int fd)>& fill) const;
 
  private:

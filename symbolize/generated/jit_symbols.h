@@ -1,4 +1,4 @@
-// Names of generated code from files that its compilers write: perf maps and jitdump.
+// Names of generated code from perf maps and jitdump files.
 // Source: tools/perf/Documentation/jit-interface.txt and jitdump-specification.txt of the kernel.
 #pragma once
 
@@ -32,10 +32,10 @@ class JitSymbols {
   // "START SIZE name" per line, hexadecimal. Maps have no times: the last line for an address
   // holds. Other lines are ignored.
   void add_perf_map(std::string_view text);
-  // Code loaded and moved, with times of CLOCK_MONOTONIC. Reading ends at damage; what was read
-  // is kept. False: not a jitdump file of this kind of machine.
+  // Loaded and moved code, with times of CLOCK_MONOTONIC. Reading ends at damage; earlier
+  // records are kept. Returns false if it is not a jitdump file of this architecture.
   bool add_jitdump(std::span<const std::byte> bytes);
-  // A piece of code with what is known about it. Lifetime: texts of whom it is from.
+  // A range of code with its name and lines.  Lifetime: strings are those of the source.
   struct CodeLine {
     std::uint64_t offset = 0;  // from the code's start on; ascending
     std::uint32_t line = 0;
@@ -54,10 +54,10 @@ class JitSymbols {
   // be added again. `addresses` ascend.
   std::vector<Code> code_at(std::span<const RuntimeAddr> addresses) const;
 
-  // Call it after everything was added.
+  // Call after all additions.
   void finish();
 
-  // The code at the address at that time: the last one added. None, if that one is gone.
+  // The last code added at the address that was valid at that time; none if it was removed.
   std::optional<Place> find(RuntimeAddr address, std::chrono::nanoseconds time) const;
 
   const std::string& name_of(std::uint32_t symbol) const { return symbols_[symbol].name; }
@@ -78,7 +78,7 @@ class JitSymbols {
   };
   class DumpReader;
 
-  // False: not a range, or too many.
+  // Returns false if the range is empty or if there are too many.
   bool add_load(std::uint64_t begin, std::uint64_t size, std::chrono::nanoseconds from,
                 std::uint32_t symbol);
   std::span<const std::uint32_t> loads_at(RuntimeAddr address) const;

@@ -14,8 +14,8 @@ constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10;
 
 struct TextTooLong {};
 
-// The callback forms can be stopped. The others build whatever a name asks for: 235 characters in
-// which each pair<S_, S_> names the one before become 277 MB.
+// The callback forms can be stopped. The others have no output limit: a name of 235 characters,
+// in which each pair<S_, S_> refers to the previous one, expands to 277 MB.
 void append_text(const char* text, std::size_t bytes, void* opaque) {
   auto* output = static_cast<std::string*>(opaque);
   if (output->size() + bytes > kMaxTextBytes) throw TextTooLong();

@@ -1,4 +1,4 @@
-"""Builds the small bad inputs that the gates must reject."""
+"""Builds the small invalid inputs (canaries) that the gates must reject."""
 import os
 import subprocess
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/tidy accepts clean code, rejects its canaries, and remembers nothing but clean results."""
+"""scripts/tidy accepts clean code, rejects its canaries, and caches clean results only."""
 import json
 import os
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cmake/version.cmake writes commit and build type, and touches its output only when they change."""
+"""cmake/version.cmake writes commit and build type, and updates its output only if they change."""
 import pathlib
 import subprocess
 import tempfile

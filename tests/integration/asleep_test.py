@@ -1,4 +1,4 @@
-"""What the program notices of swipr while nobody records, and when swipr is switched off: nothing."""
+"""Without a recording, or with SWIPR_DISABLE, the library has no visible effect on the program."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Bad input gets one clear line, exit code 1 or 2, and nothing is lost or half written."""
+"""Invalid input causes a message of one line and exit code 1 or 2; no file is lost or partially written."""
 
 import os
 import pathlib

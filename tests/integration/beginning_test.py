@@ -1,4 +1,4 @@
-"""Recordings of two ticks: their stacks are complete, and the tables they need are kept for others."""
+"""Recordings of two ticks: stacks are complete, and their unwind tables are cached for other processes."""
 
 import json
 import pathlib

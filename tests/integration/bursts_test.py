@@ -1,4 +1,4 @@
-"""CPU time of threads that run for microseconds between waits is true, too."""
+"""CPU time of threads that run for microseconds between waits is accurate."""
 
 import os
 import unittest

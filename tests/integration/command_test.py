@@ -179,7 +179,7 @@ os.execvp(sys.argv[2], sys.argv[2:])"""
         self.assertRegex(finished.err, r"^swipr: .*limited\.swipr.*File too large.*\n$")
 
     def check_unrecorded(self, script, *expected):
-        """What swipr and the recording itself say of processes that the preload cannot get into."""
+        """The messages of record and report about processes that cannot load the library."""
         finished, path = self.record_command("sh", "-c", f"{script}; true")
         report = self.swipr("report", path)
         for pattern in expected:

@@ -1,4 +1,4 @@
-"""swipr doctor names what is missing, and what to do."""
+"""swipr doctor reports what is missing, with remedies."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""`record --embed-symbols`: a recording that converts alone."""
+"""`record --embed-symbols`: the recording converts without the recorded files."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""How recordings end: by count, by Ctrl-C, by the target's death. What was recorded is always kept."""
+"""Ends of recordings: count, Ctrl-C, end of the target. Recorded data is always kept."""
 
 import json
 import pathlib

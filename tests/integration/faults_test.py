@@ -1,4 +1,4 @@
-"""What goes wrong beside a recording: the program goes on, what was recorded converts, the next client is served."""
+"""Faults during a recording: the program runs on, recorded data converts, and the next client is served."""
 
 import http.client
 import json

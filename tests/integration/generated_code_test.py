@@ -1,4 +1,4 @@
-"""Code that a program compiles while it runs: named by what its compiler writes for perf."""
+"""JIT-compiled code is named by the perf map or jitdump of its compiler."""
 
 import pathlib
 import re

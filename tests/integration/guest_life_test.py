@@ -1,4 +1,4 @@
-"""Descriptors, children, memory, ends: a program notices none of swipr's."""
+"""Descriptors, children, memory and exit codes of a program do not change."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Programs that enter namespaces, change their root or confine themselves do so as without swipr."""
+"""Programs that enter namespaces, change their root or confine themselves behave as without swipr."""
 
 import contextlib
 import os

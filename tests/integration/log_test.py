@@ -1,4 +1,4 @@
-"""SWIPR_LOG: says what happens, what was refused and what was lost, and the program cannot tell."""
+"""SWIPR_LOG: logs events, refused requests and losses, without an effect on the program."""
 
 import datetime
 import fcntl

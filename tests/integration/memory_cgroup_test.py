@@ -1,4 +1,4 @@
-"""A program whose memory cgroup is nearly full: no recording of it makes the kernel end it."""
+"""Recording a program whose memory cgroup is nearly full does not trigger the OOM killer."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The Debian package holds what a user needs, and works from where it is unpacked."""
+"""The Debian package is complete and works in the folder in which it is unpacked."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Programs as Debian ships them, under load: stacks are complete and the hot functions have names."""
+"""Debian's programs under load: stacks are complete, and hot functions have names."""
 
 import os
 import pathlib

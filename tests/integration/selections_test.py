@@ -1,4 +1,4 @@
-"""What convert leaves out, turns round, puts together and compares, in whole recordings: nothing gets lost."""
+"""Filters, --invert, merging and --diff of convert on complete recordings: no weight is lost."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Shares of CPU time are true in every format: 70, 20 and 10 per cent, by construction of the target."""
+"""Shares of CPU time are correct in every format: 70, 20 and 10 per cent, by construction of the target."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""SWIPR_RECORD: a recording from the constructor to the end, without a client, whatever the end is."""
+"""SWIPR_RECORD: a recording without a client from the constructor to any kind of end."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Thread states as a filter and as frames, in every output; what list tidies up."""
+"""Thread states as a filter and as frames, in every output; stale sockets that list removes."""
 
 import json
 import os

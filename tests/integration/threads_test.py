@@ -1,4 +1,4 @@
-"""Threads and processes that come later: created after the start, forked without exec."""
+"""Threads and processes that are created during the recording; fork without exec."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""CPython's own tests, as Debian packages them (libpython3.11-testsuite); sockets between virtual machines left out."""
+"""CPython's tests, as packaged by Debian (libpython3.11-testsuite), without those of vsock."""
 
 import xml.etree.ElementTree as xml
 

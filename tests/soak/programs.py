@@ -1,4 +1,4 @@
-"""Everyday programs and a build: what they write, say and return, byte by byte."""
+"""Common programs and a build: their files, output and exit codes, compared byte by byte."""
 
 import hashlib
 import subprocess

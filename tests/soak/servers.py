@@ -1,4 +1,4 @@
-"""Servers under load: every answer is right, and what they keep adds up."""
+"""Servers under load: all answers are correct, and the stored data is consistent."""
 
 import http.client
 import os

@@ -1,4 +1,4 @@
-"""A memory cgroup of the test's own, of whichever version the machine has."""
+"""A memory cgroup for the test, of version 1 or 2."""
 import os
 import pathlib
 

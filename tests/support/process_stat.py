@@ -1,4 +1,4 @@
-"""What /proc/PID/stat says."""
+"""Fields of /proc/PID/stat."""
 import pathlib
 
 

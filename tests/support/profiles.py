@@ -1,4 +1,4 @@
-"""Readers for the three output formats, all giving the same: a list of Stack."""
+"""Readers of the three output formats. Each returns a list of Stack."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""Unsigned LEB128, as protobuf and the raw format both have it."""
+"""Unsigned LEB128, as in protobuf and the raw format."""
 
 
 def read_varint(data, at):

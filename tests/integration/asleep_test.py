@@ -34,7 +34,7 @@ def descriptors(pid):
 
 
 def children(pid):
-    """Those that no wait of the program's finds as well."""
+    """Children that are not found by a wait of the program."""
     lists = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
     return [int(child) for path in lists for child in path.read_text().split()]
 
@@ -45,7 +45,7 @@ class AsleepCase(SwiprCase):
         self.wait_until_at_rest(target)
 
     def wait_until_at_rest(self, target):
-        """It may sleep for other reasons while it starts or ends something; afterwards nothing wakes it."""
+        """It may wake up while something starts or ends; afterwards nothing wakes it."""
         (task,) = threads_named(target.pid, "swipr")
 
         def sleeps_on():
@@ -222,7 +222,7 @@ class AsleepTest(AsleepCase):
         self.assertEqual(finished.code, 0)
 
     def test_who_writes_an_answer_has_nothing_of_the_program(self):
-        """Neither its files, the listening socket above all, nor the signals of its terminal and its process group."""
+        """It inherits no files (such as the listening socket) and no signals of the terminal and the process group."""
         target = self.start_target("blocked_nofp")
         body = json.dumps({"numberOfSamples": 1_000_000, "timeInterval": "10 ms"}).encode()
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:

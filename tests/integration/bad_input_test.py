@@ -220,7 +220,7 @@ class RecordTest(SwiprCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs a socket of another user")
     def test_socket_of_another_user(self):
-        # A process of nobody's whose socket root may use, and one of root's that nobody may not.
+        # Root may use the socket of a process of nobody; nobody may not use that of root.
         target = self.start_target("blocked_nofp")
         self.folder.chmod(0o755)
         for path in (self.sockets, self.socket_of(target.pid)):
@@ -257,7 +257,7 @@ class ConvertTest(SwiprCase):
         return self.swipr("convert", "--format", "collapsed", "--no-inlines", stdin_bytes=data, expect=None)
 
     def assert_converts_or_says_why(self, data, what):
-        """Exit 0 with at most warnings, or one clear line and 1; never a signal, never silence."""
+        """Exit code 0, possibly with warnings, or 1 with a message of one line; never a signal, never silence."""
         finished = self.convert_bytes(data)
         if finished.code == 0:
             for line in finished.err.splitlines():

@@ -49,7 +49,7 @@ class BeginningTest(SwiprCase):
             self.assert_whole(self.record_ticks(target, 2))
 
     def test_two_ticks_of_a_thread_that_works_in_a_library_have_whole_stacks(self):
-        """Nobody knows before it answers which library that is."""
+        """The library is not known before the thread answers."""
         target = self.start_python(BUSY_IN_A_LIBRARY)
         self.assert_whole(self.record_ticks(target, 2))
         target = self.start_python(BUSY_IN_A_LIBRARY)

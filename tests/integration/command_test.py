@@ -13,7 +13,7 @@ from support.case import SwiprCase
 
 class CommandCase(SwiprCase):
     def record_command(self, *command, options=(), stdin_bytes=b"", expect=0):
-        """The finished swipr and the recording's bytes."""
+        """Returns the finished swipr process and the bytes of the recording."""
         path = self.folder / "command.swipr"
         finished = self.swipr(
             "record", "-o", path, "--interval", "2ms", *options, "--", *command,
@@ -129,11 +129,11 @@ class CommandTest(CommandCase):
         _, path = self.record_command(self.target_path("burn_nofp"), 500)
         stacks = self.convert(path, "collapsed", "--weight", "cpu")
         burnt = sum(stack.weight for stack in stacks if "main" in stack.frames)
-        # From below by what came before main, from above by the chunk that crosses the bound.
+        # Below: time before main. Above: the chunk in which the limit is reached.
         self.assertAlmostEqual(burnt / 500e6, 1.0, delta=0.05)
 
     def test_main_is_recorded_from_its_first_instruction(self):
-        # A machine that stands still for a moment makes a tick late; what was used by then is told at the next.
+        # On a stalled machine a tick is late; CPU time until then is reported at the next tick.
         _, path = self.record_command(self.target_path("burn_nofp"), 200)
         stacks = self.convert(path, "collapsed", "--weight", "cpu")
         burnt = sum(stack.weight for stack in stacks if "main" in stack.frames)
@@ -144,7 +144,7 @@ class CommandTest(CommandCase):
         path = self.folder / "signal.swipr"
         running = self.start_swipr("record", "-o", path, "--", "sh", "-c", script)
         self.assertEqual(running.read_line(), "started")
-        # A shell misses a signal between its look for one and read(), also without swipr: 1 of 1,300 here.
+        # A shell misses a signal between its check and read(), also without swipr: 1 of 1,300 here.
         answered = False
         while not answered:
             running.signal(signal.SIGTERM)
@@ -154,7 +154,7 @@ class CommandTest(CommandCase):
         self.assertTrue(raw.read(path.read_bytes()))
 
     def test_signals_that_the_caller_ignores(self):
-        """They are ignored in the command as well, and its end is seen where the kernel reaps children itself."""
+        """They are ignored in the command as well. Its end is detected even if the kernel reaps children."""
         asks = ("sh", "-c", "grep SigIgn /proc/self/status; exit 3")
         script = """import os, signal, sys
 for number in (signal.SIGPIPE, signal.SIGXFSZ): signal.signal(number, signal.SIG_DFL)
@@ -238,7 +238,7 @@ os.execvp(sys.argv[2], sys.argv[2:])"""
         self.assertTrue(raw.read(path.read_bytes()))
 
     def leave_running(self, milliseconds, *options):
-        """A recorded shell that ends at once and leaves a burner behind: (swipr finished, its pid, the recording)."""
+        """Records a shell that ends at once and leaves a process running: (finished swipr, its pid, the recording)."""
         path = self.folder / "left.swipr"
         script = f"{self.target_path('burn_nofp')} {milliseconds} >/dev/null 2>&1 & echo $!; exit 3"
         running = self.start_swipr("record", "--interval", "2ms", "-o", path, *options, "--", "sh", "-c", script)

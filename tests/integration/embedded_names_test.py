@@ -26,7 +26,7 @@ class EmbeddedNamesTest(SwiprCase):
         shutil.copy(self.target_path("inlined_nofp"), self.program_copy)
 
     def record_busy(self, *options):
-        """A recording in which the program was seen running: it may not have got a CPU."""
+        """A recording with a running sample. Repeated, because the program may not have got a CPU."""
         target = self.start(self.program_copy, preloaded=True)
         target.wait_ready()
         self.wait_for_socket(target.pid)

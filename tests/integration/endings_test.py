@@ -42,7 +42,7 @@ class EndingsCase(SwiprCase):
         self.check_totals(path, finished.err, complete=how in ("exit", "quick"))
 
     def check_totals(self, path, summary, complete):
-        """What the report and the summary say of a recording is what it holds."""
+        """The report and the summary agree with the recording."""
         samples = profiles.total(self.convert(path, "collapsed", "--weight", "samples"))
         self.assertGreater(samples, 0)
         (process,) = json.loads(self.swipr("report", "--json", path).out)["processes"]
@@ -153,7 +153,7 @@ class EndingsTest(EndingsCase):
             self.assertEqual(target.end().code, 0)
 
     def wait_for_ticks(self, pid):
-        """Until a recording of the process has done some ticks, as the process itself counts them."""
+        """Waits until a recording of the process has done some ticks, by the counters of the process."""
         place = self.socket_of(pid)
 
         def counters():

@@ -101,7 +101,7 @@ class FaultsTest(SwiprCase):
 
 class NoMemoryTest(SwiprCase):
     def test_another_recording_that_gets_no_memory_is_refused(self):
-        """What it would share with the one that runs is there."""
+        """Memory that it would share with the running recording is already allocated."""
         target = self.start_target("shares_nofp")
         client, data = self.start_streaming(target.pid, "--interval", "10ms")
         status = pathlib.Path(f"/proc/{target.pid}/status").read_text()
@@ -114,7 +114,7 @@ class NoMemoryTest(SwiprCase):
         self.assertEqual(target.end().code, 0)
 
     def test_a_recording_that_gets_no_memory_is_refused(self):
-        """As with overcommit off and all memory promised: mappings fail, here from several points on."""
+        """As with overcommit off and all memory committed: mappings fail, from several points on."""
         target = self.start_target("shares_nofp")
         status = pathlib.Path(f"/proc/{target.pid}/status").read_text()
         used = 1024 * int(re.search(r"VmData:\s*(\d+) kB", status)[1])
@@ -128,7 +128,7 @@ class NoMemoryTest(SwiprCase):
         self.assertEqual(target.end().code, 0)
 
 
-# A process that answers whatever it is asked with the bytes of a file: `socket file`.
+# A process that answers every request with the bytes of a file: `socket file`.
 ANSWERING = """
 import socket, sys
 listener = socket.socket(socket.AF_UNIX)
@@ -144,7 +144,7 @@ client.recv(65536)
 
 
 class OtherVersionTest(SwiprCase):
-    """A `swipr` and a library that did not come together."""
+    """A `swipr` and a library of different versions."""
 
     def test_library_that_is_newer(self):
         target = self.start_target("shares_nofp")
@@ -161,7 +161,7 @@ class OtherVersionTest(SwiprCase):
         self.assert_one_line_error(self.swipr("convert", newer, "--format", "collapsed", expect=None), "update swipr", codes=(1,))
 
     def test_swipr_that_is_newer(self):
-        """What it asks for beyond what this library knows does no harm."""
+        """Unknown fields of its requests are ignored."""
         target = self.start_target("shares_nofp")
         place = self.socket_of(target.pid)
         body = '{"numberOfSamples":5,"timeInterval":"1 ms","ofALaterVersion":{"a":[1,"x"]},"another":true}'
@@ -175,7 +175,7 @@ class OtherVersionTest(SwiprCase):
 
 class NoPlaceTest(GuestCase):
     def test_no_folder_for_the_socket(self):
-        """As with a full or a read-only /tmp: recordable by `record -- CMD` only, and otherwise as always."""
+        """As with a full or read-only /tmp: it can be recorded by `record -- CMD` only, and runs unchanged."""
         settings = {"SWIPR_SOCKET_DIR": "/dev/null/swipr"}
         name = "allocating_none"
         plain = self.start(self.target_path(name)).wait()
@@ -211,7 +211,7 @@ class FileSystemTest(SwiprCase):
         self.log = self.folder / "log"
 
     def run_on(self, kind, *command, **settings):
-        """(the command's end, a copy of what it left there). Its own files are elsewhere."""
+        """Returns (the finished command, a copy of its output there). Its other files are elsewhere."""
         options, fill = {"full": ("size=64k", 48 << 10), "read-only": ("ro", 0)}[kind]
         self._count += 1
         kept = self.folder / f"kept-{self._count}"
@@ -221,7 +221,7 @@ class FileSystemTest(SwiprCase):
         return running.wait(), kept
 
     def check_converts(self, path):
-        """What there is of it, which has no end."""
+        """Checks the part of it that was written, which has no end record."""
         told = self.swipr("convert", path, "--format", "collapsed")
         self.assertRegex(told.err, "the recording is truncated after")
         self.assertTrue(profiles.has_function(profiles.parse(told.out, "collapsed"), "burn_hot"))
@@ -264,7 +264,7 @@ class FileSystemTest(SwiprCase):
 
 class TimeTest(SwiprCase):
     def test_steps_of_the_wall_clock(self):
-        """Every look at it, in the program, the library and swipr, is two hours from the last one."""
+        """Each read of the clock, in the program, the library and swipr, is two hours after the previous one."""
         stepping = self.target_path("stepping_clock.so")
         log = self.folder / "log"
         target = self.start_target("shares_nofp", preloaded=False, env={"LD_PRELOAD": f"{stepping}:{self.preload}", "SWIPR_LOG": str(log)})
@@ -284,7 +284,7 @@ class TimeTest(SwiprCase):
 
     @unittest.skipUnless(FAKETIME.exists(), "package faketime")
     def test_preload_that_fakes_clocks(self):
-        """To the program time passes ten times as fast. The recording has the kernel's."""
+        """In the program, time passes ten times as fast. The recording uses the clocks of the kernel."""
         env = {"LD_PRELOAD": f"{FAKETIME}:{self.preload}", "FAKETIME": "+0 x10"}
         target = self.start_target("shares_nofp", preloaded=False, env=env)
         self.wait_for_socket(target.pid)
@@ -303,7 +303,7 @@ class TimeTest(SwiprCase):
         self.assertEqual(target.end().code, 0)
 
     def test_starved_control_thread(self):
-        """It gets what a busy program on the same CPU leaves: a tenth."""
+        """It gets the tenth of a CPU that a busy program leaves."""
         target = self.start_target("shares_nofp")
         self.wait_for_socket(target.pid)
         cpu = {min(os.sched_getaffinity(0))}

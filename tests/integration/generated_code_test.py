@@ -26,7 +26,7 @@ turn();
 
 class NodeTest(SwiprCase):
     def record_node(self, *flags):
-        """Baseline code for every function at once: nothing hangs on when V8 optimizes."""
+        """Baseline code for all functions at once, so that the test does not depend on when V8 optimizes."""
         script = self.folder / "loop.js"
         script.write_text(SCRIPT)
         program = self.start("node", "--always-sparkplug", "--no-turbo-inlining", *flags, script, preloaded=True)
@@ -58,7 +58,7 @@ class NodeTest(SwiprCase):
         self.check_names(path)
 
     def test_names_that_the_recording_carries(self):
-        """V8 keeps 2 MB of its dump back until it ends: names are put in after that."""
+        """V8 buffers 2 MB of its dump until it ends; names are embedded after that."""
         script = self.folder / "loop.js"
         script.write_text(SCRIPT)
         path = self.folder / "carries.swipr"

@@ -28,7 +28,7 @@ class LifeTest(GuestCase):
         self.check("ways_to_run")
 
     def test_exec_at_any_moment(self):
-        # Images that live for less than 10 ms leave the socket of the one before.
+        # Images that live for less than 10 ms keep the socket of the previous image.
         recorded, _ = self.run_recorded(TARGET, "exec_storm")
         self.assertEqual((recorded.code, recorded.out), (0, b"failed: 0\n"), recorded.err)
 
@@ -76,7 +76,7 @@ class LifeTest(GuestCase):
                 self.assertEqual(recorded.code, 128 + number)
 
     def test_core_dumps(self):
-        """Where a fatal signal leaves a core it does so with swipr as well."""
+        """A fatal signal that leaves a core file does so with swipr as well."""
         def status_of(way, **settings):
             environment = self.environment(settings)
             program = self.target_path(TARGET)
@@ -94,7 +94,7 @@ class LifeTest(GuestCase):
             self.assertEqual(status_of(way, LD_PRELOAD=str(self.preload), **record), plain)
 
     def test_no_socket_file_stays_behind_an_exec(self):
-        """An image that ends before it listens, or does not load the library, cannot remove the one before's."""
+        """An image that ends before it listens, or does not load the library, cannot remove the socket of the previous one."""
         for command in ("exec true", "unset LD_PRELOAD; exec cat"):
             with self.subTest(command):
                 for _ in range(10):

@@ -1,5 +1,5 @@
-"""What programs find out about their signals is the same with and without swipr: dispositions, masks,
-what is pending, who is called."""
+"""The signal state that programs can query is the same with and without swipr: dispositions, masks,
+pending signals, handlers that run."""
 
 import pathlib
 import signal
@@ -64,7 +64,7 @@ class SignalTest(GuestCase):
         self.assertIn("reached: 1", self.check("backtrace"))
 
     def test_ignored_signal_is_inherited_by_exec(self):
-        # The new image stays for long enough to take over the socket of the one before.
+        # The new image lives long enough to take over the socket of the previous one.
         asks = "import signal, time; print(signal.getsignal(signal.SIGURG).name); time.sleep(0.3)"
         busy = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
         script = f"""trap '' URG; {busy}; exec {sys.executable} -S -c '{asks}'"""
@@ -74,7 +74,7 @@ class SignalTest(GuestCase):
         self.check("cancellation")
 
     def record_with_everything_blocked(self, name):
-        """Programs inherit the mask of who starts them. (stacks by CPU time, by wall time)"""
+        """Programs inherit the mask of their parent. Returns (stacks by CPU time, by wall time)."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             target = self.start_target(name)
@@ -87,7 +87,7 @@ class SignalTest(GuestCase):
         return [self.convert(path, "collapsed", "--weight", weight) for weight in ("cpu", "wall")]
 
     def test_threads_that_block_everything_are_recorded(self):
-        """Where they wait, seen from outside; that they run, and for how long, by their clocks."""
+        """Waiting threads have stacks; running ones have exact CPU times."""
         _, waiting = self.record_with_everything_blocked("blocked_nofp")
         for name in ("poll", "epoll", "read", "mutex", "condition", "nanosleep"):
             stacks = [stack for stack in waiting if stack.thread == name]

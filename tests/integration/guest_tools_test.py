@@ -1,5 +1,5 @@
-"""Beside other allocators, in programs with sanitizers, under a debugger, behind other preloads: the
-program says the same as without swipr."""
+"""With other allocators, in programs with sanitizers, under a debugger, with other preloads: the
+output of the program is the same as without swipr."""
 
 import os
 import pathlib
@@ -25,7 +25,7 @@ class ToolsTest(GuestCase):
         return len(totals)
 
     def check_allocator(self, name):
-        """In front of swipr's library and behind it, at rest and recorded."""
+        """Before swipr's library and after it, at rest and recorded."""
         library = LIBRARIES / name
         program = self.target_path("allocating_none")
         plain = self.start(program, env={"LD_PRELOAD": str(library)}).wait()
@@ -68,7 +68,7 @@ class ToolsTest(GuestCase):
         self.assertEqual(said_by_the_program(recorded), said_by_the_program(plain), repr(recorded))
 
     def test_valgrind(self):
-        """At rest: what it says of the program is the same, of swipr it says nothing."""
+        """At rest: its findings in the program are the same, and it reports none in swipr."""
         command = ("valgrind", "-q", "--error-exitcode=9", self.target_path("burn_nofp"), 1, 3)
         plain = self.start(*command).wait()
         idle = self.start(*command, env={"LD_PRELOAD": str(self.preload)}).wait()
@@ -76,7 +76,7 @@ class ToolsTest(GuestCase):
         self.assertEqual((idle.code, idle.out, idle.err), (plain.code, plain.out, plain.err))
 
     def test_gperftools(self):
-        """A profiler with a timer of its own in the same process: both get their profiles."""
+        """A profiler with its own timer in the same process: both profiles are complete."""
         theirs = self.folder / "theirs.prof"
         settings = {"LD_PRELOAD": str(LIBRARIES / "libprofiler.so.0"), "CPUPROFILE": str(theirs)}
         recorded, path = self.run_recorded("burn_nofp", 400, 3, env=settings)
@@ -144,7 +144,7 @@ int sigaction(int number, const struct sigaction* wanted, struct sigaction* befo
 
 class OtherPreloadTest(GuestCase):
     def start_beside(self, text, *command):
-        """The command with another preload before swipr's, and then behind it."""
+        """Runs the command with another preload before swipr's, then after it."""
         source, library = self.folder / "other.c", self.folder / "other.so"
         source.write_text(text)
         compiled = self.start("gcc", "-shared", "-fPIC", source, "-o", library).wait()
@@ -163,7 +163,7 @@ class OtherPreloadTest(GuestCase):
             self.assertEqual(list(self.sockets.iterdir()), [])
 
     def test_no_call_ends_early_beside_their_sigaction(self):
-        """Whoever installs the program's handlers: its own signals end its waits, swipr's end none."""
+        """In both orders, the program's own signals end its waits, and swipr's signals end none."""
         for program in self.start_beside(OTHER_SIGACTION, self.target_path("many_calls_nofp"), "signals"):
             path = self.record(program.pid, "--duration", "1s", "--rate", 1000, "--max-overhead", "50%")
             rows = [line.split() for line in program.end().out.decode().splitlines()]
@@ -179,7 +179,7 @@ def may_mount():
 @unittest.skipUnless(may_mount(), "needs a mount namespace and a program that is setuid for another user")
 class SetuidTest(GuestCase):
     def test_a_setuid_program_takes_no_orders_from_its_caller(self):
-        """Where the system itself preloads the library everywhere."""
+        """With the library in /etc/ld.so.preload."""
         self.folder.chmod(0o755)
         library, program = (shutil.copy(path, self.folder) for path in (self.preload, self.target_path("burn_nofp")))
         shutil.copytree("/etc", self.folder / "etc", symlinks=True)
@@ -196,7 +196,7 @@ class SetuidTest(GuestCase):
 
 
 class OtherLoadersTest(GuestCase):
-    """Programs that cannot take the library along are as without it, and `record -- CMD` says why."""
+    """Programs that cannot load the library run unchanged, and `record -- CMD` reports the reason."""
 
     def check_program(self, compiler, reason):
         source, program = self.folder / "other.c", self.folder / "other"

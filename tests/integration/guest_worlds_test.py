@@ -72,7 +72,7 @@ class NamespaceTest(GuestCase):
         path = self.record(target.pid, "--rate", 1000, "--count", 500)
         self.assertTrue(profiles.has_function(self.convert(path), "moved_hot"))
         self.assertEqual(target.end().code, 0)
-        # Without a root directory of its own nobody finds the socket any more.
+        # With its own root directory the control thread can remove its socket after a chroot.
         if "refuse_unshare" not in way:
             self.assertEqual(list(self.sockets.iterdir()), [])
 
@@ -145,7 +145,7 @@ class IdentityTest(GuestCase):
 
 
 class DescriptorsTest(GuestCase):
-    """What the program closes is closed: who reads at the other end sees it."""
+    """Descriptors that the program closes are closed: a reader at the other end gets end of file."""
 
     def check_files_are_closed(self, *prefix):
         reader, writer = os.pipe()

@@ -1,4 +1,4 @@
-"""The HTTP server in the program: the documented curl lines, and what hostile clients get.
+"""The HTTP server in the program: the documented curl lines, and answers to malicious clients.
 
 Longer than most: one file is one entry of ctest, and confined_test runs its cases again."""
 
@@ -120,7 +120,7 @@ class CurlTest(HttpCase):
                     self.assertEqual(answer.status, status, answer.text)
                     if status == 401:
                         self.assertEqual(answer.headers["www-authenticate"], "Bearer")
-        # The user's own socket asks for none.
+        # The UNIX socket does not require a token.
         self.assertEqual(self.request(self.wait_for_socket(target.pid), "GET", "/v1/info").status, 200)
 
     def test_unix_urls_and_patterns(self):
@@ -286,7 +286,7 @@ class RoutesTest(HttpCase):
                 self.assertEqual(len(answer.text.strip().splitlines()), 1, answer.text)
 
     def test_the_largest_request_is_recorded_until_the_client_leaves(self):
-        """A billion ticks an hour apart: their product has no place in 64 bits of nanoseconds."""
+        """A billion ticks an hour apart: the product overflows 64 bits of nanoseconds."""
         for limits in ({"numberOfSamples": 10**9, "timeInterval": "1 h"},
                        {"numberOfSamples": 10**9, "timeInterval": "1 h", "duration": "876000 h"}):
             with self.subTest(limits), socket.socket(socket.AF_UNIX) as client:
@@ -396,7 +396,7 @@ class RoutesTest(HttpCase):
                 client.sendall(b"GET / HTTP/1.1\r\nHost: local")
                 silent.append(client)
                 self.assert_alive()
-            # The oldest went first, and was told.
+            # The oldest one was closed, with a message.
             self.assertRegex(silent[0].recv(1 << 16), rb"^HTTP/1\.1 408 ")
             silent[-1].sendall(b"host\r\n\r\n")
             self.assertRegex(silent[-1].recv(1 << 16), rb"^HTTP/1\.1 200 ")
@@ -447,7 +447,7 @@ class RoutesTest(HttpCase):
             self.assertGreater(dropped, 0) if path == slow_recording else self.assertEqual(dropped, 0)
         finished = self.swipr("convert", slow_recording, "--format", "collapsed", "--weight", "cpu", "--no-inlines")
         self.assertRegex(finished.err, "dropped")
-        # What is not sent is carried: the times add up all the same.
+        # Times that are not sent are carried over, so that the sums are exact.
         (source,) = raw.read(slow_recording.read_bytes()).values()
         used = source.totals["process_cpu_ns"] - source.totals["agent_cpu_ns"]
         self.assertAlmostEqual(profiles.total(profiles.parse(finished.out, "collapsed")) / used, 1.0, delta=0.05)

@@ -1,5 +1,5 @@
 """Calls that a signal handler is known to break behave while they are recorded as they do without:
-result, errno and full time; and nobody wakes a thread that waits."""
+result, errno and full time; and waiting threads are not woken."""
 
 import pathlib
 import re
@@ -14,7 +14,7 @@ WALKS = {"signal-free": {}, "by signal": {"SWIPR_SIGNAL_FREE": "off"}}
 
 
 def rows_of_one_round(targets):
-    """What each target says, by its key; all make their calls at the same time."""
+    """Returns the output of each target by key; all make their calls at the same time."""
     for target in targets.values():
         target.send("\n")
     return {key: list(iter(target.read_line, "done")) for key, target in targets.items()}
@@ -49,7 +49,7 @@ class InterruptionTest(SwiprCase):
         rounds = [rows_of_one_round(targets) for _ in range(ROUNDS)]
         for target in targets.values():
             self.assertEqual(target.end().code, 0)
-        # What the machine itself does to a call is no fault of swipr's.
+        # Deviations that also occur without swipr are ignored.
         expected = [set(variants) for variants in zip(*(rows["plain"] for rows in rounds))]
         for key, (recording, path) in recordings.items():
             self.assertEqual(recording.wait().code, 0)

@@ -28,7 +28,7 @@ class LogTest(SwiprCase):
         return self.start_target("shares_nofp", env=settings)
 
     def lines(self):
-        """Each of them has the form that the manual page promises."""
+        """Each line has the format documented in the manual page."""
         found = [LINE.fullmatch(line) for line in self.log.read_text().splitlines()]
         self.assertNotIn(None, found, self.log.read_text())
         return [(line[2], line[3]) for line in found]
@@ -105,7 +105,7 @@ class LogTest(SwiprCase):
         self.assertNotIn(b"\x9b", said)
 
     def test_what_was_lost(self):
-        """A program that stands still misses its ticks."""
+        """A stopped program misses ticks."""
         target = self.start_logging()
         client, data = self.start_streaming(target.pid, "--interval", "1ms")
         target.signal(signal.SIGSTOP)
@@ -118,7 +118,7 @@ class LogTest(SwiprCase):
 
 
 class StderrTest(GuestCase):
-    """The program's stderr is the program's: as it was at the start, and never waited for."""
+    """The log goes to the stderr that the program had at its start, and never blocks."""
 
     SETTINGS = {"SWIPR_LOG": "stderr", "SWIPR_LOG_LEVEL": "debug"}
 
@@ -158,7 +158,7 @@ class StderrTest(GuestCase):
         os.close(writer)
 
     def test_a_file_that_the_program_opens_as_number_two_is_left_alone(self):
-        """A forked child opens the log anew, when descriptor 2 is no longer what it was."""
+        """A forked child opens the log again, after descriptor 2 was changed."""
         data = self.folder / "data"
         script = f"read line; exec 2>{data}; (read line); echo payload >&2"
         shell = self.start("/bin/sh", "-c", script, preloaded=True, env=self.SETTINGS)

@@ -1,5 +1,5 @@
-// Threads that allocate, and children that start threads of their own: what replaced allocators and
-// the runtimes of sanitizers watch. Says the same in every build.
+// Threads that allocate, and children that start threads, for replaced allocators and runtimes
+// of sanitizers. The output is the same in every build.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
-// guest_life WAY: descriptors, children, memory and ends of a program, as it sees them itself. The
-// same lines and the same end with and without swipr.
+// guest_life WAY: prints descriptors, children, memory and ends of a program as it sees them.
+// Output
+// and exit status are the same with and without swipr.
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,6 @@
-// What a program can find out about its signals. Every check says its name and what it saw; the
-// lines are the same with and without swipr. Beside each check another thread and the checking one
-// burn CPU time, so that swipr has somebody to ask. Longer than most: the output of all checks is
-// compared as one text.
+// Checks of the signal state that a program can query. Each check prints its name and result; the
+// output is the same with and without swipr. During each check two threads use CPU time, so that
+// swipr sends signals. One file, because the output of all checks is compared as one text.
 #include <execinfo.h>
 #include <poll.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
-// guest_worlds [refuse_unshare | refuse_close_range] WAY: a program that moves itself into another
-// world, or confines itself, and says what came of it. The same lines with and without swipr.
+// guest_worlds [refuse_unshare | refuse_close_range] WAY: a program that enters namespaces, changes
+// its root or confines itself, and prints the results. The output is the same with and without
+// swipr.
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
@@ -173,7 +174,7 @@ void confined(bool every_thread, Call by) {
   _exit(7);
 }
 
-// What is left are read, write, exit and rt_sigreturn: not even its clock may be read.
+// Only read, write, exit and rt_sigreturn are allowed; even clocks cannot be read.
 void confined_strictly(Call by) {
   const long chunks = work();
   const long result = by == Call::kPrctl
@@ -194,7 +195,7 @@ void close_files() {
   close(STDERR_FILENO + 1);
 }
 
-// As default containers do (unshare is refused), or as a kernel that does not know the call yet.
+// As in default containers (unshare is refused), or on a kernel without the call.
 bool refuse(unsigned number, unsigned error) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -224,7 +225,7 @@ void probe_filters() {
   target::say("moved");
 }
 
-// Threads of their own do not keep a filter from being for all of them.
+// Other threads do not prevent a filter for all of them.
 void confined_threads() {
   std::atomic<bool> end{false};
   for (int i = 0; i < 3; ++i) {

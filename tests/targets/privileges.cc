@@ -1,10 +1,11 @@
 // Gives up its privileges and then waits in the main thread and in another one. Commands, a line
 // each:
 //   drop   setuid to nobody, or without the right to do so PR_SET_DUMPABLE 0. Answers "dropped".
-//   number setuid to nobody by the call's number, which libc's other threads do not hear of.
-//   "dropped". capset give up all capabilities, and nothing else. Answers "dropped". wait   both
-//   threads wait 300 ms in poll. Answers one line per thread: "poll RESULT early|full time",
-//          then "done".
+//   number setuid to nobody by the raw system call, which changes one thread only. Answers
+//          "dropped".
+//   capset give up all capabilities, and nothing else. Answers "dropped".
+//   wait   both threads wait 300 ms in poll. Answers one line per thread: "poll RESULT early|full
+//          time", then "done".
 //   sleep  four threads work for 60 ms and then wait for 600 ms in poll, nanosleep, a pipe and a
 //          condition variable. Answers one line each: NAME early|full time, SWITCHES, then "done".
 //   workers forks 40 processes on one CPU that call setuid to nobody at once and then wait. Answers

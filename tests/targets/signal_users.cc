@@ -1,13 +1,12 @@
-// Programs that use the sampling signals themselves. The first argument says how; each ends with
-// its standard input and then says what it has seen.
-//   raise                raises SIGURG at itself 20,000 times per second of CPU time, with a
-//   handler pending [ignored]    SIGURG and SIGWINCH are blocked and pending, for the process and
-//   for one
-//                        thread; a line of input is answered with what is pending
-//   directed             the same, but for one thread only; another one runs with both open
-//   exec                 as pending ignored; a line of input replaces the image by one that answers
-//   take [all]           takes SIGURG (all: every signal) by sigtimedwait, sigwaitinfo and signalfd
-//                        in threads that block it, as fast as it can
+// Programs that use the sampling signals themselves, in the way given by the first argument. Each
+// ends at the end of its standard input and then prints its observations.
+// * raise: raises SIGURG 20,000 times per second of CPU time, with a handler.
+// * pending [ignored]: SIGURG and SIGWINCH are blocked and pending, for the process and for one
+//   thread. Answers a line of input with the pending signals.
+// * directed [ignored]: the same for one thread only; another one runs with both unblocked.
+// * exec: as `pending ignored`; a line of input replaces the image by one that answers.
+// * take [all]: takes SIGURG (all: every signal) by sigtimedwait, sigwaitinfo and signalfd in
+//   threads that block it, at full rate.
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -59,7 +58,7 @@ int run_raise() {
   return 0;
 }
 
-// As sigaction(2) says it, and what of both signals is pending in the calling thread.
+// Prints the dispositions of both signals, and which are pending in the calling thread.
 void tell_pending(const char* where) {
   sigset_t pending;
   sigpending(&pending);
@@ -75,7 +74,7 @@ void tell_pending(const char* where) {
   }
 }
 
-// What is taken in the end, with where it came from.
+// Takes the pending signals and prints their senders.
 void take_pending(const char* where) {
   const sigset_t both = set_of({SIGURG, SIGWINCH});
   const timespec now{};

@@ -1,5 +1,5 @@
-// Preloaded: the wall clock steps by two hours at each look, as if somebody set it all the time.
-// What measures intervals with it goes wrong at once.
+// Preloaded: the wall clock steps by two hours at each read, so that code that measures
+// intervals with it fails.
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>

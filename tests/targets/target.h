@@ -1,5 +1,5 @@
-// What the known-truth programs share: how they say that they are set up, how they wait for their
-// end, and functions that stay on the stack as they are written.
+// Shared code of the targets: the ready message, the wait for the end, and functions that stay
+// on the stack as written.
 //
 // Every program prints "ready\n" when its threads are where the test expects them, and ends when
 // its standard input is closed. No test has to sleep, no program outlives its test.
@@ -44,7 +44,7 @@ inline bool read_line(char* line, std::size_t size) {
   return false;
 }
 
-// Restarted by hand: a profiler that interrupts reads must not end the program.
+// Retries on EINTR, so that a profiler that interrupts reads does not end the program.
 inline void wait_for_stdin_end() {
   char buffer[256];
   while (true) {

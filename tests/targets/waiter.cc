@@ -1,5 +1,5 @@
-// Calls wait() for any child the whole time, having one of its own that it knows. Says "stranger
-// PID" when another child shows up, and "no strangers" at the end. Works in waiter_hot meanwhile.
+// Calls wait() for any child all the time, and has one child. Prints "stranger PID" if another
+// child appears, and "no strangers" at the end. Works in waiter_hot meanwhile.
 #include <poll.h>
 #include <sys/wait.h>
 

@@ -1,5 +1,5 @@
-// Two threads whose deep stacks are never the same twice: a recording of them is as large as one
-// can get. Each ends a round of left and right turns with some work, and then takes another way.
+// Two threads with deep stacks that never repeat, for recordings of maximal size. Each calls a
+// random sequence of functions, works at its end, and starts again.
 #include <thread>
 
 #include "tests/targets/target.h"

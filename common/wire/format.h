@@ -91,7 +91,7 @@ struct SourceRecord {
   std::string_view executable;    // path as the process sees it
   std::string_view command_line;  // arguments, NUL-separated
   RecordMode mode = RecordMode::kWall;
-  bool jitter = false;  // ticks at random distances, of interval_ns in the mean; else on a grid
+  bool jitter = false;  // ticks at random intervals, of interval_ns in the mean; else on a grid
 };
 
 struct ModuleRecord {

@@ -114,7 +114,7 @@ bool is_bare(const siginfo_t& info) noexcept {
 }
 
 // The slot that waits for an answer of this thread. Of two equal signals that wait for one thread
-// the kernel keeps one: the other may be the program's, or of an earlier request.
+// the kernel keeps one: the other may be the program's, of an earlier request, or of a timer.
 Slot* claim_for_this_thread(Cookie& cookie) noexcept {
   return find_cookie(this_thread(), cookie) ? try_claim(cookie) : nullptr;
 }
@@ -129,6 +129,8 @@ void on_signal(int number, siginfo_t* info, void* context) noexcept {
     return take_sample(number, slot, cookie, false, interrupted);
   }
   if (is_of_own_timer(*info)) {
+    Slot* const asked = claim_for_this_thread(cookie);
+    if (asked != nullptr) return take_sample(number, asked, cookie, false, interrupted);
     Slot* const slot = try_claim_open(value_of(*info));
     return take_sample(number, slot, {.sequence = kOpenSequence}, false, interrupted);
   }

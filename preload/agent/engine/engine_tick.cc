@@ -136,6 +136,7 @@ void Engine::collect() noexcept {
         for (Recording* recording : recordings_) {
           if (recording != nullptr) sampler_.take_timer_stack(*recording, place, slot);
         }
+        subjects_.timers.draw_next(thread);
       });
 }
 

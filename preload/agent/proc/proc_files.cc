@@ -185,6 +185,12 @@ bool is_asleep_by_stat(std::string_view text) noexcept {
   return state >= 'A' && state <= 'Z' && state != 'R';
 }
 
+bool is_runnable_on(std::string_view text, unsigned cpu) noexcept {
+  const std::size_t end = text.rfind(')');
+  return end != std::string_view::npos && text.size() - end >= 3 && text[end + 2] == 'R' &&
+         parse_stat_number(text, 39) == cpu;
+}
+
 std::uint64_t parse_blocked_signals(std::string_view text) noexcept {
   return parse_stat_number(text, 32);
 }

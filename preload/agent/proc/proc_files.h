@@ -50,6 +50,8 @@ WaitPlace parse_wait_place(std::string_view text) noexcept;
 // behind the name in parentheses, which may itself hold parentheses. False also for no such text.
 // Source: kernel, fs/proc/array.c, task_state_array.
 bool is_asleep_by_stat(std::string_view text) noexcept;
+// The same says that the thread runs, or waits to, on this CPU. (field 39)
+bool is_runnable_on(std::string_view text, unsigned cpu) noexcept;
 
 // /proc/PID/task/TID/stat: the blocked ones of the signals 1 to 31; 0 also for no such text.
 // Source: kernel, fs/proc/array.c, do_task_stat, the 32nd field.

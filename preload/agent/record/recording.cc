@@ -223,7 +223,8 @@ void Recording::end_run(std::uint32_t place, RecordedThread& thread, std::uint32
     return leave_out_run(thread);
   }
   // What stands for the CPU time of a timed thread stays in the run, for the timer's stack.
-  const std::uint32_t kept = split ? std::min(cpu_ticks(thread), thread.run_ticks) : 0;
+  const std::uint32_t kept =
+      split ? std::min(cpu_ticks(thread, thread.run_cpu_ns), thread.run_ticks) : 0;
   const std::uint32_t ticks = thread.run_ticks - kept;
   const Part part = split ? Part::kOffCpu : Part::kAll;
   if (!stage(place, thread, stack, state, ticks, part)) counters_.samples_dropped += ticks;
@@ -251,14 +252,20 @@ void Recording::end_open_run(std::uint32_t place, RecordedThread& thread) noexce
 
 bool Recording::stage(std::uint32_t place, const RecordedThread& thread, std::uint32_t stack,
                       wire::ThreadState state, std::uint32_t ticks, Part part) noexcept {
-  return staged_.push_back({.place = place,
-                            .index = thread.index,
-                            .stack = stack,
-                            .ticks = ticks,
-                            .state = state,
-                            .part = part,
-                            .until = {thread.run_ns, thread.run_cpu_ns, thread.run_runqueue_ns,
-                                      thread.run_ns - thread.run_cpu_ns}});
+  return stage_until(place, thread, stack, state, ticks, part, thread.run_cpu_ns);
+}
+
+bool Recording::stage_until(std::uint32_t place, const RecordedThread& thread, std::uint32_t stack,
+                            wire::ThreadState state, std::uint32_t ticks, Part part,
+                            std::int64_t cpu_ns) noexcept {
+  return staged_.push_back(
+      {.place = place,
+       .index = thread.index,
+       .stack = stack,
+       .ticks = ticks,
+       .state = state,
+       .part = part,
+       .until = {thread.run_ns, cpu_ns, thread.run_runqueue_ns, thread.run_ns - cpu_ns}});
 }
 
 bool Recording::is_long(const RecordedThread& thread) const noexcept {

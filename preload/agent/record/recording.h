@@ -10,6 +10,7 @@
 #include "preload/agent/base/moment.h"
 #include "preload/agent/modules/module_map.h"
 #include "preload/agent/record/block_writer.h"
+#include "preload/agent/record/burst_judge.h"
 #include "preload/agent/record/overhead_budget.h"
 #include "preload/agent/record/recording_request.h"
 #include "preload/agent/record/schedule.h"
@@ -66,6 +67,8 @@ struct alignas(64) RecordedThread {
   bool cpu_answered = false;      // the timer took `cpu_stack`, and nothing was credited to it yet
   std::uint32_t cpu_stack = 0;
   std::uint32_t cpu_stack_generation = 0;
+  BurstJudge bursts;
+  std::int64_t met_cpu_ns = 0;    // the clock when a tick took `cpu_stack`
   std::int64_t ticks_cpu_ns = 0;  // the clock up to which ticks stand for CPU time
 };
 
@@ -85,6 +88,7 @@ struct RecordingCounters {
   std::uint64_t signals_bare = 0;  // answered without their cookie: signal_handler.h
   std::uint64_t signals_to_blocked = 0;
   std::uint64_t cpu_timer_stacks = 0;   // taken by CPU timers
+  std::uint64_t burst_tick_stacks = 0;  // taken by ticks of threads that run in bursts
   std::uint64_t calls_interrupted = 0;  // signals that made a system call return EINTR
   std::uint64_t threads = 0;
   std::uint64_t stack_generations = 0;
@@ -179,6 +183,9 @@ class Recording {
   std::uint32_t wait_stack(const RecordedThread& thread) const noexcept;
   // The timer took this stack of the present generation.
   void note_cpu_stack(RecordedThread& thread, std::uint32_t stack) noexcept;
+  // A tick took this stack, of the present generation, while the thread was at work. The stack
+  // before gets the CPU time up to the middle between the two.
+  void note_met_stack(std::uint32_t place, RecordedThread& thread, std::uint32_t stack) noexcept;
   // Gives the stack that the timer took, if any, the CPU time since the one before. Behind
   // extend_run. True: there was one.
   bool credit_cpu(std::uint32_t place, RecordedThread& thread) noexcept;
@@ -258,7 +265,11 @@ class Recording {
 
   bool stage(std::uint32_t place, const RecordedThread& thread, std::uint32_t stack,
              wire::ThreadState state, std::uint32_t ticks, Part part) noexcept;
-  std::uint32_t cpu_ticks(const RecordedThread& thread) const noexcept;
+  bool stage_until(std::uint32_t place, const RecordedThread& thread, std::uint32_t stack,
+                   wire::ThreadState state, std::uint32_t ticks, Part part,
+                   std::int64_t cpu_ns) noexcept;
+  void credit_cpu_until(std::uint32_t place, RecordedThread& thread, std::int64_t cpu_ns) noexcept;
+  std::uint32_t cpu_ticks(const RecordedThread& thread, std::int64_t cpu_ns) const noexcept;
   static Accounted advanced(const Accounted& from, const StagedEntry& entry,
                             const wire::SampleEntry& sample) noexcept;
   void end_timed(std::uint32_t place, RecordedThread& thread, bool last) noexcept;

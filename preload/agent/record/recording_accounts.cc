@@ -73,6 +73,7 @@ void Recording::set_timed(RecordedThread& thread, bool timed) noexcept {
   thread.is_timed = timed;
   thread.cpu_answered = false;
   thread.cpu_stack = 0;
+  thread.met_cpu_ns = 0;
   thread.ticks_cpu_ns = thread.run_cpu_ns;
 }
 
@@ -81,13 +82,15 @@ void Recording::note_cpu_stack(RecordedThread& thread, std::uint32_t stack) noex
   thread.cpu_stack = stack;
   thread.cpu_stack_generation = stacks_.generation();
   thread.cpu_answered = true;
+  thread.met_cpu_ns = 0;
   ++counters_.cpu_timer_stacks;
 }
 
 // The number of ticks that stand for what it has used since ticks last did, to the nearest.
-std::uint32_t Recording::cpu_ticks(const RecordedThread& thread) const noexcept {
+std::uint32_t Recording::cpu_ticks(const RecordedThread& thread,
+                                   std::int64_t cpu_ns) const noexcept {
   const std::int64_t interval_ns = request_.interval.count();
-  const std::int64_t used_ns = thread.run_cpu_ns - thread.ticks_cpu_ns + interval_ns / 2;
+  const std::int64_t used_ns = cpu_ns - thread.ticks_cpu_ns + interval_ns / 2;
   return used_ns > 0 ? static_cast<std::uint32_t>(used_ns / interval_ns) : 0;
 }
 
@@ -95,16 +98,34 @@ bool Recording::credit_cpu(std::uint32_t place, RecordedThread& thread) noexcept
   if (!thread.cpu_answered) return false;
   thread.cpu_answered = false;
   if (thread.cpu_stack_generation != stacks_.generation()) return false;
+  credit_cpu_until(place, thread, thread.run_cpu_ns);
+  return true;
+}
+
+void Recording::credit_cpu_until(std::uint32_t place, RecordedThread& thread,
+                                 std::int64_t cpu_ns) noexcept {
   const bool wall = request_.mode == wire::RecordMode::kWall;
-  std::uint32_t ticks = cpu_ticks(thread);
+  std::uint32_t ticks = cpu_ticks(thread, cpu_ns);
   if (wall) ticks = std::min(ticks, thread.run_ticks);
   constexpr auto kRunning = wire::ThreadState::kRunning;
-  if (!stage(place, thread, thread.cpu_stack, kRunning, ticks, Part::kCpu)) {
+  if (!stage_until(place, thread, thread.cpu_stack, kRunning, ticks, Part::kCpu, cpu_ns)) {
     counters_.samples_dropped += ticks;
   }
   if (wall) thread.run_ticks -= ticks;
   thread.ticks_cpu_ns += ticks * request_.interval.count();
-  return true;
+}
+
+void Recording::note_met_stack(std::uint32_t place, RecordedThread& thread,
+                               std::uint32_t stack) noexcept {
+  if (!thread.is_timed || stack == 0) return;
+  const std::int64_t now_ns = thread.run_cpu_ns;
+  if (thread.met_cpu_ns != 0 && thread.cpu_stack_generation == stacks_.generation()) {
+    credit_cpu_until(place, thread, thread.met_cpu_ns + (now_ns - thread.met_cpu_ns) / 2);
+  }
+  thread.cpu_stack = stack;
+  thread.cpu_stack_generation = stacks_.generation();
+  thread.met_cpu_ns = now_ns;
+  ++counters_.burst_tick_stacks;
 }
 
 std::uint32_t Recording::wait_stack(const RecordedThread& thread) const noexcept {

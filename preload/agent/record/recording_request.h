@@ -17,7 +17,7 @@ struct RecordingRequest {
   std::uint64_t ticks = 0;               // 0: no limit
   std::chrono::nanoseconds duration{0};  // 0: no limit
   wire::RecordMode mode = wire::RecordMode::kWall;
-  bool jitter = true;  // ticks at random distances; false: on a fixed grid
+  bool jitter = true;            // ticks at random intervals; false: on a fixed grid
   bool omits_arguments = false;  // of the command line, which can hold passwords
   // Of one CPU. Above it threads that hardly run are looked at less often; their times stay exact.
   std::uint32_t max_overhead_permille = kDefaultMaxOverheadPermille;

@@ -263,6 +263,7 @@ bool Recording::write_totals() noexcept {
     totals.put("signals_bare", counters_.signals_bare);
     totals.put("signals_to_blocked", counters_.signals_to_blocked);
     totals.put("cpu_timer_stacks", counters_.cpu_timer_stacks);
+    totals.put("burst_tick_stacks", counters_.burst_tick_stacks);
     totals.put("calls_interrupted", counters_.calls_interrupted);
     totals.put("stack_generations", counters_.stack_generations);
     totals.put(name::kThreads, counters_.threads);

@@ -1,4 +1,4 @@
-// When one recording looks: absolute deadlines at random distances from each other.
+// When one recording looks: absolute deadlines at random intervals from each other.
 //
 // Ticks on a fixed grid fall into step with a program of the same period and see one phase of it.
 // The distance of each tick from the grid is a random walk that is pulled back:

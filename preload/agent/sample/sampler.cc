@@ -1,5 +1,7 @@
 #include "preload/agent/sample/sampler.h"
 
+#include <sched.h>
+
 #include <algorithm>
 
 #include "preload/agent/proc/thread_clock.h"
@@ -32,8 +34,11 @@ bool is_young(const Recording& recording, const RecordedThread& known) noexcept 
   return std::chrono::nanoseconds(recording.tick_ns() - known.run_ns) <= kYoungWait;
 }
 
-bool keeps_busy(const Recording& recording, const Thread& thread) noexcept {
-  return recording.interval() < kTimerTick && thread.busy_looks == kBusyLooks;
+// It runs nearly all the time, and ticks see it at least as often as its timer does.
+bool keeps_busy(const Recording& recording, const Thread& thread, const RecordedThread& known,
+                bool told_by_timer) noexcept {
+  if (thread.busy_looks != kBusyLooks) return false;
+  return !known.bursts.is_left_to_timer() || (told_by_timer && recording.interval() < kTimerTick);
 }
 
 // Since its last look it has run for a small part of the time at most.
@@ -118,8 +123,10 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   note_busy_look(recording, thread, known, clock_ns);
   known.wait_is_young = ran && is_young(recording, known);
   recording.extend_run(known, clock_ns);
-  if (recording.credit_cpu(place, known) && keeps_busy(recording, thread)) {
+  const bool told_by_timer = recording.credit_cpu(place, known);
+  if (known.is_timed && keeps_busy(recording, thread, known, told_by_timer)) {
     subjects_.timers.stop(thread);
+    thread.runs_in_bursts = false;
     recording.set_timed(known, false);
   }
   if (!has_time_to_look()) {
@@ -130,7 +137,9 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   known.run = Run::kNone;
   const Look found_to_be = look(recording, place, known, now);
   if (found_to_be == Look::kSettled) return true;
-  if (known.is_timed && found_to_be == Look::kRunning) {
+  const bool left_to_timer =
+      known.is_timed && found_to_be == Look::kRunning && !is_met_in_burst(thread, known);
+  if (left_to_timer || found_to_be == Look::kFleeting) {
     leave_to_timer(recording, place, known);
     return true;
   }
@@ -196,23 +205,38 @@ void Sampler::time_bursts(const Recording& recording, std::uint32_t place,
   const bool ran = known.run_cpu_ns > known.written.cpu_ns;
   if (!ran || !subjects_.can_signal || recording.mode() == RecordMode::kOffCpu) return;
   Thread& thread = subjects_.threads[place];
+  if (!thread.runs_in_bursts) thread.busy_looks = 0;
+  thread.runs_in_bursts = true;
   if (CpuTimers::runs(thread)) return;
-  thread.busy_looks = 0;
   subjects_.timers.start(place, thread, recording.interval(), subjects_.signals,
                          subjects_.threads.directory(), monotonic_now(), known.run_cpu_ns);
 }
 
-// Whether the thread's timer takes the stacks of its CPU time.
-bool Sampler::look_after_timer(const Recording& recording, Thread& thread,
-                               const RecordedThread& known, std::int64_t clock_ns) noexcept {
-  if (recording.mode() == RecordMode::kOffCpu || !CpuTimers::runs(thread)) return false;
-  if (known.cpu_answered) thread.timer_seen_cpu_ns = clock_ns;
-  if (CpuTimers::is_silent(thread, clock_ns)) {
-    subjects_.timers.give_up(thread);
-  } else if (recording.interval().count() < thread.timer_interval_ns) {
-    subjects_.timers.stop(thread);  // a slower recording's: it gets another when it waits again
+// Whether the stacks of the thread's CPU time are apart from those of its waits: taken by ticks
+// that meet it at work, or by its timer.
+bool Sampler::look_after_timer(const Recording& recording, Thread& thread, RecordedThread& known,
+                               std::int64_t clock_ns) noexcept {
+  if (recording.mode() == RecordMode::kOffCpu || !thread.runs_in_bursts) return false;
+  if (CpuTimers::runs(thread)) {
+    if (CpuTimers::is_silent(thread, clock_ns)) {
+      subjects_.timers.give_up(thread);
+    } else if (recording.interval().count() < thread.timer_interval_ns) {
+      subjects_.timers.stop(thread);  // a slower recording's: it gets another when it waits again
+    }
   }
-  return thread.cpu_timer >= 0;
+  known.bursts.look(clock_ns, recording.interval().count());
+  return CpuTimers::runs(thread) || !known.bursts.is_left_to_timer();
+}
+
+// It is at work this moment, on another CPU or on this one, from which this thread took it.
+bool Sampler::is_met_in_burst(Thread& thread, const RecordedThread& known) noexcept {
+  if (known.bursts.is_left_to_timer() || thread.may_be_waking(known.run_cpu_ns)) return false;
+  if (thread.was_on_cpu || is_on_cpu(thread, known)) return true;
+  unsigned cpu = 0;
+  if (::getcpu(&cpu, nullptr) != 0) return false;
+  char text[512];
+  return is_runnable_on(read_task_file(subjects_.threads.directory(), thread.tid, "stat", text),
+                        cpu);
 }
 
 // It runs: its timer will take its stack. What it waited before is told by its next wait that is

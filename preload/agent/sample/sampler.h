@@ -75,7 +75,7 @@ class Sampler {
   Activity judge(const Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
   wire::ThreadState state_of(const handler::Slot& slot, const Thread& thread) noexcept;
   std::int32_t call_before(const unwind::Registers& registers) noexcept;
-  enum class Look : std::uint8_t { kSettled, kRunning, kNeedsSignal, kMoved };
+  enum class Look : std::uint8_t { kSettled, kRunning, kFleeting, kNeedsSignal, kMoved };
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
   Look walk_blocked(Recording& recording, std::uint32_t place, RecordedThread& known,
                     const WaitPlace& wait, Moment now) noexcept;
@@ -104,8 +104,9 @@ class Sampler {
            Moment now) noexcept;
   void time_bursts(const Recording& recording, std::uint32_t place,
                    const RecordedThread& known) noexcept;
-  bool look_after_timer(const Recording& recording, Thread& thread, const RecordedThread& known,
+  bool look_after_timer(const Recording& recording, Thread& thread, RecordedThread& known,
                         std::int64_t clock_ns) noexcept;
+  bool is_met_in_burst(Thread& thread, const RecordedThread& known) noexcept;
   void leave_to_timer(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
   void note_busy_look(const Recording& recording, Thread& thread, const RecordedThread& known,
                       std::int64_t clock_ns) noexcept;

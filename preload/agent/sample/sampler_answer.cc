@@ -143,7 +143,13 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
                  : ran   ? state_of(slot, thread)
                          : ThreadState::kRunnable;
   known->run = Run::kNone;
-  if (known->is_timed && known->state == ThreadState::kRunning) return;  // its timer tells
+  if (known->is_timed && known->state == ThreadState::kRunning) {
+    if (!known->bursts.is_left_to_timer()) {
+      known->bursts.note_met();
+      recording.note_met_stack(place, *known, stack);
+    }
+    return leave_to_timer(recording, place, *known);
+  }
   if (recording.mode() == RecordMode::kCpu && known->state != ThreadState::kRunning) {
     return recording.leave_out_run(*known);
   }
@@ -154,6 +160,8 @@ void Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
                                const handler::Slot& slot) noexcept {
   RecordedThread* known = recording.find_thread(place, subjects_.threads[place]);
   if (known == nullptr || !known->is_timed) return;
+  subjects_.threads[place].timer_seen_cpu_ns = known->run_cpu_ns;
+  if (!known->bursts.is_left_to_timer()) return;
   recording.note_cpu_stack(*known, intern(recording, slot.frames, {}));
 }
 

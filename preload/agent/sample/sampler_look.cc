@@ -63,11 +63,12 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     } else if (recording.mode() == RecordMode::kOffCpu) {
       if (!thread.may_be_waking(known.run_cpu_ns)) return Look::kRunning;
       break;  // nothing is sent to it: no need to wait until that would be safe
-    } else if (known.is_timed || has_left_its_call(recording, thread, known)) {
+    } else if (has_left_its_call(recording, thread, known) || known.is_timed) {
       return Look::kRunning;
     }
   }
-  if (known.is_timed && can_walk && last.kind == WaitKind::kBlocked) return Look::kRunning;
+  // It blocks and wakes faster than it can be looked at: no signal to such a thread.
+  if (known.is_timed && can_walk && last.kind == WaitKind::kBlocked) return Look::kFleeting;
   if (!asleep) {
     settle_waking(recording, place, known);
     return Look::kSettled;
@@ -145,6 +146,7 @@ bool Sampler::has_left_its_call(Recording& recording, const Thread& thread,
                                 RecordedThread& known) noexcept {
   constexpr int kClockReads = 64;  // 30 µs
   constexpr int kStillReads = 4;
+  if (known.is_timed && known.bursts.is_left_to_timer()) return true;  // it gets no signal
   int still = 0;
   for (int read = 0; read < kClockReads && thread.may_be_waking(known.run_cpu_ns); ++read) {
     const auto clock = read_thread_clock(thread.tid);

@@ -172,7 +172,10 @@ void CpuTimers::start(std::uint32_t place, Thread& thread, std::chrono::nanoseco
     return;
   }
   const bool entered = handler::enter_timed_thread(thread.tid.value, timer);
-  if (!entered || !arm(timer, interval)) {
+  // Somewhere within the first interval: a thread that uses a hundredth of it altogether is seen
+  // once in a hundred times.
+  const std::int64_t first_ns = 1 + random_.below(interval.count());
+  if (!entered || !arm(timer, first_ns, interval.count())) {
     if (entered) handler::leave_timed_thread(thread.tid.value);
     return delete_timer(timer);
   }
@@ -183,13 +186,17 @@ void CpuTimers::start(std::uint32_t place, Thread& thread, std::chrono::nanoseco
   if (!was_stopped) --allowance_;
 }
 
-// Somewhere within the first interval: a thread that uses a hundredth of it altogether is seen once
-// in a hundred times.
-bool CpuTimers::arm(std::int32_t timer, std::chrono::nanoseconds interval) noexcept {
+bool CpuTimers::arm(std::int32_t timer, std::int64_t first_ns, std::int64_t interval_ns) noexcept {
   itimerspec times{};
-  times.it_interval = to_timespec(interval.count());
-  times.it_value = to_timespec(1 + random_.below(interval.count()));
+  times.it_interval = to_timespec(interval_ns);
+  times.it_value = to_timespec(first_ns);
   return ::syscall(SYS_timer_settime, timer, 0, &times, nullptr) == 0;
+}
+
+void CpuTimers::draw_next(const Thread& thread) noexcept {
+  if (thread.cpu_timer < 0) return;
+  const std::int64_t interval_ns = thread.timer_interval_ns;
+  arm(thread.cpu_timer, interval_ns / 2 + 1 + random_.below(interval_ns), interval_ns);
 }
 
 void CpuTimers::stop(Thread& thread) noexcept {

@@ -32,6 +32,9 @@ class CpuTimers {
   // somewhere within. Without one afterwards: it blocks the signal, or a bound is reached.
   void start(std::uint32_t place, Thread& thread, std::chrono::nanoseconds interval,
              SignalPool& signals, int task_directory, Moment now, std::int64_t cpu_ns) noexcept;
+  // After its timer has fired: the next time is half to one and a half intervals from now, so that
+  // threads whose CPU time has a period are not met at one phase of it.
+  void draw_next(const Thread& thread) noexcept;
   void stop(Thread& thread) noexcept;
   // For good.
   void give_up(Thread& thread) noexcept;
@@ -65,7 +68,7 @@ class CpuTimers {
   bool open_slots() noexcept;
   void open_slot(std::uint32_t number) noexcept;
   void close_slots() noexcept;
-  bool arm(std::int32_t timer, std::chrono::nanoseconds interval) noexcept;
+  static bool arm(std::int32_t timer, std::int64_t first_ns, std::int64_t interval_ns) noexcept;
 
   handler::Slot* slots_ = nullptr;
   bool slots_open_ = false;

@@ -54,7 +54,8 @@ struct alignas(64) Thread {
   std::int64_t blocked_since_cpu_ns = 0;  // its CPU clock at the first of blocked_readings
   bool was_on_cpu = false;                // when it was asked for its stack
   std::uint8_t timer_stops = 0;           // of its CPU timer, by the thread itself
-  std::uint8_t busy_looks = 0;            // in a row, while it has a CPU timer
+  bool runs_in_bursts = false;            // it has run and waited again
+  std::uint8_t busy_looks = 0;            // in a row, while it runs in bursts
   std::int32_t cpu_timer = -1;            // the kernel's number; -1: none
   std::int64_t timer_interval_ns = 0;
   std::int64_t timer_seen_cpu_ns = 0;  // its CPU clock when it got the timer or that was heard of

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "preload/unwind/walk/page_probe_reader.h"
+#include "preload/unwind/walk/stack_words.h"
 
 namespace swipr::handler {
 
@@ -63,6 +64,7 @@ void copy_stack(Slot& slot, unwind::PageProbeReader& memory) noexcept {
   std::uint64_t first = 0;
   const bool has_red_zone = memory.read_word(stack - kRedZoneBytes, first);
   slot.copied_from = has_red_zone ? stack - kRedZoneBytes : stack;
+  slot.copy = Slot::Copy::kWhole;
   std::uint64_t address = slot.copied_from;
   for (std::size_t at = 0; at < count && memory.read_word(address, room[at]); ++at) {
     address += sizeof(std::uint64_t);
@@ -70,11 +72,22 @@ void copy_stack(Slot& slot, unwind::PageProbeReader& memory) noexcept {
   }
 }
 
+// Also what a walk that ended at a table that is not built goes on with: it is further up.
+void copy_words(Slot& slot, const unwind::CodeMap& map, unwind::PageProbeReader& memory) noexcept {
+  slot.copied_from = slot.frames.hole.stack;
+  const auto room = std::span(slot.frames.pcs).subspan(slot.frames.frame_count);
+  slot.copied_words =
+      static_cast<std::uint32_t>(unwind::keep_stack_words(map, memory, slot.copied_from, room));
+  slot.copy = Slot::Copy::kWords;
+}
+
 }  // namespace
 
 void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   slot.frames.frame_count = 0;
   slot.frames.claim_count = 0;
+  slot.frames.hole = {};
+  slot.copy = Slot::Copy::kNone;
   slot.copied_words = 0;
   slot.end = unwind::WalkEnd::kNoRule;
   // Counted in before the load and both in one total order with the agent's store and its look at
@@ -84,7 +97,13 @@ void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   if (map != nullptr) {
     unwind::PageProbeReader memory(readable);
     slot.end = unwind::walk(*map, slot.registers, memory, slot.frames, &slot.stopped);
-    if (slot.end == unwind::WalkEnd::kUnbuilt) copy_stack(slot, memory);
+    if (slot.end != unwind::WalkEnd::kRoot) [[unlikely]] {
+      if (unwind::has_lost_caller(slot.frames)) {
+        copy_words(slot, *map, memory);
+      } else if (slot.end == unwind::WalkEnd::kUnbuilt) {
+        copy_stack(slot, memory);
+      }
+    }
   }
   shared.pins.fetch_sub(1, std::memory_order_release);
   slot.state.store(slot_state(cookie.sequence, SlotStatus::kDone), std::memory_order_release);

@@ -44,10 +44,16 @@ struct Slot {
   // Of the interrupted code. Here and not in the handler, whose stack may be small.
   unwind::Registers registers;
   unwind::FrameBuffer frames;
-  // Where the walk ended at a table that is not built: the registers of the last frame, and the
-  // stack's words from this address on, in `frames.pcs` behind the frames. The control thread goes
-  // on with them.
+  // Where the walk ended at a table that is not built: the registers of the last frame.
   unwind::Registers stopped;
+  // Where the control thread has to go on: words of the stack from this address on, in `frames.pcs`
+  // behind the frames.
+  enum class Copy : std::uint8_t {
+    kNone,
+    kWhole,  // all of them: the walk ended at a table that is not built
+    kWords,  // those that may be addresses (stack_words.h): a caller was lost
+  };
+  Copy copy;
   std::uint64_t copied_from;
   std::uint32_t copied_words;
 

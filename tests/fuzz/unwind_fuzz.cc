@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "preload/unwind/image/table_builder.h"
 #include "preload/unwind/table/code_map.h"
 #include "preload/unwind/table/unwind_table.h"
+#include "preload/unwind/walk/stack_words.h"
 #include "preload/unwind/walk/walk.h"
 
 namespace {
@@ -60,6 +62,29 @@ bool read_memory(void* state, std::uint64_t address, std::uint64_t& out) noexcep
   return true;
 }
 
+// What a handler keeps for the search of a lost caller.
+void keep_words(const CodeMap& map, Memory& memory, const Hole& hole) {
+  struct Reader {
+    Memory& memory;
+    bool read_word(std::uint64_t address, std::uint64_t& out) {
+      return read_memory(&memory, address, out);
+    }
+  } reader{memory};
+  static std::uint64_t kept[swipr::wire::kMaxFrames];
+  const std::size_t room = memory.seed % (std::size(kept) + 1);
+  const std::size_t count = keep_stack_words(map, reader, hole.stack, std::span(kept).first(room));
+  if (count > room) std::abort();
+  const StackWords words(hole.stack, std::span(kept).first(count));
+  for (std::size_t index = 0; index < words.count(); ++index) {
+    std::uint64_t word = 0;
+    if (words.find(words.address(index)) != index) std::abort();
+    if (!words.read_word(words.address(index), word) || word != words.value(index)) std::abort();
+    if (index != 0 && words.address(index) <= words.address(index - 1)) std::abort();
+  }
+  std::uint64_t any = 0;
+  words.read_word(memory.seed, any);
+}
+
 void walk_randomly(const UnwindTable* table, std::uint64_t load_bias,
                    std::span<const std::byte> input, CodeWitnesses witnesses = {}) {
   std::uint64_t words[kWalkBytes / 8] = {};
@@ -83,8 +108,8 @@ void walk_randomly(const UnwindTable* table, std::uint64_t load_bias,
   static const auto frames = std::make_unique<FrameBuffer>();
   const std::span<const CodeRange> ranges(&range, 1);
   const std::atomic<std::uint32_t> withdrawals{0};
-  walk(CodeMap(ranges, nullptr, {&withdrawals, 0}, witnesses), registers, {&read_memory, &memory},
-       *frames);
+  const CodeMap map(ranges, nullptr, {&withdrawals, 0}, witnesses);
+  walk(map, registers, {&read_memory, &memory}, *frames);
   if (frames->frame_count == 0 || frames->frame_count > swipr::wire::kMaxFrames) std::abort();
   // A step reads a handful of words; an expression at most one per operation. Witnesses: 16,384 in
   // all.
@@ -94,6 +119,7 @@ void walk_randomly(const UnwindTable* table, std::uint64_t load_bias,
     const std::uint64_t pc = frames->pcs[i] - (exact ? 0 : 1);
     if (!exact && (pc < range.start || pc >= range.end)) std::abort();
   }
+  if (has_lost_caller(*frames)) keep_words(map, memory, frames->hole);
 }
 
 // As if the second half of the input were its file's .debug_frame.

@@ -317,6 +317,24 @@ class CodeTest(StacksCase):
                     self.assertEqual(frames, chain[: len(frames)])
                 self.assert_chain(stacks, chain)
 
+    def check_kernel(self, shape):
+        chain = [f"{shape}_outer", "kernel_outer", "kernel_caller", f"{shape}_kernel"]
+        for build in BUILDS:
+            with self.subTest(shape=shape, build=build):
+                stacks, totals = self.record_shape("stack_code", shape, build, "busy", count=150)
+                self.assertGreaterEqual(totals["stacks_rooted"], 0.95 * totals["stacks_walked"])
+                inside = [stack for stack in stacks if stack.frames[-1] == chain[-1]]
+                self.assertGreater(profiles.total(inside), 0.8 * profiles.total(stacks))
+                for stack in inside:
+                    if stack.frames != chain[-1:]:
+                        self.assertEqual(self.above_root(stack.frames), chain)
+
+    def test_assembly_kernel_with_a_frame_of_its_own(self):
+        self.check_kernel("fixed")
+
+    def test_assembly_kernel_that_aligns_its_stack(self):
+        self.check_kernel("aligned")
+
     def test_code_that_only_debug_frame_describes(self):
         self.check_shape(
             "described", ["described_outer", "described_middle", "described_leaf"], "stack_debug_frame"

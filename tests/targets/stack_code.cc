@@ -58,6 +58,98 @@ TARGET_FRAME int bare_caller() {
 }
 STACK_LINK(bare_outer, bare_caller())
 
+// Kernels in assembly as in libraries of linear algebra: no CFI, callee-saved registers stored by
+// hand, the frame pointer used for something else. The first takes a fixed piece of the stack, the
+// second 28 KiB, aligned to pages, with return addresses of calls that are over inside of it.
+extern "C" int fixed_kernel(long rounds);
+extern "C" int aligned_kernel(long rounds);
+asm(R"(
+  .text
+  .macro KEEP_REGISTERS
+  movq %rbx, (%rsp)
+  movq %rbp, 8(%rsp)
+  movq %r12, 16(%rsp)
+  .endm
+  .macro RESTORE_REGISTERS
+  movq (%rsp), %rbx
+  movq 8(%rsp), %rbp
+  movq 16(%rsp), %r12
+  .endm
+  .globl fixed_kernel
+  .type fixed_kernel, @function
+fixed_kernel:
+  subq $0x80, %rsp
+  KEEP_REGISTERS
+  leaq 0x40(%rsp), %rbp
+  movq %rdi, %rbx
+1:
+  addq $3, %r12
+  movq %r12, (%rbp)
+  decq %rbx
+  jnz 1b
+  movl $1, %eax
+  RESTORE_REGISTERS
+  addq $0x80, %rsp
+  ret
+  .size fixed_kernel, . - fixed_kernel
+  .globl aligned_kernel
+  .type aligned_kernel, @function
+aligned_kernel:
+  subq $0x60, %rsp
+  KEEP_REGISTERS
+  movq %rsp, %rbx
+  subq $0x7080, %rsp
+  andq $-0x1000, %rsp
+  leaq 0x80(%rsp), %rbp
+  testq %rdi, %rdi
+  je 2f
+1:
+  addq $3, %r12
+  movq %r12, (%rbp)
+  decq %rdi
+  jnz 1b
+2:
+  movl $1, %eax
+  movq %rbx, %rsp
+  RESTORE_REGISTERS
+  addq $0x60, %rsp
+  ret
+  .size aligned_kernel, . - aligned_kernel
+)");
+namespace {
+using Kernel = int (*)(long);
+volatile Kernel kernel = nullptr;  // tables of function pointers choose by processor
+constexpr long kRounds = 100'000;
+
+using Link = int (*)(int);
+Link volatile stale_link = nullptr;
+}  // namespace
+// Leaves a chain of return addresses behind computed calls where the kernel's frame will be.
+TARGET_FRAME int stale_call(int left) {
+  volatile char local[200];
+  local[0] = 1;
+  return (left == 0 ? yes : stale_link(left - 1)) + local[0];
+}
+TARGET_FRAME int kernel_caller() {
+  volatile int sum = 0;
+  stale_link = stale_call;
+  while (yes != 0) {
+    sum = (sum + stale_link(100)) & 1;
+    stack_shape::at_leaf = true;
+    sum = (sum + kernel(kRounds)) & 1;
+  }
+  return sum;
+}
+STACK_LINK(kernel_outer, kernel_caller())
+TARGET_FRAME int fixed_outer() {
+  kernel = fixed_kernel;
+  return kernel_outer() + yes;
+}
+TARGET_FRAME int aligned_outer() {
+  kernel = aligned_kernel;
+  return kernel_outer() + yes;
+}
+
 // Work in a library and, when it is unloaded, without it.
 TARGET_FRAME int unloaded_rest() {
   static std::uint64_t seed = 1;
@@ -101,10 +193,9 @@ TARGET_FRAME int vfork_outer() {
 }
 
 int main(int argc, char** argv) {
-  constexpr stack_shape::Shape kShapes[] = {{"generated", generated_root},
-                                            {"bare", bare_outer},
-                                            {"unloaded", unloaded_outer},
-                                            {"vfork", vfork_outer}};
+  constexpr stack_shape::Shape kShapes[] = {
+      {"generated", generated_root}, {"bare", bare_outer},         {"fixed", fixed_outer},
+      {"aligned", aligned_outer},    {"unloaded", unloaded_outer}, {"vfork", vfork_outer}};
   if (argc > 3) plugin_path = argv[3];
   return stack_shape::run(kShapes, argc, argv);
 }

@@ -134,7 +134,7 @@ void Engine::close() noexcept {
   for (int attempt = 0; attempt < kCloseAttempts && !subjects_.modules.try_close(); ++attempt) {
     ::sched_yield();
   }
-  subjects_.frames.forget();
+  subjects_.forget_code();
   subjects_.files.close_all();
   if (!keeps_memory_) subjects_.memory.close();
   subjects_.threads.close();

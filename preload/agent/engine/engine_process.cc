@@ -148,7 +148,7 @@ void Engine::refresh_modules(Moment now) noexcept {
   const unwind::CodeMap* const known = subjects_.modules.code_map();
   modules_known_ = subjects_.modules.refresh(subjects_.memory);
   if (subjects_.modules.code_map() != known) {
-    subjects_.frames.forget();
+    subjects_.forget_code();
     unwind::forget_refuted();
   }
   registered_due_ = now + subjects_.modules.cost_of_last_refresh() * kModulesCostFactor;
@@ -163,7 +163,7 @@ void Engine::refresh_modules(Moment now) noexcept {
 void Engine::refresh_modules_when_needed(Moment now) noexcept {
   if (!sampler_.met_unknown_code()) return;
   sampler_.forget_unknown_code();
-  if (subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) subjects_.frames.forget();
+  if (subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) subjects_.forget_code();
 }
 
 // The program would be ended for what a recording of it takes.

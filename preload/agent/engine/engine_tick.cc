@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "preload/agent/engine/engine.h"
-#include "preload/agent/sample/code_check.h"
 
 namespace swipr::agent {
 
@@ -117,7 +116,6 @@ void Engine::collect() noexcept {
     Thread& thread = subjects_.threads[place];
     if (thread.generation != generation || thread.tid.value == 0) return;
     sampler_.finish_walk(slot);
-    check_code_claims(subjects_.memory, subjects_.modules.code_map(), slot.frames);
     sampler_.note_answer(place, slot);
     for (unsigned number = 0; number < recordings_.size(); ++number) {
       if ((asked & 1u << number) != 0 && recordings_[number] != nullptr) {
@@ -132,7 +130,6 @@ void Engine::collect() noexcept {
         if (static_cast<std::uint16_t>(thread.generation) != generation || thread.tid.value == 0)
           return;
         sampler_.finish_walk(slot);
-        check_code_claims(subjects_.memory, subjects_.modules.code_map(), slot.frames);
         for (Recording* recording : recordings_) {
           if (recording != nullptr) sampler_.take_timer_stack(*recording, place, slot);
         }

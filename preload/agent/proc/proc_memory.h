@@ -29,6 +29,24 @@ class ProcMemory {
   int file_ = -1;
 };
 
+// The last few reads of a walk.
+class ReadLog {
+ public:
+  void note(std::uint64_t address, std::uint64_t value) noexcept {
+    reads_[count_++ % reads_.size()] = {address, value};
+  }
+  // Where the walk found `value`: the latest; 0: not among them.
+  std::uint64_t find(std::uint64_t value) const noexcept;
+
+ private:
+  struct Read {
+    std::uint64_t address = 0;
+    std::uint64_t value = 0;
+  };
+  std::array<Read, 16> reads_{};
+  std::size_t count_ = 0;
+};
+
 // Reads the stack of one walk in pieces: 8 KiB cost 3 to 5 µs, one word costs 1.6, and most stacks
 // end within the first.
 class StackPieces {
@@ -36,20 +54,14 @@ class StackPieces {
   explicit StackPieces(const ProcMemory& memory) noexcept : memory_(memory) {}
   unwind::StackReader reader() noexcept;
   bool read_word(std::uint64_t address, std::uint64_t& out) noexcept;
-  // Where the walk found `value`: the latest of the last few reads; 0: not among them.
-  std::uint64_t find_read(std::uint64_t value) const noexcept;
+  const ReadLog& log() const noexcept { return log_; }
 
  private:
-  struct Read {
-    std::uint64_t address = 0;
-    std::uint64_t value = 0;
-  };
   const ProcMemory& memory_;
   std::uint64_t begin_ = 0;
   std::size_t size_ = 0;
   std::array<std::byte, 8192> bytes_;
-  std::array<Read, 16> reads_{};
-  std::size_t read_count_ = 0;
+  ReadLog log_;
 };
 
 }  // namespace swipr::agent

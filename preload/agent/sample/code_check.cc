@@ -63,12 +63,24 @@ void refute(const CodeClaim& claim, const unwind::CodeMap* map,
   frames.flags = wire::kStackBroken;
 }
 
+// The claim is that the innermost frame has been called from the top of its stack.
+bool returns_to_top(const ProcMemory& memory, const unwind::CodeMap* map, CallerSearch& callers,
+                    const unwind::FrameBuffer& frames, const CodeClaim& claim) noexcept {
+  if (claim.kind != CodeClaim::Kind::kCallBefore || map == nullptr || claim.frame != 0 ||
+      frames.frame_count < 2 || frames.pcs[1] != claim.address) {
+    return false;
+  }
+  const auto gap = CodeGap::find(*map, frames.pcs[0]);
+  return gap && callers.returns_to_top(memory, *gap, claim.address);
+}
+
 }  // namespace
 
-void check_code_claims(const ProcMemory& memory, const unwind::CodeMap* map,
+void check_code_claims(const ProcMemory& memory, const unwind::CodeMap* map, CallerSearch& callers,
                        unwind::FrameBuffer& frames) noexcept {
   for (const CodeClaim& claim : std::span(frames.claims).first(frames.claim_count)) {
     if (is_true(memory, map, claim)) continue;
+    if (returns_to_top(memory, map, callers, frames, claim)) continue;
     refute(claim, map, frames);
     break;
   }

@@ -9,6 +9,8 @@
 
 namespace swipr::agent {
 
+inline constexpr std::size_t kLongestInstruction = 15;
+
 struct Instruction {
   std::size_t bytes = 0;         // 0: not an instruction, or cut off
   std::uint8_t opcode = 0;       // the byte behind the prefixes, when `is_plain`

@@ -14,6 +14,7 @@
 #include "preload/agent/threads/cpu_timers.h"
 #include "preload/agent/threads/signal_pool.h"
 #include "preload/agent/threads/thread_list.h"
+#include "preload/unwind/walk/stack_words.h"
 
 namespace swipr::agent {
 
@@ -34,6 +35,9 @@ struct Subjects {
   // The main thread's `syscall` file, open since the process's start; -1: not. Kept because servers
   // that give up privileges wait in this thread, and later it can no longer be opened.
   int main_thread_wait = -1;
+
+  // Code has changed.
+  void forget_code() noexcept;
 };
 
 class Sampler {
@@ -45,8 +49,8 @@ class Sampler {
   void meet(Recording& recording, std::uint32_t place) noexcept;
   // Builds the tables that the thread's first look will need, before ticks have to be in time.
   void build_tables_for(const Recording& recording, std::uint32_t place) noexcept;
-  // Completes the walk of an answer that ended where a table was not built. Call before the answer
-  // is taken.
+  // Completes the walk of an answer that ended where a table was not built or a caller was lost,
+  // and verifies what it has claimed about code. Call before the answer is taken.
   void finish_walk(handler::Slot& slot) noexcept;
   // Looks from outside cost about 10 µs each: when thousands are new, those that do not fit into
   // `looking_time` of CPU behind the first few are left to the next ticks.
@@ -97,7 +101,15 @@ class Sampler {
   bool may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept;
   unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
   unwind::WalkEnd walk_and_build(const unwind::Registers& registers, bool exact,
-                                 unwind::StackReader stack) noexcept;
+                                 unwind::StackReader stack, unwind::FrameBuffer& frames) noexcept;
+  unwind::WalkEnd walk_with_frame_pointer(unwind::Registers& registers, bool exact,
+                                          unwind::StackReader stack, const ReadLog& log,
+                                          unwind::FrameBuffer& frames) noexcept;
+  void walk_on(handler::Slot& slot, unwind::StackReader stack) noexcept;
+  unwind::WalkEnd find_lost_caller_outside(const unwind::Registers& registers, StackPieces& stack,
+                                           unwind::WalkEnd end) noexcept;
+  bool find_lost_caller(unwind::FrameBuffer& frames, const unwind::Registers& registers,
+                        const unwind::StackWords& words) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,
               const WaitPlace& wait) noexcept;
   void ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,

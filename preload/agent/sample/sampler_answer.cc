@@ -36,7 +36,7 @@ Found found_at(const handler::Slot& slot) noexcept {
 
 // The walk needed a table that was not built, and then more of the stack than was copied.
 bool is_cut_short(const handler::Slot& slot) noexcept {
-  return slot.copied_words != 0 && slot.end == unwind::WalkEnd::kUnreadable;
+  return slot.copy == handler::Slot::Copy::kWhole && slot.end == unwind::WalkEnd::kUnreadable;
 }
 
 // Calls that do nothing but wait.

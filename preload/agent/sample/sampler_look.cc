@@ -113,7 +113,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
   // Not to the root: perhaps through a library that was loaded just now.
   if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
       subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) {
-    subjects_.frames.forget();
+    subjects_.forget_code();
     return Look::kMoved;
   }
   if (end == unwind::WalkEnd::kUnknownRegister && may_interrupt(recording, wait)) {
@@ -205,22 +205,11 @@ bool Sampler::may_interrupt(const Recording& recording, const WaitPlace& wait) c
 unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
                                            const KeptRegisters& kept) noexcept {
   using unwind::WalkEnd;
-  const unwind::CodeMap& map = *subjects_.modules.code_map();
   unwind::Registers registers = registers_at(wait, kept);
   StackPieces stack(subjects_.memory);
-  const WalkEnd end = walk_and_build(registers, true, stack.reader());
-  if (end != WalkEnd::kUnknownRegister || (registers.known & 1u << unwind::kRbp) != 0) return end;
-  const std::uint64_t pc = frames_.frame_count == 0 ? 0 : frames_.pcs[frames_.frame_count - 1];
-  const std::uint64_t pushed_at = frames_.frame_count == 1 ? wait.sp - 8 : stack.find_read(pc);
-  if (pc == 0 || pushed_at == 0) return end;
-  const auto rbp = subjects_.frames.recover_rbp(subjects_.memory, map, pc, pushed_at + 8);
-  if (!rbp) return end;
-  registers.values[unwind::kRbp] = *rbp;
-  registers.known |= 1u << unwind::kRbp;
-  // Only a walk that arrives at the thread's root confirms it.
-  if (walk_and_build(registers, true, stack.reader()) == WalkEnd::kRoot) return WalkEnd::kRoot;
-  registers.known &= ~(1u << unwind::kRbp);
-  return walk_and_build(registers, true, stack.reader());
+  const WalkEnd end =
+      walk_with_frame_pointer(registers, true, stack.reader(), stack.log(), frames_);
+  return unwind::has_lost_caller(frames_) ? find_lost_caller_outside(registers, stack, end) : end;
 }
 
 // The kernel's function is read once for each place where the thread waits, and believed only when

@@ -17,12 +17,22 @@ class CodeMap;
 
 inline constexpr unsigned kExactFrame = 4;
 
+// The last frame of a walk before it left code without CFI, in an image that has CFI, by a way that
+// proves nothing: such code may have any frame. Where the walk does not reach the root the caller
+// is searched for from here.
+struct Hole {
+  bool exists = false;
+  std::uint32_t frame = 0;  // its index
+  std::uint64_t stack = 0;  // its stack pointer
+};
+
 // Frames of one walk, innermost first, as parallel arrays (a typical walk touches one page).
 struct FrameBuffer {
   std::uint32_t frame_count = 0;
   std::uint32_t omitted_at = 0;  // with wire::kStackCut: index of the first frame behind the gap
   std::uint64_t flags = 0;       // wire::StackFlags
   std::uint32_t claim_count = 0;
+  Hole hole;
   std::array<std::uint64_t, wire::kMaxFrames> pcs;
   // wire::FrameSource, | kExactFrame when the pc is exact (as in the wire format's runs)
   std::array<std::uint8_t, wire::kMaxFrames> kinds;
@@ -41,12 +51,22 @@ enum class WalkEnd : std::uint8_t {
   kUnbuilt,          // the table that the last frame needs is not built yet
 };
 
-// Where the outermost frame is looked up. Only when there is one.
+// The walk ended too early, and there is a place to search from.
+constexpr bool has_lost_caller(const FrameBuffer& frames) noexcept {
+  return frames.hole.exists && frames.hole.frame < frames.frame_count &&
+         (frames.flags & (wire::kStackRootReached | wire::kStackCut)) == 0;
+}
+
+// Where a frame is looked up.
+constexpr std::uint64_t frame_lookup_address(const FrameBuffer& frames,
+                                             std::uint32_t index) noexcept {
+  return lookup_address(frames.pcs[index], (frames.kinds[index] & kExactFrame) != 0
+                                               ? PcKind::kExact
+                                               : PcKind::kReturnAddress);
+}
+// … and the outermost. Only when there is one.
 constexpr std::uint64_t outermost_lookup_address(const FrameBuffer& frames) noexcept {
-  const std::uint32_t last = frames.frame_count - 1;
-  return lookup_address(frames.pcs[last], (frames.kinds[last] & kExactFrame) != 0
-                                              ? PcKind::kExact
-                                              : PcKind::kReturnAddress);
+  return frame_lookup_address(frames, frames.frame_count - 1);
 }
 
 // Walks from `registers` (pc exact) and fills `frames`. A walk that ends with anything but kRoot

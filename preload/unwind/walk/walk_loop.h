@@ -30,6 +30,7 @@ class WalkLoop {
   WalkEnd run(const Registers& registers, bool exact = true) noexcept {
     registers_ = registers;
     frames_.claim_count = 0;
+    frames_.hole = {};
     // Never referred to by a call that is not inlined: stays in the processor's registers.
     Hot hot = load_hot();
     hot.exact = exact;
@@ -277,15 +278,20 @@ class WalkLoop {
       mark_exact(index);
       return StepStatus::kRoot;
     }
-    if (hot.exact && table_at(*range, index, hot) != nullptr &&
-        is_called_from_top(*range, index, hot)) {
-      return step_by_guess(hot, source);
+    if (table_at(*range, index, hot) != nullptr) {
+      if (hot.exact && is_called_from_top(*range, index, hot)) return step_by_guess(hot, source);
+      if (!range->is_registered) note_hole(index, hot);
     }
     if (!is_known(hot, kFrameRegister)) return StepStatus::kUnknownRegister;
     // The ABI's mark of the outermost frame.
     if (hot.frame == 0 && !hot.exact) return StepStatus::kRoot;
     const StepStatus status = step_by_frame_pointer(index, hot, source);
     return status != StepStatus::kOk && hot.exact ? step_by_guess(hot, source) : status;
+  }
+
+  // Of several the innermost: behind it nothing is certain.
+  void note_hole(std::uint32_t index, const Hot& hot) noexcept {
+    if (!frames_.hole.exists) frames_.hole = {.exists = true, .frame = index, .stack = hot.stack};
   }
 
   // No call precedes this return address, and CFI begins right there: somebody put it on a new

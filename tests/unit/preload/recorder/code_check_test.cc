@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <memory>
 
 #include "preload/unwind/base/code_hash.h"
 #include "preload/unwind/base/code_witness.h"
@@ -54,12 +55,13 @@ class CodeCheckTest : public testing::Test {
   }
   bool holds(const CodeClaim& claim, const unwind::CodeMap* map = nullptr) {
     EXPECT_TRUE(add(claim));
-    check_code_claims(memory_, map, frames_);
+    check_code_claims(memory_, map, *callers_, frames_);
     EXPECT_EQ(frames_.claim_count, 0u);
     return frames_.frame_count == 3 && frames_.flags == wire::kStackRootReached;
   }
 
   ProcMemory memory_;
+  std::unique_ptr<CallerSearch> callers_ = std::make_unique<CallerSearch>();
   std::uint8_t* code_ = nullptr;
   unwind::FrameBuffer frames_;
 };

@@ -290,6 +290,32 @@ TEST_F(Walk, PrefersTheCallOnTopOfTheStackToTheCallersFramePointer) {
   EXPECT_EQ(source(1), wire::FrameSource::kFramePointer);
 }
 
+TEST_F(Walk, TellsWhereItLeftCodeThatMayHaveAnyFrame) {
+  registers_.values[kRbp] = kNowhere;
+  EXPECT_NE(walk_stack(kCode + kPlain, {kCode + kGap + 32, 7, 8}), WalkEnd::kRoot);
+  EXPECT_EQ(frames_->hole.frame, 1u);
+  EXPECT_EQ(frames_->hole.stack, kStack + 8);
+  EXPECT_TRUE(has_lost_caller(*frames_));
+  // A second gap changes nothing.
+  registers_.values[kRbp] = kStack + 16;
+  EXPECT_NE(walk_stack(kCode + kGap + 1, {7, 8, 9, kCode + kGap + 40}), WalkEnd::kRoot);
+  EXPECT_EQ(pcs().size(), 2u);
+  EXPECT_EQ(frames_->hole.frame, 0u);
+  EXPECT_EQ(frames_->hole.stack, kStack);
+}
+
+TEST_F(Walk, HasNotLostACallerWhereItGotThroughOrWasNeverInSuchCode) {
+  registers_.values[kRbp] = kStack + 8;
+  EXPECT_EQ(walk_stack(kCode + kGap + 1, {7, 8, kCode + kRoot + 1}), WalkEnd::kRoot);
+  EXPECT_FALSE(has_lost_caller(*frames_));
+  // Code of an image without CFI, smashed return addresses.
+  registers_.values[kRbp] = kNowhere;
+  EXPECT_EQ(walk_stack(kJit + 0x10, {7}), WalkEnd::kNoRule);
+  EXPECT_FALSE(has_lost_caller(*frames_));
+  EXPECT_EQ(walk_stack(kCode + kPlain, {kNowhere}), WalkEnd::kNoRule);
+  EXPECT_FALSE(has_lost_caller(*frames_));
+}
+
 TEST_F(Walk, GuessesOnlyForTheInnermostFrame) {
   EXPECT_EQ(walk_stack(kJit + 0x10, {kCode + kRoot + 5}), WalkEnd::kRoot);
   EXPECT_EQ(source(1), wire::FrameSource::kGuess);

@@ -1,0 +1,78 @@
+// What call instructions before return addresses lead to.
+// Context: control thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "preload/agent/proc/proc_memory.h"
+#include "preload/agent/sample/instruction_x86_64.h"
+#include "preload/unwind/table/code_map.h"
+#include "preload/unwind/table/unwind_table.h"
+
+namespace swipr::agent {
+
+bool read_code(const ProcMemory& memory, std::uint64_t address,
+               std::span<std::uint8_t> out) noexcept;
+// 0: unreadable.
+std::uint64_t read_pointer(const ProcMemory& memory, std::uint64_t address) noexcept;
+
+// A piece of code, with room for its last instruction to be decoded.
+class Code {
+ public:
+  static constexpr std::size_t kPieceBytes = 4096;
+  // From `begin` up to `end`, or what fits.
+  Code(const ProcMemory& memory, std::uint64_t begin, std::uint64_t end) noexcept;
+  bool is_inside(std::size_t at) const noexcept { return at < size_; }
+  std::uint64_t address(std::size_t at) const noexcept { return begin_ + at; }
+  std::span<const std::uint8_t> from(std::size_t at) const noexcept {
+    return std::span(bytes_).subspan(at, kLongestInstruction);
+  }
+
+ private:
+  std::uint64_t begin_;
+  std::size_t size_ = 0;
+  std::uint8_t bytes_[kPieceBytes + kLongestInstruction] = {};
+};
+
+// Code without CFI in an image that has CFI: all that lies between two FDEs.
+class CodeGap {
+ public:
+  // nullopt: the code at `pc` has CFI, or its image has none.
+  static std::optional<CodeGap> find(const unwind::CodeMap& map, std::uint64_t pc) noexcept;
+  bool contains(std::uint64_t address) const noexcept;
+  // Of the function before it, or where the image's CFI ends: names the gap.
+  std::uint64_t start() const noexcept { return start_; }
+  std::uint64_t pc() const noexcept { return pc_; }
+
+ private:
+  CodeGap(const unwind::CodeRange& range, const unwind::UnwindTable& table,
+          std::uint64_t pc) noexcept
+      : range_(&range), table_(&table), pc_(pc), start_(start_of(pc)) {}
+  std::uint64_t start_of(std::uint64_t address) const noexcept;
+
+  const unwind::CodeRange* range_;
+  const unwind::UnwindTable* table_;
+  std::uint64_t pc_;
+  std::uint64_t start_;
+};
+
+struct CallSite {
+  enum class Kind : std::uint8_t {
+    kNone,      // no call stands there that can lead there
+    kDirect,    // a call that names it, also through the PLT or a function that ends in a jump
+    kComputed,  // a call through a register or a computed address: it can have had any target
+  };
+  Kind kind = Kind::kNone;
+  std::uint64_t target = 0;  // kDirect: where it leads
+};
+// The bytes that end right before a return address: did a call push it that leads to the function,
+// or into the gap?
+CallSite find_call_of(const ProcMemory& memory, std::uint64_t return_address,
+                      std::uint64_t function) noexcept;
+CallSite find_call_into(const ProcMemory& memory, std::uint64_t return_address,
+                        const CodeGap& gap) noexcept;
+
+}  // namespace swipr::agent

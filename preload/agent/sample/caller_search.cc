@@ -1,0 +1,135 @@
+#include "preload/agent/sample/caller_search.h"
+
+#include <span>
+
+#include "preload/unwind/table/unwind_table.h"
+
+namespace swipr::agent {
+
+namespace {
+
+using unwind::WalkEnd;
+
+unwind::Registers registers_behind(std::uint64_t return_address, std::uint64_t at) noexcept {
+  unwind::Registers registers;
+  registers.values[unwind::kPc] = return_address;
+  registers.values[unwind::kRsp] = at + sizeof at;
+  registers.known = 1u << unwind::kPc | 1u << unwind::kRsp;
+  return registers;
+}
+
+// What passes the tests, in two classes: behind calls that name the code, and behind computed ones.
+class Candidates {
+ public:
+  void add(CallSite::Kind site, const unwind::Registers* caller) noexcept {
+    Class& own = site == CallSite::Kind::kDirect ? direct_ : computed_;
+    ++own.count;
+    if (caller == nullptr) return;
+    own.caller = *caller;
+  }
+  std::optional<unwind::Registers> only() const noexcept {
+    const Class& best = direct_.count != 0 ? direct_ : computed_;
+    return best.count == 1 ? best.caller : std::nullopt;
+  }
+
+ private:
+  struct Class {
+    int count = 0;
+    std::optional<unwind::Registers> caller;  // none: whether it is one remains unknown
+  };
+  Class direct_;
+  Class computed_;
+};
+
+}  // namespace
+
+unwind::StackReader KeptStack::reader() noexcept {
+  return {[](void* state, std::uint64_t address, std::uint64_t& out) noexcept {
+            return static_cast<KeptStack*>(state)->read_word(address, out);
+          },
+          this};
+}
+
+bool KeptStack::read_word(std::uint64_t address, std::uint64_t& out) noexcept {
+  if (words_.read_word(address, out)) {
+    if (const std::size_t index = words_.find(address); index != words_.count()) read_.add(index);
+    log_.note(address, out);
+    return true;
+  }
+  // Code is what it was.
+  return map_.find(address) != nullptr &&
+         memory_.read(address, std::as_writable_bytes(std::span(&out, 1)));
+}
+
+CallSite::Kind CallerSearch::site_before(const ProcMemory& memory, std::uint64_t return_address,
+                                         const CodeGap& gap) noexcept {
+  Known& known = known_[(return_address ^ return_address >> 10) % known_.size()];
+  if (known.return_address != return_address || known.gap != gap.start()) {
+    known = {return_address, gap.start(), find_call_into(memory, return_address, gap)};
+  }
+  // Another function in the same gap.
+  const bool leads_past =
+      known.site.kind == CallSite::Kind::kDirect && known.site.target > gap.pc();
+  return leads_past ? CallSite::Kind::kNone : known.site.kind;
+}
+
+// Whether the word is the return address, and the caller's registers if so.
+WalkEnd CallerSearch::try_word(std::uint64_t pc, std::uint64_t address, KeptStack& stack,
+                               CallerWalk walk, unwind::Registers& caller) noexcept {
+  caller = registers_behind(pc, address);
+  stack.forget_reads();
+  return walk.run(walk.state, caller, stack);
+}
+
+std::optional<unwind::Registers> CallerSearch::find(const ProcMemory& memory,
+                                                    const unwind::CodeMap& map, const CodeGap& gap,
+                                                    const unwind::Registers& callee,
+                                                    const unwind::StackWords& words,
+                                                    CallerWalk walk) noexcept {
+  KeptStack stack(words, map, memory);
+  unwind::Registers caller;
+  const auto site_at = [&](std::size_t index) {
+    const std::uint64_t pc = words.value(index);
+    return map.find(pc - 1) == nullptr ? CallSite::Kind::kNone : site_before(memory, pc, gap);
+  };
+  const auto is_caller = [&](std::size_t index) {
+    return try_word(words.value(index), words.address(index), stack, walk, caller);
+  };
+  if (const std::size_t proposed = propose(memory, gap, callee, words);
+      proposed != words.count() && site_at(proposed) != CallSite::Kind::kNone &&
+      is_caller(proposed) == WalkEnd::kRoot) {
+    return caller;
+  }
+  Candidates candidates;
+  WordSet chain;  // of those that were found so far
+  for (std::size_t index = 0; index < words.count(); ++index) {
+    if (chain.has(index)) continue;
+    const CallSite::Kind site = site_at(index);
+    if (site == CallSite::Kind::kNone) continue;
+    const WalkEnd end = is_caller(index);
+    if (end == WalkEnd::kRoot) {
+      candidates.add(site, &caller);
+      chain.add_all(stack.read_words());
+    } else if (end == WalkEnd::kUnknownRegister || end == WalkEnd::kCut) {
+      candidates.add(site, nullptr);
+    }
+  }
+  return candidates.only();
+}
+
+bool CallerSearch::returns_to_top(const ProcMemory& memory, const CodeGap& gap,
+                                  std::uint64_t return_address) noexcept {
+  return site_before(memory, return_address, gap) != CallSite::Kind::kNone &&
+         places_.find(memory, gap) == StackPlace{};
+}
+
+// The word that the code's own instructions say; words.count(): none.
+std::size_t CallerSearch::propose(const ProcMemory& memory, const CodeGap& gap,
+                                  const unwind::Registers& callee,
+                                  const unwind::StackWords& words) noexcept {
+  const std::optional<StackPlace> place = places_.find(memory, gap);
+  if (!place || (callee.known >> place->reg & 1u) == 0) return words.count();
+  return words.find(callee.values[place->reg] + static_cast<std::uint64_t>(place->offset));
+}
+
+}  // namespace swipr::agent

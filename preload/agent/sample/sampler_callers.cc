@@ -1,0 +1,174 @@
+// Walks that ended too early in a handler or from outside, and how they go on.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "preload/agent/sample/code_check.h"
+#include "preload/agent/sample/sampler.h"
+
+namespace swipr::agent {
+
+using unwind::FrameBuffer;
+using unwind::WalkEnd;
+
+namespace {
+
+// Of the control thread. Zeros, which take no room in the library's file.
+struct Scratch {
+  CallerSearch callers;
+  FrameBuffer chain;  // of walks that go on from a frame of others
+  std::array<std::uint64_t, wire::kMaxFrames> copy;
+  std::array<std::uint64_t, wire::kMaxFrames> words;
+};
+constinit Scratch scratch{};
+
+// The stack as it was when the signal came. What it does not have cannot be read.
+class CopiedStack {
+ public:
+  CopiedStack(std::span<const std::uint64_t> words, std::uint64_t begin, const unwind::CodeMap& map,
+              const ProcMemory& memory) noexcept
+      : bytes_(std::as_bytes(words)), begin_(begin), map_(map), memory_(memory) {}
+
+  unwind::StackReader reader() noexcept {
+    return {[](void* state, std::uint64_t address, std::uint64_t& out) noexcept {
+              return static_cast<const CopiedStack*>(state)->read_word(address, out);
+            },
+            this};
+  }
+  bool read_word(std::uint64_t address, std::uint64_t& out) const noexcept {
+    const std::uint64_t at = address - begin_;
+    if (at < bytes_.size() && bytes_.size() - at >= sizeof out) {
+      std::memcpy(&out, bytes_.data() + at, sizeof out);
+      return true;
+    }
+    // Code is what it was.
+    return map_.find(address) != nullptr &&
+           memory_.read(address, std::as_writable_bytes(std::span(&out, 1)));
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::uint64_t begin_;
+  const unwind::CodeMap& map_;
+  const ProcMemory& memory_;
+};
+
+// Frames of a walk that goes on behind the frame `last`. False: they do not fit.
+bool append(FrameBuffer& frames, std::uint32_t last, std::span<const std::uint64_t> pcs,
+            std::span<const std::uint8_t> kinds, std::uint64_t flags) noexcept {
+  if (pcs.size() > wire::kMaxFrames - 1 - last) return false;
+  std::copy(pcs.begin(), pcs.end(), frames.pcs.begin() + last + 1);
+  std::copy(kinds.begin(), kinds.end(), frames.kinds.begin() + last + 1);
+  frames.frame_count = last + 1 + static_cast<std::uint32_t>(pcs.size());
+  frames.flags = (frames.flags & wire::kStackCut) | flags;
+  return true;
+}
+
+}  // namespace
+
+void Subjects::forget_code() noexcept {
+  frames.forget();
+  scratch.callers.forget();
+}
+
+void Sampler::finish_walk(handler::Slot& slot) noexcept {
+  using Copy = handler::Slot::Copy;
+  const unwind::CodeMap* const map = subjects_.modules.code_map();
+  FrameBuffer& frames = slot.frames;
+  const bool goes_on = slot.copy != Copy::kNone && subjects_.memory.is_open() && map != nullptr;
+  if (!goes_on) return check_code_claims(subjects_.memory, map, scratch.callers, frames);
+  // Frames will take its place.
+  const auto copied = std::span(scratch.copy).first(slot.copied_words);
+  std::copy_n(slot.copied_stack().begin(), copied.size(), copied.begin());
+  CopiedStack whole(copied, slot.copied_from, *map, subjects_.memory);
+  unwind::StackWords words(slot.copied_from, copied);
+  KeptStack kept(words, *map, subjects_.memory);
+  const bool is_whole = slot.copy == Copy::kWhole;
+  if (slot.end == WalkEnd::kUnbuilt) walk_on(slot, is_whole ? whole.reader() : kept.reader());
+  check_code_claims(subjects_.memory, map, scratch.callers, frames);
+  if (!unwind::has_lost_caller(frames)) return;
+  if (is_whole) {
+    const std::size_t count =
+        unwind::keep_stack_words(*map, whole, frames.hole.stack, std::span(scratch.words));
+    words = {frames.hole.stack, std::span(scratch.words).first(count)};
+  }
+  if (find_lost_caller(frames, slot.registers, words)) slot.end = WalkEnd::kRoot;
+}
+
+// From the frame whose table was not built.
+void Sampler::walk_on(handler::Slot& slot, unwind::StackReader stack) noexcept {
+  FrameBuffer& frames = slot.frames;
+  const std::uint32_t last = frames.frame_count - 1;
+  const bool exact = (frames.kinds[last] & unwind::kExactFrame) != 0;
+  slot.end = walk_and_build(slot.stopped, exact, stack, scratch.chain);
+  // The first of these is the last of those. It may have turned out to be exact.
+  const unsigned kind = frames.kinds[last] | (scratch.chain.kinds[0] & unwind::kExactFrame);
+  frames.kinds[last] = static_cast<std::uint8_t>(kind);
+  const std::size_t more = scratch.chain.frame_count - 1;
+  const bool fits = append(frames, last, std::span(scratch.chain.pcs).subspan(1, more),
+                           std::span(scratch.chain.kinds).subspan(1, more), scratch.chain.flags);
+  if (fits && !frames.hole.exists && scratch.chain.hole.exists) {
+    frames.hole = {.exists = true,
+                   .frame = last + scratch.chain.hole.frame,
+                   .stack = scratch.chain.hole.stack};
+  }
+}
+
+// `registers` are the innermost frame's; `words` of the stack from the hole on.
+bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& registers,
+                               const unwind::StackWords& words) noexcept {
+  const std::uint32_t last = frames.hole.frame;
+  const unwind::CodeMap& map = *subjects_.modules.code_map();
+  const auto gap = CodeGap::find(map, unwind::frame_lookup_address(frames, last));
+  if (!gap) return false;
+  const auto run = [](void* state, unwind::Registers& caller, KeptStack& stack) noexcept {
+    auto& self = *static_cast<Sampler*>(state);
+    return self.walk_with_frame_pointer(caller, false, stack.reader(), stack.log(), scratch.chain);
+  };
+  unwind::Registers callee = registers;
+  if (last != 0) callee.known = 0;
+  callee.values[unwind::kRsp] = frames.hole.stack;
+  callee.known |= 1u << unwind::kRsp;
+  const auto caller = scratch.callers.find(subjects_.memory, map, *gap, callee, words, {run, this});
+  if (!caller) return false;
+  KeptStack stack(words, map, subjects_.memory);
+  if (walk_and_build(*caller, false, stack.reader(), scratch.chain) != WalkEnd::kRoot) return false;
+  scratch.chain.kinds[0] = static_cast<std::uint8_t>(wire::FrameSource::kGuess);
+  return append(frames, last, std::span(scratch.chain.pcs).first(scratch.chain.frame_count),
+                std::span(scratch.chain.kinds).first(scratch.chain.frame_count),
+                scratch.chain.flags);
+}
+
+// The walk from outside to frames_ that began with `registers` has ended in a hole.
+WalkEnd Sampler::find_lost_caller_outside(const unwind::Registers& registers, StackPieces& stack,
+                                          WalkEnd end) noexcept {
+  const std::uint64_t from = frames_.hole.stack;
+  const std::size_t count = unwind::keep_stack_words(*subjects_.modules.code_map(), stack, from,
+                                                     std::span(scratch.words));
+  const unwind::StackWords words(from, std::span(scratch.words).first(count));
+  return find_lost_caller(frames_, registers, words) ? WalkEnd::kRoot : end;
+}
+
+// Where a frame pointer is needed that nobody knows, it is recovered and added to `registers`: only
+// a walk that arrives at the thread's root confirms it.
+WalkEnd Sampler::walk_with_frame_pointer(unwind::Registers& registers, bool exact,
+                                         unwind::StackReader stack, const ReadLog& log,
+                                         FrameBuffer& frames) noexcept {
+  const WalkEnd end = walk_and_build(registers, exact, stack, frames);
+  if (end != WalkEnd::kUnknownRegister || (registers.known & 1u << unwind::kRbp) != 0) return end;
+  const std::uint64_t pc = frames.frame_count == 0 ? 0 : frames.pcs[frames.frame_count - 1];
+  const std::uint64_t pushed_at =
+      frames.frame_count == 1 ? registers.values[unwind::kRsp] - 8 : log.find(pc);
+  if (pc == 0 || pushed_at == 0) return end;
+  const auto rbp = subjects_.frames.recover_rbp(subjects_.memory, *subjects_.modules.code_map(), pc,
+                                                pushed_at + 8);
+  if (!rbp) return end;
+  registers.values[unwind::kRbp] = *rbp;
+  registers.known |= 1u << unwind::kRbp;
+  if (walk_and_build(registers, exact, stack, frames) == WalkEnd::kRoot) return WalkEnd::kRoot;
+  registers.known &= ~(1u << unwind::kRbp);
+  return walk_and_build(registers, exact, stack, frames);
+}
+
+}  // namespace swipr::agent

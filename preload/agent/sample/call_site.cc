@@ -51,6 +51,16 @@ class Gap {
   const CodeGap& gap_;
 };
 
+class AnyCode {
+ public:
+  explicit AnyCode(const unwind::CodeMap& map) noexcept : map_(map) {}
+  bool begins_at(std::uint64_t address) const noexcept { return map_.find(address) != nullptr; }
+  static bool is_at(std::uint64_t /*address*/) noexcept { return false; }
+
+ private:
+  const unwind::CodeMap& map_;
+};
+
 // Where the code from `begin` on jumps to the callee, as a call in tail position does; 0: it does
 // not.
 template <typename Callee>
@@ -159,6 +169,11 @@ std::uint64_t CodeGap::start_of(std::uint64_t address) const noexcept {
 CallSite find_call_of(const ProcMemory& memory, std::uint64_t return_address,
                       std::uint64_t function) noexcept {
   return find_call(memory, return_address, Function(function));
+}
+
+bool follows_call(const ProcMemory& memory, const unwind::CodeMap& map,
+                  std::uint64_t return_address) noexcept {
+  return find_call(memory, return_address, AnyCode(map)).kind != CallSite::Kind::kNone;
 }
 
 CallSite find_call_into(const ProcMemory& memory, std::uint64_t return_address,

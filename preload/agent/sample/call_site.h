@@ -75,4 +75,8 @@ CallSite find_call_of(const ProcMemory& memory, std::uint64_t return_address,
 CallSite find_call_into(const ProcMemory& memory, std::uint64_t return_address,
                         const CodeGap& gap) noexcept;
 
+// Whether a call stands there at all, to code or through a pointer.
+bool follows_call(const ProcMemory& memory, const unwind::CodeMap& map,
+                  std::uint64_t return_address) noexcept;
+
 }  // namespace swipr::agent

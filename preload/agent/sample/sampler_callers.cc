@@ -4,8 +4,10 @@
 #include <cstring>
 #include <span>
 
+#include "preload/agent/sample/caller_search.h"
 #include "preload/agent/sample/code_check.h"
 #include "preload/agent/sample/sampler.h"
+#include "preload/agent/sample/vfork_caller.h"
 
 namespace swipr::agent {
 
@@ -63,6 +65,14 @@ bool append(FrameBuffer& frames, std::uint32_t last, std::span<const std::uint64
   frames.frame_count = last + 1 + static_cast<std::uint32_t>(pcs.size());
   frames.flags = (frames.flags & wire::kStackCut) | flags;
   return true;
+}
+
+// The whole chain, which begins with a frame that was found on the stack.
+bool append_chain(FrameBuffer& frames, std::uint32_t last) noexcept {
+  FrameBuffer& chain = scratch.chain;
+  chain.kinds[0] = static_cast<std::uint8_t>(wire::FrameSource::kGuess);
+  return append(frames, last, std::span(chain.pcs).first(chain.frame_count),
+                std::span(chain.kinds).first(chain.frame_count), chain.flags);
 }
 
 }  // namespace
@@ -134,10 +144,7 @@ bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& reg
   if (!caller) return false;
   KeptStack stack(words, map, subjects_.memory);
   if (walk_and_build(*caller, false, stack.reader(), scratch.chain) != WalkEnd::kRoot) return false;
-  scratch.chain.kinds[0] = static_cast<std::uint8_t>(wire::FrameSource::kGuess);
-  return append(frames, last, std::span(scratch.chain.pcs).first(scratch.chain.frame_count),
-                std::span(scratch.chain.kinds).first(scratch.chain.frame_count),
-                scratch.chain.flags);
+  return append_chain(frames, last);
 }
 
 // The walk from outside to frames_ that began with `registers` has ended in a hole.
@@ -148,6 +155,23 @@ WalkEnd Sampler::find_lost_caller_outside(const unwind::Registers& registers, St
                                                      std::span(scratch.words));
   const unwind::StackWords words(from, std::span(scratch.words).first(count));
   return find_lost_caller(frames_, registers, words) ? WalkEnd::kRoot : end;
+}
+
+// frames_ holds the frame in vfork.
+WalkEnd Sampler::find_vfork_caller(const WaitPlace& wait, StackPieces& stack,
+                                   WalkEnd end) noexcept {
+  const std::uint64_t below = read_pointer(subjects_.memory, wait.sp - sizeof wait.sp);
+  subjects_.modules.build_table_at(below - 1, subjects_.memory);
+  const auto pc =
+      find_vfork_return(subjects_.memory, *subjects_.modules.code_map(), wait.pc, below);
+  if (!pc) return end;
+  unwind::Registers caller;
+  caller.values[unwind::kPc] = *pc;
+  caller.values[unwind::kRsp] = wait.sp;
+  caller.known = 1u << unwind::kPc | 1u << unwind::kRsp;
+  const WalkEnd outer =
+      walk_with_frame_pointer(caller, false, stack.reader(), stack.log(), scratch.chain);
+  return outer == WalkEnd::kRoot && append_chain(frames_, 0) ? outer : end;
 }
 
 // Where a frame pointer is needed that nobody knows, it is recovered and added to `registers`: only

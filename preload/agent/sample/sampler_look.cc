@@ -1,4 +1,5 @@
 // Where a thread is, found out from outside, without disturbing it.
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/agent/proc/thread_clock.h"
@@ -209,6 +210,8 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
   StackPieces stack(subjects_.memory);
   const WalkEnd end =
       walk_with_frame_pointer(registers, true, stack.reader(), stack.log(), frames_);
+  const bool in_vfork = wait.system_call == SYS_vfork && frames_.frame_count == 1;
+  if (in_vfork && end == WalkEnd::kUnknownRegister) return find_vfork_caller(wait, stack, end);
   return unwind::has_lost_caller(frames_) ? find_lost_caller_outside(registers, stack, end) : end;
 }
 

@@ -60,7 +60,7 @@ class CallerSearchTest : public testing::Test {
     return reinterpret_cast<std::uint64_t>(code_) + offset;
   }
   void put(std::uint64_t offset, const Code& bytes) {
-    std::memcpy(code_ + offset, bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(code_ + offset, bytes.data(), bytes.size());
   }
   // Right before the function's kReturn.
   void put_computed_call(std::uint64_t function) { put(function + kReturn - 3, {0xff, 0x50, 8}); }

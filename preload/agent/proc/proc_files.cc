@@ -185,10 +185,10 @@ bool is_asleep_by_stat(std::string_view text) noexcept {
   return state >= 'A' && state <= 'Z' && state != 'R';
 }
 
-bool is_runnable_on(std::string_view text, unsigned cpu) noexcept {
+bool is_runnable_on(std::string_view text, int cpu) noexcept {
   const std::size_t end = text.rfind(')');
   return end != std::string_view::npos && text.size() - end >= 3 && text[end + 2] == 'R' &&
-         parse_stat_number(text, 39) == cpu;
+         cpu >= 0 && parse_stat_number(text, 39) == static_cast<std::uint64_t>(cpu);
 }
 
 std::uint64_t parse_blocked_signals(std::string_view text) noexcept {
@@ -214,7 +214,8 @@ SchedulerTimes parse_scheduler_times(std::string_view text) noexcept {
   in.take_decimal();
   in.expect(' ');
   const std::uint64_t runqueue_ns = in.take_decimal();
-  return {in.ok(), runqueue_ns};
+  in.expect(' ');
+  return {in.ok(), runqueue_ns, in.take_decimal()};
 }
 
 SignalQueue parse_signal_queue(std::string_view text) noexcept {

@@ -51,7 +51,7 @@ WaitPlace parse_wait_place(std::string_view text) noexcept;
 // Source: kernel, fs/proc/array.c, task_state_array.
 bool is_asleep_by_stat(std::string_view text) noexcept;
 // The same says that the thread runs, or waits to, on this CPU. (field 39)
-bool is_runnable_on(std::string_view text, unsigned cpu) noexcept;
+bool is_runnable_on(std::string_view text, int cpu) noexcept;
 
 // /proc/PID/task/TID/stat: the blocked ones of the signals 1 to 31; 0 also for no such text.
 // Source: kernel, fs/proc/array.c, do_task_stat, the 32nd field.
@@ -67,6 +67,7 @@ std::optional<std::uint64_t> parse_voluntary_switches(std::string_view text) noe
 struct SchedulerTimes {
   bool known = false;
   std::uint64_t runqueue_ns = 0;
+  std::uint64_t slices = 0;  // how often it got onto a CPU
 };
 SchedulerTimes parse_scheduler_times(std::string_view text) noexcept;
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 
 namespace swipr::agent {
 
@@ -20,37 +21,62 @@ class BurstJudge {
  public:
   // At each look: the thread's clock and the interval, both in ns.
   void look(std::int64_t cpu_ns, std::int64_t interval_ns) noexcept {
-    if (timer_until_ns_ != 0 && cpu_ns < timer_until_ns_) return;
-    if (timer_until_ns_ != 0 || from_ns_ < 0) *this = BurstJudge(cpu_ns);
+    if (is_left_to_timer() && cpu_ns < timer_until_ns_) return;
+    if (is_left_to_timer() || from_ns_ < 0) begin(cpu_ns);
     const std::int64_t expected = (cpu_ns - from_ns_) / interval_ns;
-    // 3/20 leave room for bursts that end while the signal is on its way; 3 standard errors.
-    const std::int64_t lack = expected * 17 / 20 - met_;
-    const std::int64_t excess = met_ - expected * 23 / 20;
-    const std::int64_t error = std::max(lack, excess);
-    if (error > 0 && error * error > 9 * std::max<std::int64_t>(expected, 4)) {
-      timer_until_ns_ = cpu_ns + kIntervalsOfTimer * interval_ns;
+    if (is_off(expected) || is_too_short()) {
+      timer_until_ns_ = cpu_ns + timer_intervals_ * interval_ns;
+      timer_intervals_ = std::min(2 * timer_intervals_, kMaxTimerIntervals);
     } else if (expected >= kWindow) {
       from_ns_ += (cpu_ns - from_ns_) / 2;
       met_ /= 2;
+      timer_intervals_ = kTimerIntervals;
     }
   }
   // A tick's signal found the thread at work.
   void note_met() noexcept { ++met_; }
+  // The thread's clock, and how often it had got onto a CPU by then.
+  void note_slices(std::int64_t cpu_ns, std::uint64_t slices) noexcept {
+    if (slices_from_ns_ < 0) {
+      slices_from_ns_ = cpu_ns;
+      slices_from_ = slices;
+    }
+    slices_ = slices - slices_from_;
+    in_slices_ns_ = cpu_ns - slices_from_ns_;
+  }
   bool is_left_to_timer() const noexcept { return timer_until_ns_ != 0; }
 
  private:
-  static constexpr std::int64_t kWindow = 512;  // intervals of CPU time
-  static constexpr std::int64_t kIntervalsOfTimer = 128;
+  // Of CPU time, in intervals.
+  static constexpr std::int64_t kWindow = 512;
+  static constexpr std::int64_t kTimerIntervals = 128;  // twice as many after each trial that fails
+  static constexpr std::int64_t kMaxTimerIntervals = 4096;
+  static constexpr std::int64_t kShortestBurstNs = 60'000;
 
- public:
-  constexpr BurstJudge() noexcept = default;
-
- private:
-  explicit constexpr BurstJudge(std::int64_t from_ns) noexcept : from_ns_(from_ns) {}
+  void begin(std::int64_t cpu_ns) noexcept {
+    from_ns_ = cpu_ns;
+    timer_until_ns_ = met_ = 0;
+    slices_from_ns_ = -1;
+    slices_ = 0;
+  }
+  // By more than a tenth and two standard errors.
+  bool is_off(std::int64_t expected) const noexcept {
+    const std::int64_t error = std::abs(expected - met_) - expected / 10;
+    return error > 0 && error * error > 4 * std::max<std::int64_t>(expected, 4);
+  }
+  // A signal takes 5 to 20 us: those that come too late are no fair choice.
+  bool is_too_short() const noexcept {
+    return slices_ >= 8 && in_slices_ns_ / kShortestBurstNs < static_cast<std::int64_t>(slices_);
+  }
 
   std::int64_t from_ns_ = -1;  // the thread's clock when counting began
   std::int64_t met_ = 0;
   std::int64_t timer_until_ns_ = 0;  // on the thread's clock; 0: the ticks judge
+  std::int64_t timer_intervals_ = kTimerIntervals;
+  std::int64_t slices_from_ns_ = -1;
+  std::int64_t in_slices_ns_ = 0;
+  std::uint64_t slices_from_ = 0;
+  std::uint64_t slices_ = 0;
 };
 
 }  // namespace swipr::agent

@@ -268,7 +268,8 @@ class Recording {
   bool stage_until(std::uint32_t place, const RecordedThread& thread, std::uint32_t stack,
                    wire::ThreadState state, std::uint32_t ticks, Part part,
                    std::int64_t cpu_ns) noexcept;
-  void credit_cpu_until(std::uint32_t place, RecordedThread& thread, std::int64_t cpu_ns) noexcept;
+  void credit_cpu_until(std::uint32_t place, RecordedThread& thread, std::int64_t cpu_ns,
+                        std::uint32_t ticks) noexcept;
   std::uint32_t cpu_ticks(const RecordedThread& thread, std::int64_t cpu_ns) const noexcept;
   static Accounted advanced(const Accounted& from, const StagedEntry& entry,
                             const wire::SampleEntry& sample) noexcept;

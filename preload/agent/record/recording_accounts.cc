@@ -86,9 +86,11 @@ void Recording::note_cpu_stack(RecordedThread& thread, std::uint32_t stack) noex
   ++counters_.cpu_timer_stacks;
 }
 
-// The number of ticks that stand for what it has used since ticks last did, to the nearest.
+// Of a stack that a tick took, that tick; else the number of ticks that stand for what it has used
+// since ticks last did, to the nearest.
 std::uint32_t Recording::cpu_ticks(const RecordedThread& thread,
                                    std::int64_t cpu_ns) const noexcept {
+  if (thread.met_cpu_ns != 0) return 1;
   const std::int64_t interval_ns = request_.interval.count();
   const std::int64_t used_ns = cpu_ns - thread.ticks_cpu_ns + interval_ns / 2;
   return used_ns > 0 ? static_cast<std::uint32_t>(used_ns / interval_ns) : 0;
@@ -98,21 +100,21 @@ bool Recording::credit_cpu(std::uint32_t place, RecordedThread& thread) noexcept
   if (!thread.cpu_answered) return false;
   thread.cpu_answered = false;
   if (thread.cpu_stack_generation != stacks_.generation()) return false;
-  credit_cpu_until(place, thread, thread.run_cpu_ns);
+  const std::uint32_t ticks = cpu_ticks(thread, thread.run_cpu_ns);
+  credit_cpu_until(place, thread, thread.run_cpu_ns, ticks);
+  thread.ticks_cpu_ns += ticks * request_.interval.count();
   return true;
 }
 
-void Recording::credit_cpu_until(std::uint32_t place, RecordedThread& thread,
-                                 std::int64_t cpu_ns) noexcept {
+void Recording::credit_cpu_until(std::uint32_t place, RecordedThread& thread, std::int64_t cpu_ns,
+                                 std::uint32_t ticks) noexcept {
   const bool wall = request_.mode == wire::RecordMode::kWall;
-  std::uint32_t ticks = cpu_ticks(thread, cpu_ns);
   if (wall) ticks = std::min(ticks, thread.run_ticks);
   constexpr auto kRunning = wire::ThreadState::kRunning;
   if (!stage_until(place, thread, thread.cpu_stack, kRunning, ticks, Part::kCpu, cpu_ns)) {
     counters_.samples_dropped += ticks;
   }
   if (wall) thread.run_ticks -= ticks;
-  thread.ticks_cpu_ns += ticks * request_.interval.count();
 }
 
 void Recording::note_met_stack(std::uint32_t place, RecordedThread& thread,
@@ -120,7 +122,9 @@ void Recording::note_met_stack(std::uint32_t place, RecordedThread& thread,
   if (!thread.is_timed || stack == 0) return;
   const std::int64_t now_ns = thread.run_cpu_ns;
   if (thread.met_cpu_ns != 0 && thread.cpu_stack_generation == stacks_.generation()) {
-    credit_cpu_until(place, thread, thread.met_cpu_ns + (now_ns - thread.met_cpu_ns) / 2);
+    const std::int64_t middle_ns = thread.met_cpu_ns + (now_ns - thread.met_cpu_ns) / 2;
+    credit_cpu_until(place, thread, middle_ns, 1);
+    thread.ticks_cpu_ns = middle_ns;
   }
   thread.cpu_stack = stack;
   thread.cpu_stack_generation = stacks_.generation();
@@ -141,7 +145,7 @@ void Recording::end_timed(std::uint32_t place, RecordedThread& thread, bool last
   if (wall && last) end_run(place, thread, wait_stack(thread), wire::ThreadState::kBlocked);
   if (!seen) return;
   thread.cpu_answered = true;
-  if (last) {
+  if (last && thread.met_cpu_ns == 0) {
     thread.ticks_cpu_ns = thread.run_cpu_ns - thread.run_ticks * request_.interval.count();
   }
   credit_cpu(place, thread);

@@ -232,11 +232,9 @@ bool Sampler::look_after_timer(const Recording& recording, Thread& thread, Recor
 bool Sampler::is_met_in_burst(Thread& thread, const RecordedThread& known) noexcept {
   if (known.bursts.is_left_to_timer() || thread.may_be_waking(known.run_cpu_ns)) return false;
   if (thread.was_on_cpu || is_on_cpu(thread, known)) return true;
-  unsigned cpu = 0;
-  if (::getcpu(&cpu, nullptr) != 0) return false;
   char text[512];
   return is_runnable_on(read_task_file(subjects_.threads.directory(), thread.tid, "stat", text),
-                        cpu);
+                        ::sched_getcpu());
 }
 
 // It runs: its timer will take its stack. What it waited before is told by its next wait that is
@@ -316,7 +314,9 @@ void Sampler::read_runqueue(const Thread& thread, RecordedThread& known) noexcep
   char text[96];
   const SchedulerTimes times = parse_scheduler_times(subjects_.files.read(
       subjects_.threads.directory(), thread.tid, TaskFiles::Kind::kSchedstat, text));
-  if (times.known) known.run_runqueue_ns = static_cast<std::int64_t>(times.runqueue_ns);
+  if (!times.known) return;
+  known.run_runqueue_ns = static_cast<std::int64_t>(times.runqueue_ns);
+  if (known.is_timed) known.bursts.note_slices(known.run_cpu_ns, times.slices);
 }
 
 }  // namespace swipr::agent

@@ -34,13 +34,28 @@ TEST(BurstJudge, LetsTicksJudgeWhereTheyFindTheThreadAtWork) {
 }
 
 TEST(BurstJudge, LeavesBurstsToTheTimerThatTicksNeverFind) {
-  // 13 intervals of CPU time in 65 looks, then 128 in 640.
+  // 8 intervals of CPU time in 40 looks, then 128 in 640, and more from then on.
   EXPECT_GT(looks_left_to_timer(0, 20'000), 20'000 * 8 / 10);
 }
 
 TEST(BurstJudge, LeavesBurstsToTheTimerThatTicksFindTooSeldomOrTooOften) {
   EXPECT_GT(looks_left_to_timer(50, 20'000), 20'000 / 2);
   EXPECT_GT(looks_left_to_timer(200, 20'000), 20'000 / 2);
+}
+
+TEST(BurstJudge, LeavesBurstsToTheTimerThatAreAsShortAsASignalsWay) {
+  for (const std::int64_t burst_ns : {40'000, 100'000}) {
+    BurstJudge judge;
+    int left = 0;
+    for (int look = 0; look < 100; ++look) {
+      const std::int64_t cpu_ns = kIntervalNs * look;
+      judge.look(cpu_ns, kIntervalNs);
+      judge.note_slices(cpu_ns, static_cast<std::uint64_t>(7 + cpu_ns / burst_ns));
+      judge.note_met();
+      left += judge.is_left_to_timer() ? 1 : 0;
+    }
+    EXPECT_EQ(left > 0, burst_ns == 40'000) << burst_ns;
+  }
 }
 
 TEST(BurstJudge, TriesTheTicksAgain) {

@@ -104,6 +104,7 @@ TEST(SignalQueue, IsAFieldOfStatus) {
 
 TEST(SchedulerTimes, SecondFieldIsTheRunQueue) {
   EXPECT_EQ(parse_scheduler_times("123 456 7\n").runqueue_ns, 456u);
+  EXPECT_EQ(parse_scheduler_times("123 456 7\n").slices, 7u);
   EXPECT_FALSE(parse_scheduler_times("").known);
 }
 

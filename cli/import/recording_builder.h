@@ -39,6 +39,7 @@ class RecordingBuilder {
   bool has_later_image(std::uint32_t process) const;
 
   std::vector<profile::Sample>& samples() { return recording_.samples; }
+  std::vector<profile::Difference>& differences() { return recording_.differences; }
   profile::EmbeddedNames& embedded() { return recording_.embedded; }
 
   // Control characters become spaces. Warnings after the first 100 are only counted.

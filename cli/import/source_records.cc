@@ -60,6 +60,8 @@ bool SourceRecords::apply(const wire::RawRecord& record) {
       return on_code_gone(record);
     case wire::RecordType::kUser:
       return on_user(record);
+    case wire::RecordType::kDifference:
+      return on_difference(record);
   }
   return true;  // a record type of a later version
 }
@@ -309,6 +311,27 @@ bool SourceRecords::on_user(const wire::RawRecord& record) {
   const auto user = wire::decode_user(record.payload);
   if (!user || user->user > std::numeric_limits<std::uint32_t>::max()) return false;
   builder_.process(process()).user = static_cast<std::uint32_t>(user->user);
+  return true;
+}
+
+// Counts grow: the last one of the same two stacks applies.
+bool SourceRecords::on_difference(const wire::RawRecord& record) {
+  constexpr std::size_t kMost = 8192;  // of hostile files; one source has 1,024 at most
+  const auto difference = wire::decode_difference(record.payload);
+  if (!difference) return false;
+  const profile::Difference entry{process(), stacks_.find(difference->stack_id),
+                                  stacks_.find(difference->other_id), difference->count};
+  if (entry.stack == profile::kNone || entry.other == profile::kNone) return true;
+  auto& known = builder_.differences();
+  const auto same = std::find_if(known.begin(), known.end(), [&entry](const auto& other) {
+    return other.process == entry.process && other.stack == entry.stack &&
+           other.other == entry.other;
+  });
+  if (same != known.end()) {
+    same->count = entry.count;
+  } else if (known.size() < kMost) {
+    known.push_back(entry);
+  }
   return true;
 }
 

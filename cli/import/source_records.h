@@ -54,6 +54,7 @@ class SourceRecords {
   bool on_totals(const wire::RawRecord& record);
   bool on_end(const wire::RawRecord& record);
   bool on_user(const wire::RawRecord& record);
+  bool on_difference(const wire::RawRecord& record);
   bool on_message(const wire::RawRecord& record);
   bool on_names(const wire::RawRecord& record);
   bool on_code(const wire::RawRecord& record);

@@ -94,6 +94,14 @@ struct Sample {
   std::chrono::nanoseconds wall{0};
 };
 
+// Two unwinders found different stacks in one place (SWIPR_UNWINDER=compare).
+struct Difference {
+  std::uint32_t process = 0;
+  std::uint32_t stack = kNone;  // by swipr's tables
+  std::uint32_t other = kNone;  // by libunwind
+  std::uint64_t count = 0;
+};
+
 struct Recording {
   std::vector<Process> processes;
   std::vector<Module> modules;
@@ -103,6 +111,7 @@ struct Recording {
   std::vector<Sample> samples;        // in order of time
   std::vector<std::string> warnings;  // one line each: what is missing and why
   EmbeddedNames embedded;
+  std::vector<Difference> differences;
 };
 
 enum class Weight : std::uint8_t { kSamples, kCpu, kWall, kBlocked, kRunqueue };

@@ -169,6 +169,15 @@ std::optional<MessageRecord> decode_message(std::span<const std::byte> payload) 
   return in.ok() ? std::optional(record) : std::nullopt;
 }
 
+std::optional<DifferenceRecord> decode_difference(std::span<const std::byte> payload) noexcept {
+  Decoder in(payload);
+  DifferenceRecord record;
+  record.stack_id = in.take_varint();
+  record.other_id = in.take_varint();
+  record.count = in.take_varint();
+  return in.ok() ? std::optional(record) : std::nullopt;
+}
+
 std::optional<StackRecord> decode_stack(std::span<const std::byte> payload,
                                         std::span<FrameEntry, kMaxFrames> frames) noexcept {
   Decoder in(payload);

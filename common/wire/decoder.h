@@ -63,6 +63,7 @@ std::optional<ModuleGoneRecord> decode_module_gone(std::span<const std::byte> pa
 std::optional<ThreadRecord> decode_thread(std::span<const std::byte> payload) noexcept;
 std::optional<EndRecord> decode_end(std::span<const std::byte> payload) noexcept;
 std::optional<MessageRecord> decode_message(std::span<const std::byte> payload) noexcept;
+std::optional<DifferenceRecord> decode_difference(std::span<const std::byte> payload) noexcept;
 // `frames` needs room for kMaxFrames; the first record.frame_count are filled, innermost first.
 std::optional<StackRecord> decode_stack(std::span<const std::byte> payload,
                                         std::span<FrameEntry, kMaxFrames> frames) noexcept;

@@ -82,6 +82,14 @@ void encode(Encoder& out, const MessageRecord& record) noexcept {
   out.end_record(mark);
 }
 
+void encode(Encoder& out, const DifferenceRecord& record) noexcept {
+  const std::size_t mark = out.begin_record(RecordType::kDifference);
+  out.put_varint(record.stack_id);
+  out.put_varint(record.other_id);
+  out.put_varint(record.count);
+  out.end_record(mark);
+}
+
 void encode(Encoder& out, const StackRecord& record, std::span<const FrameEntry> frames) noexcept {
   const std::size_t mark = out.begin_record(RecordType::kStack);
   out.put_varint(record.stack_id);

@@ -101,6 +101,7 @@ void encode(Encoder& out, const ModuleGoneRecord& record) noexcept;
 void encode(Encoder& out, const ThreadRecord& record) noexcept;
 void encode(Encoder& out, const EndRecord& record) noexcept;
 void encode(Encoder& out, const MessageRecord& record) noexcept;
+void encode(Encoder& out, const DifferenceRecord& record) noexcept;
 // `frames` innermost first, at most kMaxFrames; record.frame_count is taken from it.
 void encode(Encoder& out, const StackRecord& record, std::span<const FrameEntry> frames) noexcept;
 

@@ -29,19 +29,20 @@ inline constexpr std::uint32_t kMaxFrames = 2048;      // per stack
 inline constexpr std::size_t kMaxStringBytes = 32768;  // per string; writers cut longer ones
 
 enum class RecordType : std::uint8_t {
-  kSource = 1,      // the first record of a source
-  kModule = 2,      // an executable mapping appeared
-  kModuleGone = 3,  // … and disappeared
-  kThread = 4,      // a thread appeared or was renamed
-  kStack = 5,       // defines (or redefines) a stack id
-  kTick = 6,        // the samples of one tick
-  kTotals = 7,      // counters so far; the last record is valid
-  kEnd = 8,         // the last record of a source that was not truncated
-  kMessage = 9,     // a message for readers of the profile
-  kNames = 10,      // written by `swipr record`: functions at addresses of one file
-  kCode = 11,       // a range of generated code
-  kCodeGone = 12,   // … and all ranges of its object were removed
-  kUser = 13,       // written by `swipr record`: the user of the process
+  kSource = 1,       // the first record of a source
+  kModule = 2,       // an executable mapping appeared
+  kModuleGone = 3,   // … and disappeared
+  kThread = 4,       // a thread appeared or was renamed
+  kStack = 5,        // defines (or redefines) a stack id
+  kTick = 6,         // the samples of one tick
+  kTotals = 7,       // counters so far; the last record is valid
+  kEnd = 8,          // the last record of a source that was not truncated
+  kMessage = 9,      // a message for readers of the profile
+  kNames = 10,       // written by `swipr record`: functions at addresses of one file
+  kCode = 11,        // a range of generated code
+  kCodeGone = 12,    // … and all ranges of its object were removed
+  kUser = 13,        // written by `swipr record`: the user of the process
+  kDifference = 14,  // two unwinders found different stacks in one place
 };
 
 enum class ThreadState : std::uint8_t { kRunning = 0, kRunnable = 1, kBlocked = 2, kUnknown = 3 };
@@ -127,6 +128,7 @@ enum StackFlags : std::uint64_t {
   kStackRootReached = 1,  // the walk ended at the thread's outermost frame
   kStackCut = 2,          // too deep: `omitted_at` frames from the inside follow, then a gap
   kStackBroken = 4,       // the walk stopped at something unreadable or implausible
+  kStackByLibunwind = 8,  // libunwind walked it, not swipr's tables
 };
 
 struct StackRecord {
@@ -208,6 +210,15 @@ struct CodeGoneRecord {
   std::uint64_t valid_until_ns = 0;  // CLOCK_MONOTONIC
 };
 
+// Of one and the same place in a thread. The last record with the same two ids applies.
+struct DifferenceRecord {
+  std::uint64_t stack_id = 0;  // by swipr's tables
+  std::uint64_t other_id = 0;  // by libunwind
+  std::uint64_t count = 0;     // so many stacks of the source were like that so far
+};
+// Ids of stacks that only such records use. No recording keeps as many of its own.
+inline constexpr std::uint64_t kFirstDifferenceId = std::uint64_t{1} << 32;
+
 struct UserRecord {
   std::uint64_t user = 0;  // effective user id where `swipr record` ran
 };
@@ -234,7 +245,12 @@ inline constexpr std::string_view kSignalsSent = "signals_sent";
 inline constexpr std::string_view kSignalsLate = "signals_late";     // unanswered by the next tick
 inline constexpr std::string_view kThreads = "threads";              // seen so far
 inline constexpr std::string_view kProcessCpuNs = "process_cpu_ns";  // growth during the recording
-inline constexpr std::string_view kAgentCpuNs = "agent_cpu_ns";      // swipr's own share of it
+// With SWIPR_UNWINDER:
+inline constexpr std::string_view kUnwinderMissing = "unwinder_missing";  // 1: no libunwind
+inline constexpr std::string_view kStacksCompared = "stacks_compared";    // walked by both
+inline constexpr std::string_view kStacksEqual = "stacks_equal";          // … with one result
+inline constexpr std::string_view kDifferencesLeftOut = "differences_left_out";  // … not told
+inline constexpr std::string_view kAgentCpuNs = "agent_cpu_ns";  // swipr's own share of it
 }  // namespace counter
 
 }  // namespace swipr::wire

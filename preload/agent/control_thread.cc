@@ -219,6 +219,11 @@ void start_control_thread(const Settings& wanted) noexcept {
   find_vdso_clock();
   server = new (server_memory) Server;
   if (!settings.signal_free) recorder().forgo_signal_free_looks();
+  recorder().choose_unwinder(settings.unwinder);
+  if (!settings.unknown_unwinder.empty()) {
+    log_from_program(LogLevel::kWarning, "SWIPR_UNWINDER is none of swipr, libunwind and compare",
+                     settings.unknown_unwinder);
+  }
   recorder().set_table_place(settings.cache_home, settings.home);
   if (settings.signal_number != 0) recorder().set_signal_number(settings.signal_number);
   stack_bytes = wanted_stack_bytes();

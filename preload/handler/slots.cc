@@ -1,8 +1,13 @@
 #include "preload/handler/slots.h"
 
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <span>
 
+#include "common/core/errno_saver.h"
 #include "preload/unwind/walk/page_probe_reader.h"
 #include "preload/unwind/walk/stack_words.h"
 
@@ -54,17 +59,17 @@ bool find_cookie(std::int32_t thread, Cookie& out) noexcept {
 
 namespace {
 
-// As far as it can be read. With the red zone: the word of a register that was just restored may
-// lie there.
-void copy_stack(Slot& slot, unwind::PageProbeReader& memory) noexcept {
-  constexpr std::uint64_t kRedZoneBytes = 128;  // System V AMD64 ABI, 3.2.2
+constexpr std::uint64_t kRedZoneBytes = 128;  // System V AMD64 ABI, 3.2.2
+
+// As far as it can be read and `room` goes. With the red zone: the word of a register that was just
+// restored may lie there.
+void copy_stack(Slot& slot, std::span<std::uint64_t> room,
+                unwind::PageProbeReader& memory) noexcept {
   const std::uint64_t stack = slot.stopped.values[unwind::kRsp];
-  const auto room = std::span(slot.frames.pcs).subspan(slot.frames.frame_count);
   const std::size_t count = std::min<std::size_t>(room.size(), kMaxCopiedWords);
   std::uint64_t first = 0;
   const bool has_red_zone = memory.read_word(stack - kRedZoneBytes, first);
   slot.copied_from = has_red_zone ? stack - kRedZoneBytes : stack;
-  slot.copy = Slot::Copy::kWhole;
   std::uint64_t address = slot.copied_from;
   for (std::size_t at = 0; at < count && memory.read_word(address, room[at]); ++at) {
     address += sizeof(std::uint64_t);
@@ -79,6 +84,55 @@ void copy_words(Slot& slot, const unwind::CodeMap& map, unwind::PageProbeReader&
   slot.copied_words =
       static_cast<std::uint32_t>(unwind::keep_stack_words(map, memory, slot.copied_from, room));
   slot.copy = Slot::Copy::kWords;
+}
+
+// Where the slot's stack goes when it is not walked here; empty: it is walked.
+std::span<std::uint64_t> copy_of(const Slot& slot) noexcept {
+  std::uint64_t* const copies = shared.stack_copies.load(std::memory_order_acquire);
+  if (copies == nullptr) [[likely]]
+    return {};
+  const auto distance = [&slot](const Slot* first) noexcept {
+    const auto bytes =
+        reinterpret_cast<std::uint64_t>(&slot) - reinterpret_cast<std::uint64_t>(first);
+    return bytes / sizeof(Slot);
+  };
+  std::uint64_t number = distance(shared.slots.load(std::memory_order_relaxed));
+  if (number >= kSlotCount) {
+    number = distance(shared.open_slots.load(std::memory_order_relaxed));
+    if (number >= kOpenSlotCount) return {};
+    number += kSlotCount;
+  }
+  return {copies + number * kStackCopyWords, kStackCopyWords};
+}
+
+// Such a copy reaches beyond the stack's end, where another thread may unmap what was readable a
+// moment ago. The kernel copies up to there. False: it refuses.
+// Source: kernel, mm/process_vm_access.c.
+bool copy_all_at_once(Slot& slot, std::span<std::uint64_t> room) noexcept {
+  const std::uint64_t start = slot.stopped.values[unwind::kRsp] - kRedZoneBytes;
+  const iovec local{room.data(), room.size_bytes()};
+  const iovec remote{reinterpret_cast<void*>(start), room.size_bytes()};
+  const ErrnoSaver errno_saver;
+  const long size = ::syscall(SYS_process_vm_readv, ::getpid(), &local, 1, &remote, 1, 0);
+  if (size <= 0) return false;
+  slot.copied_from = start;
+  slot.copied_words = static_cast<std::uint32_t>(size) / sizeof(std::uint64_t);
+  return true;
+}
+
+// As if the first frame's table were not built: the control thread walks the copy.
+unwind::WalkEnd leave_to_agent(Slot& slot, std::span<std::uint64_t> room,
+                               unwind::PageProbeReader& memory) noexcept {
+  slot.stopped = slot.registers;
+  slot.frames.pcs[0] = slot.registers.values[unwind::kPc];
+  slot.frames.kinds[0] = unwind::kExactFrame;
+  slot.frames.frame_count = 1;
+  slot.frames.flags = 0;
+  slot.frames.omitted_at = 0;
+  slot.apart = room.data();
+  slot.copy = Slot::Copy::kUnwalked;
+  if (!copy_all_at_once(slot, room)) copy_stack(slot, room, memory);
+  return unwind::WalkEnd::kUnbuilt;
 }
 
 }  // namespace
@@ -96,12 +150,16 @@ void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   const unwind::CodeMap* map = shared.code_map.load(std::memory_order_seq_cst);
   if (map != nullptr) {
     unwind::PageProbeReader memory(readable);
-    slot.end = unwind::walk(*map, slot.registers, memory, slot.frames, &slot.stopped);
-    if (slot.end != unwind::WalkEnd::kRoot) [[unlikely]] {
+    const std::span<std::uint64_t> apart = copy_of(slot);
+    slot.end = apart.empty()
+                   ? unwind::walk(*map, slot.registers, memory, slot.frames, &slot.stopped)
+                   : leave_to_agent(slot, apart, memory);
+    if (apart.empty() && slot.end != unwind::WalkEnd::kRoot) [[unlikely]] {
       if (unwind::has_lost_caller(slot.frames)) {
         copy_words(slot, *map, memory);
       } else if (slot.end == unwind::WalkEnd::kUnbuilt) {
-        copy_stack(slot, memory);
+        copy_stack(slot, std::span(slot.frames.pcs).subspan(slot.frames.frame_count), memory);
+        slot.copy = Slot::Copy::kWhole;
       }
     }
   }
@@ -136,6 +194,7 @@ void forget_after_fork() noexcept {
   shared.slots.store(nullptr, std::memory_order_relaxed);
   shared.open_slots.store(nullptr, std::memory_order_relaxed);
   shared.open.store(0, std::memory_order_relaxed);
+  shared.stack_copies.store(nullptr, std::memory_order_relaxed);
   shared.code_map.store(nullptr, std::memory_order_relaxed);
   shared.pins.store(0, std::memory_order_relaxed);
 }

@@ -50,18 +50,25 @@ struct Slot {
   // behind the frames.
   enum class Copy : std::uint8_t {
     kNone,
-    kWhole,  // all of them: the walk ended at a table that is not built
-    kWords,  // those that may be addresses (stack_words.h): a caller was lost
+    kWhole,     // all of them: the walk ended at a table that is not built
+    kWords,     // those that may be addresses (stack_words.h): a caller was lost
+    kUnwalked,  // the whole stack, in Shared::stack_copies: nothing was walked
   };
   Copy copy;
   std::uint64_t copied_from;
   std::uint32_t copied_words;
+  const std::uint64_t* apart;  // where the words are with kUnwalked
 
   std::span<const std::uint64_t> copied_stack() const noexcept {
+    if (copy == Copy::kUnwalked) return {apart, copied_words};
     return std::span(frames.pcs).subspan(frames.frame_count, copied_words);
   }
 };
 inline constexpr std::uint32_t kMaxCopiedWords = 1536;
+// Of each slot in Shared::stack_copies: 128 KiB.
+inline constexpr std::size_t kStackCopyWords = std::size_t{16} << 10;
+inline constexpr std::size_t kStackCopiesBytes =
+    (kSlotCount + kOpenSlotCount) * kStackCopyWords * sizeof(std::uint64_t);
 
 // What travels in the signal: slot in the low 16 bits, sequence above.
 struct Cookie {
@@ -83,6 +90,9 @@ struct Shared {
   std::atomic<Slot*> slots{nullptr};       // kSlotCount of them, never unmapped once set
   std::atomic<Slot*> open_slots{nullptr};  // kOpenSlotCount of them, never unmapped once set
   std::atomic<std::uint64_t> open{0};      // a bit for each open slot that may be claimed
+  // kStackCopiesBytes, never unmapped once set: handlers copy the stack and do not walk it.
+  // nullptr: they walk.
+  std::atomic<std::uint64_t*> stack_copies{nullptr};
   std::atomic<const unwind::CodeMap*> code_map{nullptr};
   std::atomic<std::uint32_t> pins{0};                  // handlers that hold the code map
   std::atomic<std::int32_t> targets[kSlotCount] = {};  // the thread that an armed slot is for
@@ -96,8 +106,8 @@ SWIPR_SIGNAL_SAFE Slot* try_claim(Cookie cookie) noexcept;
 SWIPR_SIGNAL_SAFE bool find_cookie(std::int32_t thread, Cookie& out) noexcept;
 // nullptr: none is open, or too many threads claim one at this moment.
 SWIPR_SIGNAL_SAFE Slot* try_claim_open(std::uint64_t timer_value) noexcept;
-// Walks from the claimed slot's registers into its frames and marks it done. `readable`: a byte
-// near the stack pointer that was written just now.
+// Walks from the claimed slot's registers into its frames, or copies its stack (stack_copies), and
+// marks it done. `readable`: a byte near the stack pointer that was written just now.
 SWIPR_SIGNAL_SAFE void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept;
 
 // The agent's side.

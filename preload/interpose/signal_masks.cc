@@ -2,6 +2,7 @@
 // masks themselves are the program's own.
 #include <signal.h>
 
+#include "preload/agent/libunwind/library.h"
 #include "preload/handler/asking.h"
 #include "preload/handler/disposition.h"
 #include "preload/interpose/next.h"
@@ -21,6 +22,7 @@ constinit Next<MaskFunction> next_sigprocmask("sigprocmask");
 }
 
 int change(Next<MaskFunction>& next, int how, const sigset_t* set, sigset_t* before) noexcept {
+  if (swipr::agent::libunwind::AtWork::is_of_this_thread()) return 0;
   const int sampling = handler::sampling_signal();
   if (set == nullptr || sampling == 0) return next(how, set, before);  // 0: put to sleep
   const bool holds = sigismember(set, sampling) == 1;

@@ -69,6 +69,7 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
     case wire::RecordType::kCode:
     case wire::RecordType::kCodeGone:
     case wire::RecordType::kUser:
+    case wire::RecordType::kDifference:
       break;
   }
   return true;  // other record types are checked by the importer

@@ -103,6 +103,7 @@ bool Engine::open(const char** error) noexcept {
     return false;
   }
   subjects_.memory.open();
+  subjects_.unwinder.open(subjects_.memory);  // a library more, before the modules are read
   subjects_.knows_runqueue = has_scheduler_times(subjects_.threads.directory());
   modules_known_ = subjects_.modules.refresh(subjects_.memory);
   read_identity(identity_);
@@ -135,6 +136,7 @@ void Engine::close() noexcept {
     ::sched_yield();
   }
   subjects_.forget_code();
+  subjects_.unwinder.close();
   subjects_.files.close_all();
   if (!keeps_memory_) subjects_.memory.close();
   subjects_.threads.close();
@@ -194,6 +196,7 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
   recording.start_accounts(monotonic_now());
   recording.introduce_all(subjects_.threads);
   warn(recording);
+  tell_unwinder(recording);
   recording.send_now(monotonic_now());
   return true;
 }
@@ -243,6 +246,22 @@ void Engine::warn(Recording& recording) noexcept {
   }
 }
 
+// Whose stacks these are, where they are not, or not only, those of swipr's tables.
+void Engine::tell_unwinder(Recording& recording) noexcept {
+  const SecondUnwinder& unwinder = subjects_.unwinder;
+  if (!unwinder.failure().empty()) {
+    recording.counters().unwinder_missing = true;
+    recording.write_message(wire::MessageLevel::kWarning, unwinder.failure());
+  } else if (unwinder.choice() == UnwinderChoice::kLibunwind) {
+    recording.write_message(wire::MessageLevel::kNote,
+                            "libunwind walked the stacks (SWIPR_UNWINDER), not swipr's tables");
+  } else if (unwinder.choice() == UnwinderChoice::kCompare) {
+    recording.set_differences(unwinder.differences());
+    recording.write_message(wire::MessageLevel::kNote,
+                            "each stack was walked by libunwind as well (SWIPR_UNWINDER)");
+  }
+}
+
 void Engine::finish(Recording* recording, wire::EndReason reason, const char* text) noexcept {
   const auto found = std::find(recordings_.begin(), recordings_.end(), recording);
   if (recording == nullptr || found == recordings_.end()) return;
@@ -277,6 +296,8 @@ RecorderCounters Engine::counters() const noexcept {
     ++sum.recordings_active;
     add_up(*recording, sum);
   }
+  sum.unwinder = subjects_.unwinder.choice();
+  sum.unwinder_failure = subjects_.unwinder.failure();
   sum.signals_stray = handler::shared.strays.load(std::memory_order_relaxed);
   return sum;
 }

@@ -27,6 +27,8 @@ class Engine {
   void set_signal_number(int number) noexcept { signal_number_ = number; }
   void forgo_signal_free_looks() noexcept { subjects_.signal_free = false; }
   bool looks_signal_free() const noexcept { return subjects_.signal_free; }
+  void choose_unwinder(UnwinderChoice choice) noexcept { subjects_.unwinder.choose(choice); }
+  UnwinderChoice unwinder_choice() const noexcept { return subjects_.unwinder.choice(); }
   int signal_number() const noexcept { return signal_number_; }
 
  private:
@@ -39,6 +41,7 @@ class Engine {
   void close() noexcept;
   bool begin(Recording& recording, const char** error) noexcept;
   void warn(Recording& recording) noexcept;
+  void tell_unwinder(Recording& recording) noexcept;
   bool any_recording() const noexcept;
   void tick(unsigned number, Moment now) noexcept;
   void close_accounts(Recording& recording) noexcept;

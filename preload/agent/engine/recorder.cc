@@ -42,6 +42,8 @@ void Recorder::set_signal_number(int signal_number) noexcept {
 
 void Recorder::forgo_signal_free_looks() noexcept { engine.forgo_signal_free_looks(); }
 
+void Recorder::choose_unwinder(UnwinderChoice choice) noexcept { engine.choose_unwinder(choice); }
+
 void Recorder::set_owner(int pid) noexcept {
   const int number = engine.signal_number();
   handler::set_disposition_owner(pid, number != 0 ? number : SIGURG);
@@ -64,7 +66,9 @@ void Recorder::reset_after_fork() noexcept {
   // anything.
   const int signal_number = engine.signal_number();
   const bool signal_free = engine.looks_signal_free();
+  const UnwinderChoice unwinder = engine.unwinder_choice();
   new (&engine) Engine;
+  engine.choose_unwinder(unwinder);
   if (!signal_free) engine.forgo_signal_free_looks();
   engine.set_signal_number(signal_number);
 }

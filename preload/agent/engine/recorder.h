@@ -8,6 +8,7 @@
 #include "common/wire/format.h"
 #include "preload/agent/base/moment.h"
 #include "preload/agent/base/output_queue.h"
+#include "preload/agent/base/unwinder_choice.h"
 #include "preload/agent/record/recording_request.h"
 
 namespace swipr::agent {
@@ -21,6 +22,8 @@ struct RecorderCounters {
   std::uint64_t samples = 0;
   std::uint64_t signals_sent = 0;
   std::uint64_t signals_stray = 0;  // arrived too late and were ignored
+  UnwinderChoice unwinder = UnwinderChoice::kSwipr;
+  std::string_view unwinder_failure;  // why swipr's tables walk alone; empty: they do not have to
 };
 
 class Recorder {
@@ -51,6 +54,9 @@ class Recorder {
   // Does without /proc/self/task/T/syscall, as where the kernel does not have it: for tests. Before
   // the first start.
   void forgo_signal_free_looks() noexcept;
+
+  // Who walks: SWIPR_UNWINDER. Before the first start.
+  void choose_unwinder(UnwinderChoice choice) noexcept;
 
   // The process that it belongs to; 0: none any more. Before the first start.
   void set_owner(int pid) noexcept;

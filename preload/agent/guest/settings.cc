@@ -126,6 +126,8 @@ Settings parse_settings(const char* const* environment, std::span<char> memory) 
   settings.record_mode = copy_of("SWIPR_RECORD_MODE");
   settings.record_jitter = find_value(environment, "SWIPR_RECORD_JITTER") != "off"sv;
   settings.record_arguments = find_value(environment, "SWIPR_RECORD_ARGUMENTS") != "off"sv;
+  const std::string_view unwinder = find_value(environment, "SWIPR_UNWINDER");
+  if (!find_unwinder(unwinder, settings.unwinder)) settings.unknown_unwinder = arena.copy(unwinder);
   settings.swipr_program = copy_of("SWIPR_PROGRAM");
   settings.search_path = copy_of("PATH");
   copy_helper_environment(environment, arena, settings);

@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "preload/agent/base/unwinder_choice.h"
+
 namespace swipr::agent {
 
 // Strings are NUL-terminated behind their end; empty: not set.
@@ -29,6 +31,8 @@ struct Settings {
   std::string_view record_mode;      // SWIPR_RECORD_MODE
   bool record_jitter = true;         // SWIPR_RECORD_JITTER=off: ticks on a fixed grid
   bool record_arguments = true;      // SWIPR_RECORD_ARGUMENTS=off: without the command line
+  UnwinderChoice unwinder = UnwinderChoice::kSwipr;  // SWIPR_UNWINDER
+  std::string_view unknown_unwinder;                 // its value, where that is no unwinder
   std::string_view swipr_program;
   std::string_view search_path;  // PATH
 

@@ -8,6 +8,7 @@
 #include "common/wire/format.h"
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/base/moment.h"
+#include "preload/agent/libunwind/differences.h"
 #include "preload/agent/modules/module_map.h"
 #include "preload/agent/record/block_writer.h"
 #include "preload/agent/record/burst_judge.h"
@@ -92,6 +93,11 @@ struct RecordingCounters {
   std::uint64_t calls_interrupted = 0;  // signals that made a system call return EINTR
   std::uint64_t threads = 0;
   std::uint64_t stack_generations = 0;
+  // With SWIPR_UNWINDER.
+  bool unwinder_missing = false;
+  std::uint64_t stacks_compared = 0;  // walked by swipr's tables and by libunwind
+  std::uint64_t stacks_equal = 0;
+  std::uint64_t differences_left_out = 0;
 };
 
 // What a process is called, read once at start; strings are copied, cut where they are too long.
@@ -214,6 +220,10 @@ class Recording {
 
   // Outlives the recording. Before the first stack.
   void set_wait_channels(const WaitChannels& channels) noexcept { wait_channels_ = &channels; }
+  // What two unwinders disagree on, to be told with the totals. Outlives the recording.
+  void set_differences(const libunwind::Differences& differences) noexcept {
+    differences_ = &differences;
+  }
   // The kernel keeps no run-queue times: nothing is said of them.
   void leave_runqueue_out() noexcept { splits_runqueue_ = false; }
   // Writes the modules of the present; sync_modules goes on from there. Code that was told to
@@ -295,6 +305,7 @@ class Recording {
   bool write_code(const JitInterface& jit, const JitEntry& entry,
                   std::size_t& functions_left) noexcept;
   bool write_totals() noexcept;
+  void write_differences() noexcept;
   void write_ended_threads() noexcept;
   std::uint32_t tick_number() const noexcept { return static_cast<std::uint32_t>(counters_.ticks); }
   void freeze_clocks() noexcept;
@@ -325,6 +336,8 @@ class Recording {
   BlockWriter writer_;
   StackTable stacks_;
   const WaitChannels* wait_channels_ = nullptr;
+  const libunwind::Differences* differences_ = nullptr;
+  std::uint32_t told_differences_ = 0;     // whose stacks the stream has
   MappedArray<RecordedThread> threads_;    // by place
   MappedArray<std::uint32_t> next_looks_;  // by place: tick number; apart, because most are skipped
   OverheadBudget budget_;

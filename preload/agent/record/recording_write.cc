@@ -29,6 +29,28 @@ std::uint64_t queued_of(std::uint64_t runqueue_ns, std::uint64_t rest_ns) noexce
   return whole || runqueue_ns > rest_ns ? rest_ns : runqueue_ns;
 }
 
+// Static: 32 KiB that only the control thread uses, instead of on its stack. Until the next call.
+std::span<const wire::FrameEntry> entries_of(const std::uint64_t* pcs, const std::uint8_t* kinds,
+                                             std::uint32_t count) noexcept {
+  static wire::FrameEntry frames[wire::kMaxFrames];
+  for (std::uint32_t frame = 0; frame < count; ++frame) {
+    frames[frame] = {.pc = pcs[frame],
+                     .source = static_cast<wire::FrameSource>(kinds[frame] & 3),
+                     .exact = (kinds[frame] & 4) != 0};
+  }
+  return {frames, count};
+}
+
+void encode_found(wire::Encoder& out, std::uint64_t id,
+                  const libunwind::FoundStack& stack) noexcept {
+  const auto frame_count = static_cast<std::uint32_t>(stack.pcs.size());
+  const wire::StackRecord record{.stack_id = id,
+                                 .flags = stack.flags,
+                                 .omitted_at = stack.omitted_at,
+                                 .frame_count = frame_count};
+  wire::encode(out, record, entries_of(stack.pcs.data(), stack.kinds.data(), frame_count));
+}
+
 bool says_nothing(const wire::SampleEntry& sample) noexcept {
   return sample.ticks == 0 && sample.wall_ns == 0 && sample.cpu_ns == 0 && sample.runqueue_ns == 0;
 }
@@ -201,14 +223,6 @@ void Recording::commit_chunk(std::size_t begin, std::size_t end) noexcept {
 }
 
 void Recording::encode_stack(wire::Encoder& out, const StoredStack& stack) noexcept {
-  // Static: 32 KiB that only the control thread uses, instead of on its stack.
-  static wire::FrameEntry frames[wire::kMaxFrames];
-  for (std::uint32_t frame = 0; frame < stack.frame_count; ++frame) {
-    const std::uint8_t kind = stack.kinds()[frame];
-    frames[frame] = {.pc = stack.pcs()[frame],
-                     .source = static_cast<wire::FrameSource>(kind & 3),
-                     .exact = (kind & 4) != 0};
-  }
   const wire::StackRecord record{.stack_id = stack.id,
                                  .flags = stack.flags,
                                  .wait_syscall = stack.wait.syscall,
@@ -216,7 +230,28 @@ void Recording::encode_stack(wire::Encoder& out, const StoredStack& stack) noexc
                                  .wait_channel = wait_channels_ == nullptr
                                                      ? std::string_view{}
                                                      : wait_channels_->name(stack.wait.channel)};
-  wire::encode(out, record, std::span<const wire::FrameEntry>(frames, stack.frame_count));
+  wire::encode(out, record, entries_of(stack.pcs(), stack.kinds(), stack.frame_count));
+}
+
+// The stacks once, the counts each time. What finds no room is told the next time.
+void Recording::write_differences() noexcept {
+  if (differences_ == nullptr) return;
+  counters_.stacks_compared = differences_->compared();
+  counters_.stacks_equal = differences_->equal();
+  counters_.differences_left_out = differences_->left_out();
+  differences_->for_each([this](std::uint32_t number, std::uint64_t count,
+                                const libunwind::FoundStack& own,
+                                const libunwind::FoundStack& other) {
+    const std::uint64_t id = wire::kFirstDifferenceId + 2 * std::uint64_t{number};
+    const bool is_new = number >= told_differences_;
+    const bool written = writer_.put([&](wire::Encoder& out) {
+      if (is_new) encode_found(out, id, own);
+      if (is_new) encode_found(out, id + 1, other);
+      wire::encode(out, wire::DifferenceRecord{id, id + 1, count});
+    });
+    if (written && number == told_differences_) ++told_differences_;
+    if (number >= told_differences_) counters_.differences_left_out += count;
+  });
 }
 
 bool Recording::write_message(wire::MessageLevel level, std::string_view text) noexcept {
@@ -245,6 +280,7 @@ void Recording::write_ended_threads() noexcept {
 }
 
 bool Recording::write_totals() noexcept {
+  write_differences();
   return writer_.put([this](wire::Encoder& out) {
     namespace name = wire::counter;
     wire::TotalsEncoder totals(out, growth(0, tick_ns_));
@@ -269,6 +305,12 @@ bool Recording::write_totals() noexcept {
     totals.put(name::kThreads, counters_.threads);
     totals.put(name::kProcessCpuNs, growth(start_process_cpu_ns_, end_process_cpu_ns_));
     totals.put(name::kAgentCpuNs, growth(start_agent_cpu_ns_, end_agent_cpu_ns_));
+    if (counters_.unwinder_missing) totals.put(name::kUnwinderMissing, 1);
+    if (counters_.stacks_compared != 0) {
+      totals.put(name::kStacksCompared, counters_.stacks_compared);
+      totals.put(name::kStacksEqual, counters_.stacks_equal);
+      totals.put(name::kDifferencesLeftOut, counters_.differences_left_out);
+    }
     totals.end();
   });
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "preload/agent/libunwind/second_unwinder.h"
 #include "preload/agent/modules/module_map.h"
 #include "preload/agent/proc/proc_memory.h"
 #include "preload/agent/proc/task_files.h"
@@ -27,6 +28,7 @@ struct Subjects {
   SignalPool signals;
   CpuTimers timers;
   FrameRecovery frames;
+  SecondUnwinder unwinder;
   WaitChannels wait_channels;
   TaskFiles files;
   bool can_signal = false;
@@ -76,6 +78,7 @@ class Sampler {
   void forget_blocked_signal() noexcept { blocked_signal_ = false; }
 
  private:
+  void finish_own_walk(handler::Slot& slot) noexcept;
   Activity judge(const Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
   wire::ThreadState state_of(const handler::Slot& slot, const Thread& thread) noexcept;
   std::int32_t call_before(const unwind::Registers& registers) noexcept;

@@ -83,18 +83,31 @@ void Subjects::forget_code() noexcept {
 }
 
 void Sampler::finish_walk(handler::Slot& slot) noexcept {
+  const unwind::CodeMap* const map = subjects_.modules.code_map();
+  finish_own_walk(slot);
+  const bool is_whole = slot.copy == handler::Slot::Copy::kUnwalked;
+  if (!is_whole || !subjects_.memory.is_open() || map == nullptr) return;
+  CopiedStack stack(slot.copied_stack(), slot.copied_from, *map, subjects_.memory);
+  subjects_.unwinder.note_start(slot.registers);
+  subjects_.unwinder.walk(stack.reader(), subjects_.modules, subjects_.memory);
+  slot.end = subjects_.unwinder.take(slot.frames, slot.end);
+}
+
+void Sampler::finish_own_walk(handler::Slot& slot) noexcept {
   using Copy = handler::Slot::Copy;
   const unwind::CodeMap* const map = subjects_.modules.code_map();
   FrameBuffer& frames = slot.frames;
   const bool goes_on = slot.copy != Copy::kNone && subjects_.memory.is_open() && map != nullptr;
   if (!goes_on) return check_code_claims(subjects_.memory, map, scratch.callers, frames);
-  // Frames will take its place.
-  const auto copied = std::span(scratch.copy).first(slot.copied_words);
-  std::copy_n(slot.copied_stack().begin(), copied.size(), copied.begin());
+  std::span<const std::uint64_t> copied = slot.copied_stack();
+  if (slot.copy != Copy::kUnwalked) {  // frames will take its place
+    std::copy_n(copied.begin(), copied.size(), scratch.copy.begin());
+    copied = std::span(scratch.copy).first(copied.size());
+  }
   CopiedStack whole(copied, slot.copied_from, *map, subjects_.memory);
   unwind::StackWords words(slot.copied_from, copied);
   KeptStack kept(words, *map, subjects_.memory);
-  const bool is_whole = slot.copy == Copy::kWhole;
+  const bool is_whole = slot.copy != Copy::kWords;
   if (slot.end == WalkEnd::kUnbuilt) walk_on(slot, is_whole ? whole.reader() : kept.reader());
   check_code_claims(subjects_.memory, map, scratch.callers, frames);
   if (!unwind::has_lost_caller(frames)) return;
@@ -118,6 +131,7 @@ void Sampler::walk_on(handler::Slot& slot, unwind::StackReader stack) noexcept {
   const std::size_t more = scratch.chain.frame_count - 1;
   const bool fits = append(frames, last, std::span(scratch.chain.pcs).subspan(1, more),
                            std::span(scratch.chain.kinds).subspan(1, more), scratch.chain.flags);
+  if (last == 0) frames.omitted_at = scratch.chain.omitted_at;
   if (fits && !frames.hole.exists && scratch.chain.hole.exists) {
     frames.hole = {.exists = true,
                    .frame = last + scratch.chain.hole.frame,

@@ -110,6 +110,10 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
                                     Moment now) noexcept {
   Thread& thread = subjects_.threads[place];
   const unwind::WalkEnd end = walk_from_outside(wait, thread.kept);
+  if (subjects_.unwinder.is_on()) {
+    StackPieces stack(subjects_.memory);
+    subjects_.unwinder.walk(stack.reader(), subjects_.modules, subjects_.memory);
+  }
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
   // Not to the root: perhaps through a library that was loaded just now.
   if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
@@ -122,6 +126,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
     ++recording.counters().signals_to_blocked;
     return Look::kNeedsSignal;
   }
+  subjects_.unwinder.take(frames_, end);
   settle(recording, place, known, wait);
   return Look::kSettled;
 }
@@ -210,6 +215,7 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
   StackPieces stack(subjects_.memory);
   const WalkEnd end =
       walk_with_frame_pointer(registers, true, stack.reader(), stack.log(), frames_);
+  subjects_.unwinder.note_start(registers);
   const bool in_vfork = wait.system_call == SYS_vfork && frames_.frame_count == 1;
   if (in_vfork && end == WalkEnd::kUnknownRegister) return find_vfork_caller(wait, stack, end);
   return unwind::has_lost_caller(frames_) ? find_lost_caller_outside(registers, stack, end) : end;

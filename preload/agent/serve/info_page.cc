@@ -123,6 +123,10 @@ void write_info_json(const Listener& default_listener, const RecorderCounters& c
   append_member("start_time_ns", status.start_time_ns, out);
   append_member("socket", default_listener.path.view(), out);
   append_counters(counters, out);
+  append_member("unwinder", name_of(counters.unwinder), out);
+  if (!counters.unwinder_failure.empty()) {
+    append_member("unwinder_failure", counters.unwinder_failure, out);
+  }
   append_member("recordings", counters.recordings_active, out);
   append_member("state", counters.recordings_active > 0 ? "recording"sv : "idle"sv, out);
   append_member("memory", describe_memory(status.threads), out);

@@ -339,6 +339,30 @@ TEST(SwiprReader, ReadsRecordingsThatWereWrittenBehindEachOther) {
   EXPECT_THAT(recording.warnings, IsEmpty());
 }
 
+TEST(SwiprReader, KeepsTheLastCountOfADifference) {
+  SwiprFile file;
+  file.block(0, [](Encoder& out) {
+    begin(out);
+    const auto stack = [&out](std::uint64_t id, std::uint64_t outer) {
+      const wire::FrameEntry frames[] = {{0x1000, wire::FrameSource::kContext, true},
+                                         {outer, wire::FrameSource::kCfi, false}};
+      encode(out, wire::StackRecord{.stack_id = id, .flags = 1}, frames);
+    };
+    constexpr std::uint64_t kFirst = wire::kFirstDifferenceId;
+    stack(kFirst, 0x2000);
+    stack(kFirst + 1, 0x3000);
+    encode(out, wire::DifferenceRecord{kFirst, kFirst + 1, 2});
+    encode(out, wire::DifferenceRecord{kFirst, kFirst + 7, 1});  // of a stack that is lost
+    encode(out, wire::DifferenceRecord{kFirst, kFirst + 1, 9});
+    test::end(out, kTickNs);
+  });
+  const Recording recording = read(file.bytes());
+  ASSERT_EQ(recording.differences.size(), 1u);
+  EXPECT_EQ(recording.differences[0].count, 9u);
+  EXPECT_THAT(pcs_of(recording, recording.differences[0].stack), ElementsAre(0x1000, 0x2000));
+  EXPECT_THAT(pcs_of(recording, recording.differences[0].other), ElementsAre(0x1000, 0x3000));
+}
+
 TEST(SwiprReader, WarnsAboutWhatTheAgentCounted) {
   SwiprFile file;
   file.block(0, [](Encoder& out) {

@@ -43,6 +43,17 @@ TEST_F(AgentSettings, KnowWhereToRecord) {
   EXPECT_FALSE(parse({"SWIPR_RECORD_ARGUMENTS=off"}).record_arguments);
 }
 
+TEST_F(AgentSettings, NameTheUnwinder) {
+  EXPECT_EQ(parse({}).unwinder, UnwinderChoice::kSwipr);
+  EXPECT_EQ(parse({"SWIPR_UNWINDER="}).unwinder, UnwinderChoice::kSwipr);
+  EXPECT_EQ(parse({"SWIPR_UNWINDER=swipr"}).unwinder, UnwinderChoice::kSwipr);
+  EXPECT_EQ(parse({"SWIPR_UNWINDER=libunwind"}).unwinder, UnwinderChoice::kLibunwind);
+  EXPECT_EQ(parse({"SWIPR_UNWINDER=compare"}).unwinder, UnwinderChoice::kCompare);
+  EXPECT_EQ(parse({"SWIPR_UNWINDER=compare"}).unknown_unwinder, "");
+  EXPECT_EQ(parse({"SWIPR_UNWINDER=gdb"}).unwinder, UnwinderChoice::kSwipr);
+  EXPECT_EQ(parse({"SWIPR_UNWINDER=gdb"}).unknown_unwinder, "gdb");
+}
+
 TEST_F(AgentSettings, TakeOnlySignalsThatAProgramCanSpare) {
   EXPECT_EQ(parse({}).signal_number, 0);
   EXPECT_EQ(parse({"SWIPR_SIGNAL=27"}).signal_number, 27);

@@ -1,8 +1,12 @@
 #include "preload/handler/slots.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <memory>
+#include <vector>
 
 namespace swipr::handler {
 namespace {
@@ -76,6 +80,65 @@ TEST_F(SlotsTest, WithoutACodeMapTheAnswerIsEmptyAndNothingStaysPinned) {
   EXPECT_EQ(slot_status(*slot, 2), SlotStatus::kDone);
   EXPECT_EQ(slot->frames.frame_count, 0u);
   EXPECT_TRUE(retired_maps_are_free());
+}
+
+// Room for copies makes handlers copy.
+class CopyingSlotsTest : public SlotsTest {
+ protected:
+  CopyingSlotsTest() {
+    shared.stack_copies = copies_.data();
+    shared.code_map = &no_code_;
+  }
+
+  // The answer of a thread whose stack pointer this is.
+  const Slot& answer(std::uint64_t stack_pointer) {
+    constexpr Cookie kCookie{.sequence = 2, .slot = 3};
+    arm_slot(slots_[3], 2);
+    Slot* const slot = try_claim(kCookie);
+    slot->registers.values[unwind::kRsp] = stack_pointer;
+    slot->registers.values[unwind::kPc] = 0x1234;
+    slot->registers.known = 1u << unwind::kRsp | 1u << unwind::kPc;
+    fill_slot(*slot, kCookie, reinterpret_cast<std::uint64_t>(&slot));
+    return *slot;
+  }
+
+  std::vector<std::uint64_t> copies_ =
+      std::vector<std::uint64_t>(kStackCopiesBytes / sizeof(std::uint64_t));
+  unwind::CodeMap no_code_{std::span<const unwind::CodeRange>{}};
+};
+
+TEST_F(CopyingSlotsTest, CopyInsteadOfWalking) {
+  std::vector<std::uint64_t> stack(2 * kStackCopyWords);
+  for (std::size_t at = 0; at < stack.size(); ++at) stack[at] = at;
+  const std::size_t red_zone_words = 16;
+  const Slot& slot = answer(reinterpret_cast<std::uint64_t>(stack.data() + red_zone_words));
+  EXPECT_EQ(slot.end, unwind::WalkEnd::kUnbuilt);
+  EXPECT_EQ(slot.frames.frame_count, 1u);
+  EXPECT_EQ(slot.frames.pcs[0], 0x1234u);
+  EXPECT_EQ(slot.frames.kinds[0], unwind::kExactFrame);
+  EXPECT_EQ(slot.stopped.values, slot.registers.values);
+  EXPECT_EQ(slot.copied_from, reinterpret_cast<std::uint64_t>(stack.data()));
+  ASSERT_EQ(slot.copied_stack().size(), kStackCopyWords);
+  EXPECT_TRUE(std::equal(slot.copied_stack().begin(), slot.copied_stack().end(), stack.begin()));
+  EXPECT_EQ(slot.copied_stack().data(), copies_.data() + 3 * kStackCopyWords);
+}
+
+TEST_F(CopyingSlotsTest, CopyUpToTheEndOfWhatIsReadable) {
+  constexpr std::size_t kPage = 4096;
+  auto* const pages = static_cast<std::byte*>(
+      ::mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  ASSERT_EQ(::munmap(pages + 3 * kPage, kPage), 0);
+  errno = 77;
+  const Slot& slot = answer(reinterpret_cast<std::uint64_t>(pages + kPage));
+  EXPECT_EQ(errno, 77);
+  EXPECT_EQ(slot.copied_from, reinterpret_cast<std::uint64_t>(pages + kPage - 128));
+  EXPECT_EQ(slot.copied_stack().size_bytes(), 2 * kPage + 128);
+  ::munmap(pages, 3 * kPage);
+}
+
+TEST_F(CopyingSlotsTest, CopyNothingFromNowhere) {
+  EXPECT_TRUE(answer(0x1000).copied_stack().empty());
 }
 
 }  // namespace

@@ -89,6 +89,8 @@ class Reader {
           out_.code_gone.push_back(*gone);
         }
         break;
+      case wire::RecordType::kDifference:
+        break;
       case wire::RecordType::kNames:
       case wire::RecordType::kUser:
         out_.damaged = true;  // the preload writes none

@@ -1,0 +1,54 @@
+// SWIPR_UNWINDER: libunwind beside swipr's tables. Signal handlers copy stacks then, and both walk
+// in the control thread, over the same registers and the same memory: what they find differently is
+// their own.
+// Context: control thread.
+#pragma once
+
+#include <string_view>
+
+#include "preload/agent/base/unwinder_choice.h"
+#include "preload/agent/libunwind/differences.h"
+#include "preload/agent/libunwind/walker.h"
+
+namespace swipr::agent {
+
+class SecondUnwinder {
+ public:
+  // Before open.
+  constexpr void choose(UnwinderChoice choice) noexcept { choice_ = choice; }
+  UnwinderChoice choice() const noexcept { return choice_; }
+
+  // When the first recording begins. Does nothing unless something was chosen. Where libunwind
+  // cannot be used, failure() says why and swipr's tables walk alone.
+  void open(ProcMemory& memory) noexcept;
+  // When the last recording has ended: what was compared is forgotten.
+  void close() noexcept;
+  bool is_on() const noexcept { return is_on_; }
+  std::string_view failure() const noexcept { return failure_; }
+
+  // The registers that swipr's tables walked from.
+  void note_start(const unwind::Registers& registers) noexcept {
+    if (is_on_) [[unlikely]]
+      start_ = registers;
+  }
+  // Walks from there. The result is kept for take.
+  void walk(unwind::StackReader stack, const ModuleMap& modules, ProcMemory& memory) noexcept;
+  // The stack that swipr's tables found is to be recorded: compares, or puts libunwind's in its
+  // place. Returns how the walk of `frames` ended.
+  unwind::WalkEnd take(unwind::FrameBuffer& frames, unwind::WalkEnd end) noexcept;
+
+  const libunwind::Differences& differences() const noexcept { return differences_; }
+
+ private:
+  void fail(std::string_view why) noexcept;
+  bool open_copies() noexcept;
+
+  UnwinderChoice choice_ = UnwinderChoice::kSwipr;
+  bool is_on_ = false;
+  std::string_view failure_;
+  libunwind::Differences differences_;
+  unwind::Registers start_{};
+  unwind::WalkEnd end_ = unwind::WalkEnd::kNoRule;
+};
+
+}  // namespace swipr::agent

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/compare_unwinders.h"
 #include "cli/commands/export_recording.h"
 #include "cli/commands/terminal.h"
 #include "cli/export/sink.h"
@@ -94,6 +95,7 @@ void print_findings(const std::vector<Finding>& findings, exporters::Sink& out) 
 }  // namespace
 
 Outcome run_doctor(const options::DoctorOptions& options) {
+  if (options.compares_unwinders) return compare_unwinders_of(options.command);
   exporters::Sink out(STDOUT_FILENO, "standard output");
   std::vector<Finding> findings;
   if (options.pid) {

@@ -61,7 +61,7 @@ _swipr() {
         view) words='--pid --duration --no-browser --state --thread --from --to --only --hide --focus --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         list) words='--json --help' ;;
         preload-path) words='--help' ;;
-        doctor) words='--pid --help' ;;
+        doctor) words='--pid --compare-unwinders --help --' ;;
       esac
       if [[ ($command == convert || $command == report || $command == view) && $cur != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")

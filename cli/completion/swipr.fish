@@ -51,6 +51,7 @@ complete -c swipr -n __swipr_needs_command -a help -d 'Print help'
 
 complete -c swipr -n '__swipr_using record convert report view list doctor preload-path' -l help -s h -d 'Print help'
 complete -c swipr -n '__swipr_using record view doctor' -l pid -x -a '(__swipr_pids)' -d 'Process'
+complete -c swipr -n '__swipr_using doctor' -l compare-unwinders -d 'Compare stacks with libunwind'
 complete -c swipr -n '__swipr_using record' -l name -x -a '(__swipr_names)' -d 'Processes of this name'
 complete -c swipr -n '__swipr_using record' -l count -x -a '100 1000 10000' -d 'Stop after this many ticks'
 complete -c swipr -n '__swipr_using record view' -l duration -x -a '1s 10s 1min' -d 'How long to record'

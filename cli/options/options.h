@@ -42,6 +42,7 @@ struct RecordOptions {
   bool jitter = true;
   bool records_arguments = true;
   bool embeds_symbols = false;  // store names in the recording
+  bool is_quiet = false;        // print no summary
 };
 
 // Symbolization.
@@ -101,6 +102,8 @@ struct ListOptions {
 
 struct DoctorOptions {
   std::optional<Pid> pid;  // nullopt: the machine
+  bool compares_unwinders = false;
+  std::vector<std::string> command;  // to compare them on
 };
 
 struct PreloadPathOptions {};

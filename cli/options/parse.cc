@@ -81,6 +81,8 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
     message = fmt::format("unexpected '{}'", extras.front());
     if (chosen.front()->get_name() == "record" && !extras.front().starts_with('-')) {
       message += "; put a command to start after '--', as in: swipr record -- sleep 1";
+    } else if (chosen.front()->get_name() == "doctor" && !extras.front().starts_with('-')) {
+      message += "; put a command after '--', with --compare-unwinders";
     } else if (extras.front().starts_with("--")) {
       message += did_you_mean(extras.front().substr(0, extras.front().find('=')),
                               options_of(*chosen.front()));
@@ -130,11 +132,13 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
     return usage_error(app, error);
   }
   if (record.app->parsed()) return record.finish(std::move(command), has_separator);
-  if (has_separator) return UsageError{"'-- CMD' is valid only with record"};
+  if (doctor.app->parsed()) return doctor.finish(std::move(command), has_separator);
+  if (has_separator) {
+    return UsageError{"'-- CMD' is valid only with record and doctor --compare-unwinders"};
+  }
   if (convert.app->parsed()) return convert.finish();
   if (report.app->parsed()) return report.finish();
   if (view.app->parsed()) return view.finish();
-  if (doctor.app->parsed()) return doctor.finish();
   if (preload_path.app->parsed()) return preload_path.finish();
   if (answer.app->parsed()) return answer.finish();
   return list.finish();

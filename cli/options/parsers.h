@@ -56,7 +56,7 @@ struct DoctorParser {
   CLI::App* app = nullptr;
 
   void add_to(CLI::App& parent);
-  ParseResult finish();
+  ParseResult finish(std::vector<std::string> command, bool has_separator);
 };
 
 struct PreloadPathParser {

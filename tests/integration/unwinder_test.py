@@ -1,5 +1,6 @@
-"""SWIPR_UNWINDER: libunwind walks in place of swipr's tables, or beside them."""
+"""SWIPR_UNWINDER: libunwind walks in place of swipr's tables, or beside them; doctor tells the difference."""
 
+import re
 import unittest
 
 from support import deadline, raw
@@ -138,6 +139,65 @@ class MissingTest(UnwinderCase):
         self.assertIn("SWIPR_UNWINDER is none of swipr, libunwind and compare: gdb", log.read_text())
         self.record(target.pid, "--count", 2)
         self.assertEqual(target.end().code, 0)
+
+
+class DoctorTest(UnwinderCase):
+    def compare(self, *command, env=None, seconds="1.5"):
+        """(exit code, {line of the sums: number}, lines of differences). The command's stdin ends in time."""
+        self.swipr("preload-path")
+        words = " ".join(str(word) for word in ("doctor", "--compare-unwinders", "--", *command))
+        finished = self.start("sh", "-c", f"sleep {seconds} | {self.program} {words}", env=env).end(60)
+        out = finished.out.decode()
+        sums = {}
+        for line in out.splitlines():
+            if found := re.fullmatch(r"([a-z, ]+?) +([\d,]+)( +[\d.]+ %)?", line):
+                sums[found[1]] = int(found[2].replace(",", ""))
+        lines = [line.strip() for line in out.splitlines() if ": swipr " in line]
+        return finished, sums, lines
+
+    def test_equal_stacks(self):
+        for mode in ("busy", "blocked"):
+            with self.subTest(mode=mode):
+                finished, sums, lines = self.compare(
+                    self.target_path("stack_frames_nofp"), "realigned", mode, "/dev/null"
+                )
+                self.assertGreater(sums["stacks walked by both"], 0)
+                self.assertEqual((sums["the same"], lines), (sums["stacks walked by both"], []), finished)
+                self.assertEqual(finished.code, 0)
+
+    def test_generated_code_that_libunwind_does_not_see(self):
+        for build in ("nofp", "fp"):
+            with self.subTest(build=build):
+                finished, sums, lines = self.compare(
+                    self.target_path(f"stack_jit_{build}"), "told", "busy", "/dev/null"
+                )
+                self.assertEqual(finished.code, 3, finished)
+                compared = sums["stacks walked by both"]
+                self.assertGreater(sums["libunwind ends earlier"], 0, finished)
+                self.assertEqual(compared, sums["the same"] + sums["libunwind ends earlier"])
+                self.assertRegex(
+                    lines[0], r"^\d+ of generated::told\(\): swipr told_outer, libunwind the stack ends$"
+                )
+
+    def test_process_that_is_killed(self):
+        finished, sums, _ = self.compare(
+            "timeout", "-s", "KILL", "4", self.target_path("stack_jit_nofp"), "told", "busy", "/dev/null", seconds="9"
+        )
+        self.assertEqual(finished.code, 3, finished)
+        self.assertGreater(sums["libunwind ends earlier"], 0)
+
+    def test_without_libunwind(self):
+        finished, _, _ = self.compare(
+            self.target_path("stack_frames_nofp"), "realigned", "busy", "/dev/null", env=self.without_libunwind()
+        )
+        self.assertEqual(finished.code, 1)
+        self.assertRegex(finished.err, r"swipr: doctor: libunwind cannot be loaded in the process; install libunwind8")
+
+    def test_command_that_is_none(self):
+        self.assert_one_line_error(self.swipr("doctor", "--compare-unwinders", expect=2), "requires a command")
+        missing = self.swipr("doctor", "--compare-unwinders", "--", "/no/such/program", expect=127)
+        self.assert_one_line_error(missing, "cannot run /no/such/program", codes=(127,))
+        self.assert_one_line_error(self.swipr("doctor", "--", "true", expect=2), "--compare-unwinders")
 
 
 if __name__ == "__main__":

@@ -166,6 +166,10 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"convert", "--format", "perf", "--diff", "x"}, "html, pprof or collapsed"},
         WrongUsage{{"convert", "--format", "perf", "--invert"}, "html, collapsed or speedscope"},
         WrongUsage{{"convert", "--format", "perf", "--from", "2s", "--to", "1s"}, "before --to"},
+        WrongUsage{{"doctor", "--compare-unwinders"}, "requires a command"},
+        WrongUsage{{"doctor", "--compare-unwinders", "./app"}, "put a command after '--'"},
+        WrongUsage{{"doctor", "--compare-unwinders", "--pid", "1", "--", "x"}, "with --pid"},
+        WrongUsage{{"doctor", "--", "x"}, "'-- CMD' is valid only with --compare-unwinders"},
         WrongUsage{{"view"}, "a recording or --pid N"},
         WrongUsage{{"view", "--pid", "1", "x.swipr"}, "either a recording or --pid N"},
         WrongUsage{{"view", "--duration", "1s", "x.swipr"}, "--duration requires --pid"},
@@ -258,6 +262,15 @@ TEST(ParseHelp, IsACommandToo) {
   EXPECT_EQ(text_of({"help"}), text_of({"--help"}));
   EXPECT_EQ(text_of({"help", "record"}), text_of({"record", "--help"}));
   EXPECT_EQ(text_of({"version"}), text_of({"--version"}));
+}
+
+TEST(ParseDoctor, TakesACommandToCompareUnwindersOn) {
+  const auto options =
+      parsed<DoctorOptions>({"doctor", "--compare-unwinders", "--", "app", "--pid", "x"});
+  EXPECT_TRUE(options.compares_unwinders);
+  EXPECT_THAT(options.command, ElementsAre("app", "--pid", "x"));
+  EXPECT_FALSE(parsed<DoctorOptions>({"doctor"}).compares_unwinders);
+  EXPECT_EQ(parsed<DoctorOptions>({"doctor", "--pid", "7"}).pid, Pid{7});
 }
 
 TEST(ParsePreloadPath, TakesNothing) {

@@ -1,0 +1,134 @@
+#include "cli/commands/compare_unwinders.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/commands/export_recording.h"
+#include "cli/commands/symbolize_recording.h"
+#include "cli/commands/terminal.h"
+#include "cli/export/sink.h"
+#include "common/host/clean_text.h"
+
+namespace swipr::commands {
+
+namespace {
+
+constexpr std::size_t kMostLines = 14;  // of differences: with the sums they fill a small screen
+constexpr std::size_t kMostName = 60;
+
+// Removed with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder()
+      : path_((std::filesystem::temp_directory_path() / "swipr-doctor-XXXXXX").string()) {
+    exists_ = ::mkdtemp(path_.data()) != nullptr;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (exists_) std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  bool exists() const { return exists_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool exists_ = false;
+};
+
+std::string short_name(const std::string& function) {
+  const std::string name = host::clean_text(function);
+  return name.size() <= kMostName ? name : name.substr(0, kMostName) + "…";
+}
+
+std::string caller(const std::string& function) {
+  return function.empty() ? "the stack ends" : short_name(function);
+}
+
+void add_line(std::string& out, const std::string& line, std::size_t columns) {
+  out += columns == 0 || line.size() <= columns ? line : line.substr(0, columns);
+  out += '\n';
+}
+
+std::string sum_line(std::string_view what, std::uint64_t count, std::uint64_t of) {
+  const double percent = 100.0 * static_cast<double>(count) / static_cast<double>(of);
+  return fmt::format("{:<40} {:>10} {:>6.2f} %", what, with_thousands(count), percent);
+}
+
+}  // namespace
+
+std::string describe_comparison(const profile::UnwinderComparison& comparison,
+                                std::size_t columns) {
+  std::string out;
+  const std::uint64_t all = comparison.compared;
+  add_line(out, fmt::format("{:<40} {:>10}", "stacks walked by both", with_thousands(all)),
+           columns);
+  add_line(out, sum_line("the same", comparison.equal, all), columns);
+  const std::pair<std::string_view, std::uint64_t> sums[] = {
+      {"libunwind ends earlier", comparison.other_ends_early},
+      {"swipr ends earlier", comparison.own_ends_early},
+      {"they have different callers", comparison.different},
+      {"different, details were left out", comparison.left_out}};
+  for (const auto& [what, count] : sums) {
+    if (count != 0) add_line(out, sum_line(what, count, all), columns);
+  }
+  if (comparison.differences.empty()) return out;
+  add_line(out, "\nthe first caller that differs, most frequent first:", columns);
+  const std::size_t shown = std::min(comparison.differences.size(), kMostLines);
+  for (std::size_t at = 0; at < shown; ++at) {
+    const profile::UnwinderDifference& each = comparison.differences[at];
+    const std::string of = each.after.empty() ? "the innermost frame" : short_name(each.after);
+    add_line(out,
+             fmt::format("{:>8} of {}: swipr {}, libunwind {}", with_thousands(each.count), of,
+                         caller(each.own), caller(each.other)),
+             columns);
+  }
+  if (const std::size_t more = comparison.differences.size() - shown; more != 0) {
+    add_line(out, fmt::format("{:>8} more kinds of differences", more), columns);
+  }
+  return out;
+}
+
+Outcome compare_unwinders_of(const std::vector<std::string>& command) {
+  const TemporaryFolder folder;
+  if (!folder.exists()) {
+    return Failure{"doctor: no folder for the recording can be made; set TMPDIR"};
+  }
+  ::setenv("SWIPR_UNWINDER", "compare", 1);
+  options::RecordOptions options;
+  options.command = command;
+  options.output = folder.path() + "/compared.swipr";
+  options.is_quiet = true;
+  Outcome recorded = run_record(options);
+  if (recorded.failed()) return recorded;
+  auto recording = load_recording(options.output);
+  if (!recording) return recording.error();
+  const NamedRecording named = symbolize_recording(*recording, {});
+  const auto comparison = profile::compare_unwinders(*recording, named.names);
+  if (comparison.compared == 0 && comparison.unwinder_is_missing) {
+    return Failure{
+        "doctor: libunwind cannot be loaded in the process; install libunwind8 "
+        "(libunwind-x86_64.so.8)"};
+  }
+  if (comparison.compared == 0) {
+    return Failure{
+        fmt::format("doctor: no stack of `{}` was compared: it has not lived for a tick "
+                    "(10 ms), or could not be recorded",
+                    shell_quoted(command.front()))};
+  }
+  exporters::Sink out(STDOUT_FILENO, "standard output");
+  out.write(describe_comparison(comparison, terminal_columns(STDOUT_FILENO)));
+  if (auto written = out.flush(); !written) return written.error();
+  if (comparison.unwinder_is_missing) {
+    print_note("libunwind could not be loaded in some of the processes: these are left out");
+  }
+  return comparison.equal == comparison.compared ? kDone : kUnwindersDiffer;
+}
+
+}  // namespace swipr::commands

@@ -3,9 +3,9 @@
 #include <link.h>
 #include <linux/capability.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -80,19 +80,23 @@ void give_up(std::string_view reason) noexcept {
 
 // Wakes up in time also where a thread of the program has the CPU: the scheduler lets a thread with
 // a shorter slice have it at once, for no more time than is its due. Since Linux 6.12; older ones
-// ignore it. Source: sched(7), "SCHED_OTHER"; kernel/sched/fair.c, PREEMPT_SHORT.
+// ignore it. A program that runs in another scheduling class keeps this thread there.
+// Source: sched_setattr(2), linux/sched/types.h; kernel/sched/fair.c, PREEMPT_SHORT.
 void ask_for_a_short_slice() noexcept {
   struct {
-    std::uint32_t size = 48;  // SCHED_ATTR_SIZE_VER0
+    std::uint32_t size = 0;
     std::uint32_t policy = 0;
     std::uint64_t flags = 0;
     std::int32_t nice = 0;
     std::uint32_t priority = 0;
-    std::uint64_t runtime = 100'000;  // ns: the least that the kernel grants
-    std::uint64_t deadline = 0;
-    std::uint64_t period = 0;
+    std::uint64_t runtime_ns = 0;
+    std::uint64_t deadline_ns = 0;
+    std::uint64_t period_ns = 0;
   } attributes;
-  attributes.nice = ::getpriority(PRIO_PROCESS, 0);
+  constexpr std::uint64_t kShortestSliceNs = 100'000;
+  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
+  if (attributes.policy != SCHED_OTHER) return;
+  attributes.runtime_ns = kShortestSliceNs;
   ::syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 

@@ -59,9 +59,9 @@ class BurstJudge {
     slices_from_ns_ = -1;
     slices_ = 0;
   }
-  // By more than a tenth and two standard errors.
+  // By more than 3/20 (bursts end while the signal is on its way) and two standard errors.
   bool is_off(std::int64_t expected) const noexcept {
-    const std::int64_t error = std::abs(expected - met_) - expected / 10;
+    const std::int64_t error = std::abs(expected - met_) - expected * 3 / 20;
     return error > 0 && error * error > 4 * std::max<std::int64_t>(expected, 4);
   }
   // A signal takes 5 to 20 us: those that come too late are no fair choice.

@@ -33,6 +33,10 @@ class BurstJudge {
       timer_intervals_ = kTimerIntervals;
     }
   }
+  // The thread runs in bursts again: what it used meanwhile does not count.
+  void restart() noexcept {
+    if (!is_left_to_timer()) from_ns_ = -1;
+  }
   // A tick's signal found the thread at work.
   void note_met() noexcept { ++met_; }
   // The thread's clock, and how often it had got onto a CPU by then.

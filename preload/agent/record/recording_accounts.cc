@@ -74,6 +74,7 @@ void Recording::set_timed(RecordedThread& thread, bool timed) noexcept {
   thread.cpu_answered = false;
   thread.cpu_stack = 0;
   thread.met_cpu_ns = 0;
+  thread.bursts.restart();
   thread.ticks_cpu_ns = thread.run_cpu_ns;
 }
 

@@ -58,6 +58,16 @@ TEST(BurstJudge, LeavesBurstsToTheTimerThatAreAsShortAsASignalsWay) {
   }
 }
 
+TEST(BurstJudge, DoesNotCountWhatTheThreadUsedOutsideBursts) {
+  for (const bool restarts : {false, true}) {
+    BurstJudge judge;
+    judge.look(0, kIntervalNs);
+    if (restarts) judge.restart();
+    judge.look(100 * kIntervalNs, kIntervalNs);
+    EXPECT_NE(judge.is_left_to_timer(), restarts);
+  }
+}
+
 TEST(BurstJudge, TriesTheTicksAgain) {
   BurstJudge judge;
   judge.look(0, kIntervalNs);

@@ -80,7 +80,7 @@ void give_up(std::string_view reason) noexcept {
 
 // Wakes up in time also where a thread of the program has the CPU: the scheduler lets a thread with
 // a shorter slice have it at once, for no more time than is its due. Since Linux 6.12; older ones
-// ignore it. A program that runs in another scheduling class keeps this thread there.
+// ignore it. A program below a seccomp filter, or in another scheduling class, is left alone.
 // Source: sched_setattr(2), linux/sched/types.h; kernel/sched/fair.c, PREEMPT_SHORT.
 void ask_for_a_short_slice() noexcept {
   struct {
@@ -93,6 +93,7 @@ void ask_for_a_short_slice() noexcept {
     std::uint64_t deadline_ns = 0;
     std::uint64_t period_ns = 0;
   } attributes;
+  if (::prctl(PR_GET_SECCOMP) != 0) return;  // filters of services may end the process for it
   constexpr std::uint64_t kShortestSliceNs = 100'000;
   if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
   if (attributes.policy != SCHED_OTHER) return;

@@ -30,6 +30,8 @@ class BurstJudge {
     } else if (expected >= kWindow) {
       from_ns_ += (cpu_ns - from_ns_) / 2;
       met_ /= 2;
+      slices_from_ns_ = -1;
+      slices_ = 0;
       timer_intervals_ = kTimerIntervals;
     }
   }

@@ -69,7 +69,8 @@ struct alignas(64) RecordedThread {
   std::uint32_t cpu_stack = 0;
   std::uint32_t cpu_stack_generation = 0;
   BurstJudge bursts;
-  std::int64_t met_cpu_ns = 0;    // the clock when a tick took `cpu_stack`
+  std::int64_t met_cpu_ns = 0;    // the clock when a tick took `cpu_stack`; 0: it did not, or the
+                                  // stack has got its time
   std::int64_t ticks_cpu_ns = 0;  // the clock up to which ticks stand for CPU time
 };
 
@@ -184,7 +185,7 @@ class Recording {
   // into the thread's next entry.
   void leave_out_run(RecordedThread& thread) noexcept { thread.run_ticks = 0; }
   // Whether a CPU timer takes the stacks of the thread's CPU time, from now on.
-  void set_timed(RecordedThread& thread, bool timed) noexcept;
+  void set_timed(std::uint32_t place, RecordedThread& thread, bool timed) noexcept;
   // The stack of its last wait that was seen, while its id holds; 0: none.
   std::uint32_t wait_stack(const RecordedThread& thread) const noexcept;
   // The timer took this stack of the present generation.
@@ -192,6 +193,8 @@ class Recording {
   // A tick took this stack, of the present generation, while the thread was at work. The stack
   // before gets the CPU time up to the middle between the two.
   void note_met_stack(std::uint32_t place, RecordedThread& thread, std::uint32_t stack) noexcept;
+  // Gives that stack, if no time was credited to it yet, its tick and the CPU time up to `cpu_ns`.
+  void credit_met_stack(std::uint32_t place, RecordedThread& thread, std::int64_t cpu_ns) noexcept;
   // Gives the stack that the timer took, if any, the CPU time since the one before. Behind
   // extend_run. True: there was one.
   bool credit_cpu(std::uint32_t place, RecordedThread& thread) noexcept;
@@ -281,6 +284,7 @@ class Recording {
   void credit_cpu_until(std::uint32_t place, RecordedThread& thread, std::int64_t cpu_ns,
                         std::uint32_t ticks) noexcept;
   std::uint32_t cpu_ticks(const RecordedThread& thread, std::int64_t cpu_ns) const noexcept;
+  static std::int64_t middle_since_met(const RecordedThread& thread) noexcept;
   static Accounted advanced(const Accounted& from, const StagedEntry& entry,
                             const wire::SampleEntry& sample) noexcept;
   void end_timed(std::uint32_t place, RecordedThread& thread, bool last) noexcept;

@@ -42,6 +42,7 @@ void Recording::end_settled_runs(ThreadList& threads) noexcept {
   for (std::uint32_t place = 0; place < threads_.size(); ++place) {
     RecordedThread& thread = threads_[place];
     if (holds(thread)) end_open_run(place, thread);
+    credit_met_stack(place, thread, thread.run_cpu_ns);
   }
   write_staged(threads);
 }
@@ -68,12 +69,12 @@ void Recording::stage_rest(std::uint32_t place, RecordedThread& thread, bool las
 
 // --- threads with a CPU timer
 
-void Recording::set_timed(RecordedThread& thread, bool timed) noexcept {
+void Recording::set_timed(std::uint32_t place, RecordedThread& thread, bool timed) noexcept {
   if (thread.is_timed == timed) return;
+  credit_met_stack(place, thread, middle_since_met(thread));
   thread.is_timed = timed;
   thread.cpu_answered = false;
   thread.cpu_stack = 0;
-  thread.met_cpu_ns = 0;
   thread.bursts.restart();
   thread.ticks_cpu_ns = thread.run_cpu_ns;
 }
@@ -118,19 +119,29 @@ void Recording::credit_cpu_until(std::uint32_t place, RecordedThread& thread, st
   if (wall) thread.run_ticks -= ticks;
 }
 
+std::int64_t Recording::middle_since_met(const RecordedThread& thread) noexcept {
+  return thread.met_cpu_ns + (thread.run_cpu_ns - thread.met_cpu_ns) / 2;
+}
+
 void Recording::note_met_stack(std::uint32_t place, RecordedThread& thread,
                                std::uint32_t stack) noexcept {
   if (!thread.is_timed || stack == 0) return;
-  const std::int64_t now_ns = thread.run_cpu_ns;
-  if (thread.met_cpu_ns != 0 && thread.cpu_stack_generation == stacks_.generation()) {
-    const std::int64_t middle_ns = thread.met_cpu_ns + (now_ns - thread.met_cpu_ns) / 2;
-    credit_cpu_until(place, thread, middle_ns, 1);
-    thread.ticks_cpu_ns = middle_ns;
-  }
+  credit_met_stack(place, thread, middle_since_met(thread));
   thread.cpu_stack = stack;
   thread.cpu_stack_generation = stacks_.generation();
-  thread.met_cpu_ns = now_ns;
+  thread.met_cpu_ns = thread.run_cpu_ns;
   ++counters_.burst_tick_stacks;
+}
+
+void Recording::credit_met_stack(std::uint32_t place, RecordedThread& thread,
+                                 std::int64_t cpu_ns) noexcept {
+  if (thread.met_cpu_ns == 0) return;
+  if (thread.cpu_stack_generation == stacks_.generation()) {
+    credit_cpu_until(place, thread, cpu_ns, 1);
+    thread.ticks_cpu_ns = cpu_ns;
+  }
+  thread.met_cpu_ns = 0;
+  thread.cpu_stack = 0;
 }
 
 std::uint32_t Recording::wait_stack(const RecordedThread& thread) const noexcept {
@@ -145,8 +156,9 @@ void Recording::end_timed(std::uint32_t place, RecordedThread& thread, bool last
   if (!seen && last) thread.is_timed = false;
   if (wall && last) end_run(place, thread, wait_stack(thread), wire::ThreadState::kBlocked);
   if (!seen) return;
+  if (thread.met_cpu_ns != 0) return credit_met_stack(place, thread, thread.run_cpu_ns);
   thread.cpu_answered = true;
-  if (last && thread.met_cpu_ns == 0) {
+  if (last) {
     thread.ticks_cpu_ns = thread.run_cpu_ns - thread.run_ticks * request_.interval.count();
   }
   credit_cpu(place, thread);

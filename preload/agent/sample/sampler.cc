@@ -1,6 +1,7 @@
 #include "preload/agent/sample/sampler.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 
@@ -29,6 +30,11 @@ constexpr std::uint8_t kBusyLooks = 8;
 // A wait that began since the last look may be made to begin again where that was this long ago:
 // time-outs that the kernel does not count down become longer by as much. Twice the usual interval.
 constexpr std::chrono::milliseconds kYoungWait{20};
+
+bool is_poll(std::int64_t system_call) noexcept {
+  return system_call == SYS_poll || system_call == SYS_ppoll || system_call == SYS_select ||
+         system_call == SYS_pselect6;
+}
 
 bool is_young(const Recording& recording, const RecordedThread& known) noexcept {
   return std::chrono::nanoseconds(recording.tick_ns() - known.run_ns) <= kYoungWait;
@@ -87,7 +93,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   }
   recording.plan_look(place, judge(recording, known, clock_ns));
   const bool timed = look_after_timer(recording, thread, known, clock_ns);
-  recording.set_timed(known, timed);
+  recording.set_timed(place, known, timed);
   const bool ran = clock_ns != known.run_cpu_ns;
   if (!ran && recording.mode() == RecordMode::kCpu) {
     recording.credit_cpu(place, known);
@@ -96,7 +102,10 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   if (!ran && recording.holds(known)) {
     recording.extend_run(known, clock_ns);
     recording.credit_cpu(place, known);
-    if (recording.is_long(known)) recording.end_open_run(place, known);
+    if (recording.is_long(known)) {
+      recording.end_open_run(place, known);
+      recording.credit_met_stack(place, known, known.run_cpu_ns);
+    }
     return true;
   }
   // It is to be asked again, and sleeps by now: a signal could end its call.
@@ -127,7 +136,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   if (known.is_timed && keeps_busy(recording, thread, known, told_by_timer)) {
     subjects_.timers.stop(thread);
     thread.runs_in_bursts = false;
-    recording.set_timed(known, false);
+    recording.set_timed(place, known, false);
   }
   if (!has_time_to_look()) {
     known.run = Run::kDeferred;
@@ -232,6 +241,8 @@ bool Sampler::look_after_timer(const Recording& recording, Thread& thread, Recor
 bool Sampler::is_met_in_burst(Thread& thread, const RecordedThread& known) noexcept {
   if (known.bursts.is_left_to_timer() || thread.may_be_waking(known.run_cpu_ns)) return false;
   if (thread.was_on_cpu || is_on_cpu(thread, known)) return true;
+  // Those look for signals before they see that their time is over: it would begin anew.
+  if (is_poll(thread.last_wait_call)) return false;
   char text[512];
   return is_runnable_on(read_task_file(subjects_.threads.directory(), thread.tid, "stat", text),
                         ::sched_getcpu());

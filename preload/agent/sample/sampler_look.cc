@@ -48,6 +48,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   const int attempts = known.is_timed ? kLookAttemptsOfTimed : kLookAttempts;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     last = read_wait_place(thread.tid);
+    if (last.kind == WaitKind::kBlocked) thread.last_wait_call = last.system_call;
     asleep = last.kind == WaitKind::kBlocked || is_hidden(last, thread.tid);
     if (asleep && recording.mode() == RecordMode::kCpu) {
       return pass_over(recording, place, known);

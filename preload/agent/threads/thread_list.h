@@ -64,7 +64,8 @@ struct alignas(64) Thread {
   WaitPlace signalled_place;           // where it was blocked when it got its outstanding signal
   KeptRegisters kept;
   HiddenWait hidden;
-  WaitPlace channel_place;  // where `wait_channel` was read
+  std::int64_t last_wait_call = -1;  // system call in which it was last seen blocked; -1: none
+  WaitPlace channel_place;           // where `wait_channel` was read
   std::uint64_t channel_argument = 0;
   std::uint32_t wait_channel = 0;  // of WaitChannels
 

@@ -102,14 +102,13 @@ std::optional<StackPlace> follow(const ProcMemory& memory, const CodeGap& gap) n
   StackPointer stack;
   std::uint64_t address = gap.pc();
   for (std::size_t followed = 0; followed < kFollowedBytes;) {
-    if (!gap.contains(address)) return std::nullopt;
     const Code code(memory, address, address + Code::kPieceBytes);
     const std::uint64_t begin = address;
     std::uint64_t target = 0;
     for (std::size_t at = 0; code.is_inside(at) && target == 0; address = code.address(at)) {
       const Instruction instruction = decode_instruction(code.from(at));
-      if (instruction.bytes == 0) return std::nullopt;
-      if (is_return(instruction)) return gap.contains(address) ? stack.place() : std::nullopt;
+      if (instruction.bytes == 0 || !gap.contains(address)) return std::nullopt;
+      if (is_return(instruction)) return stack.place();
       stack.execute(instruction, code.from(at));
       at += instruction.bytes;
       followed += instruction.bytes;

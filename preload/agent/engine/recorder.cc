@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <cstddef>
 #include <new>
 
 #include "preload/agent/engine/engine.h"
@@ -14,18 +15,31 @@
 namespace swipr::agent {
 
 namespace {
-constinit Engine engine;
+
+// Made at the first call, which precedes the control thread: as a variable of its own it would be
+// 56 KiB of data in the library's file, for the few members that are not zero.
+alignas(Engine) constinit std::byte engine_memory[sizeof(Engine)]{};
+constinit bool engine_is_made = false;
+
+Engine& engine() noexcept {
+  if (!engine_is_made) {
+    engine_is_made = true;
+    return *new (engine_memory) Engine;
+  }
+  return *std::launder(reinterpret_cast<Engine*>(engine_memory));
 }
 
-void Recorder::open_before_privileges_go() noexcept { engine.open_before_privileges_go(); }
+}  // namespace
+
+void Recorder::open_before_privileges_go() noexcept { engine().open_before_privileges_go(); }
 
 Recording* Recorder::start(const RecordingRequest& request, OutputQueue& output,
                            const char** error) noexcept {
-  return engine.start(request, output, error);
+  return engine().start(request, output, error);
 }
 
 void Recorder::finish(Recording* recording, wire::EndReason reason, const char* text) noexcept {
-  engine.finish(recording, reason, text);
+  engine().finish(recording, reason, text);
 }
 
 bool Recorder::is_complete(const Recording* recording) const noexcept {
@@ -37,22 +51,22 @@ void Recorder::set_table_place(std::string_view cache_home, std::string_view hom
 }
 
 void Recorder::set_signal_number(int signal_number) noexcept {
-  engine.set_signal_number(signal_number);
+  engine().set_signal_number(signal_number);
 }
 
-void Recorder::forgo_signal_free_looks() noexcept { engine.forgo_signal_free_looks(); }
+void Recorder::forgo_signal_free_looks() noexcept { engine().forgo_signal_free_looks(); }
 
-void Recorder::choose_unwinder(UnwinderChoice choice) noexcept { engine.choose_unwinder(choice); }
+void Recorder::choose_unwinder(UnwinderChoice choice) noexcept { engine().choose_unwinder(choice); }
 
 void Recorder::set_owner(int pid) noexcept {
-  const int number = engine.signal_number();
+  const int number = engine().signal_number();
   handler::set_disposition_owner(pid, number != 0 ? number : SIGURG);
 }
 
-Moment Recorder::next_deadline() const noexcept { return engine.next_deadline(); }
-void Recorder::run_due(Moment now) noexcept { engine.run_due(now); }
-void Recorder::flush(Moment now) noexcept { engine.flush(now); }
-RecorderCounters Recorder::counters() const noexcept { return engine.counters(); }
+Moment Recorder::next_deadline() const noexcept { return engine().next_deadline(); }
+void Recorder::run_due(Moment now) noexcept { engine().run_due(now); }
+void Recorder::flush(Moment now) noexcept { engine().flush(now); }
+RecorderCounters Recorder::counters() const noexcept { return engine().counters(); }
 
 void Recorder::reset_after_fork() noexcept {
   handler::forget_disposition_lock();
@@ -64,13 +78,13 @@ void Recorder::reset_after_fork() noexcept {
   // Nothing is released: the memory was not inherited, the descriptors are those of a table that
   // the child does not have, and the parent's control thread may have been in the middle of
   // anything.
-  const int signal_number = engine.signal_number();
-  const bool signal_free = engine.looks_signal_free();
-  const UnwinderChoice unwinder = engine.unwinder_choice();
-  new (&engine) Engine;
-  engine.choose_unwinder(unwinder);
-  if (!signal_free) engine.forgo_signal_free_looks();
-  engine.set_signal_number(signal_number);
+  const int signal_number = engine().signal_number();
+  const bool signal_free = engine().looks_signal_free();
+  const UnwinderChoice unwinder = engine().unwinder_choice();
+  new (engine_memory) Engine;
+  engine().choose_unwinder(unwinder);
+  if (!signal_free) engine().forgo_signal_free_looks();
+  engine().set_signal_number(signal_number);
 }
 
 Recorder& recorder() noexcept {

@@ -39,6 +39,10 @@ class BurstJudge {
   void restart() noexcept {
     if (!is_left_to_timer()) from_ns_ = -1;
   }
+  // Not every tick looks at the thread: what it is met at does not stand for its CPU time.
+  void leave_to_timer(std::int64_t cpu_ns, std::int64_t interval_ns) noexcept {
+    timer_until_ns_ = cpu_ns + kTimerIntervals * interval_ns;
+  }
   // A tick's signal found the thread at work.
   void note_met() noexcept { ++met_; }
   // The thread's clock, and how often it had got onto a CPU by then.

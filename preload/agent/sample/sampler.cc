@@ -94,6 +94,10 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   recording.plan_look(place, judge(recording, known, clock_ns));
   const bool timed = look_after_timer(recording, thread, known, clock_ns);
   recording.set_timed(place, known, timed);
+  if (timed && recording.stretches()) {
+    known.bursts.leave_to_timer(clock_ns, recording.interval().count());
+    recording.credit_met_stack(place, known, known.run_cpu_ns);
+  }
   const bool ran = clock_ns != known.run_cpu_ns;
   if (!ran && recording.mode() == RecordMode::kCpu) {
     recording.credit_cpu(place, known);

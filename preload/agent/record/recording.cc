@@ -223,8 +223,7 @@ void Recording::end_run(std::uint32_t place, RecordedThread& thread, std::uint32
     return leave_out_run(thread);
   }
   // What stands for the CPU time of a timed thread stays in the run, for the stack of that.
-  const std::uint32_t kept =
-      split ? std::min(cpu_ticks(thread, thread.run_cpu_ns), thread.run_ticks) : 0;
+  const std::uint32_t kept = split ? std::min(cpu_ticks(thread), thread.run_ticks) : 0;
   const std::uint32_t ticks = thread.run_ticks - kept;
   const Part part = split ? Part::kOffCpu : Part::kAll;
   if (!stage(place, thread, stack, state, ticks, part)) counters_.samples_dropped += ticks;

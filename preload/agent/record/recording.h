@@ -283,7 +283,7 @@ class Recording {
                    std::int64_t cpu_ns) noexcept;
   void credit_cpu_until(std::uint32_t place, RecordedThread& thread, std::int64_t cpu_ns,
                         std::uint32_t ticks) noexcept;
-  std::uint32_t cpu_ticks(const RecordedThread& thread, std::int64_t cpu_ns) const noexcept;
+  std::uint32_t cpu_ticks(const RecordedThread& thread) const noexcept;
   static std::int64_t middle_since_met(const RecordedThread& thread) noexcept;
   static Accounted advanced(const Accounted& from, const StagedEntry& entry,
                             const wire::SampleEntry& sample) noexcept;

@@ -90,11 +90,10 @@ void Recording::note_cpu_stack(RecordedThread& thread, std::uint32_t stack) noex
 
 // Of a stack that a tick took, that tick; else the number of ticks that stand for what it has used
 // since ticks last did, to the nearest.
-std::uint32_t Recording::cpu_ticks(const RecordedThread& thread,
-                                   std::int64_t cpu_ns) const noexcept {
+std::uint32_t Recording::cpu_ticks(const RecordedThread& thread) const noexcept {
   if (thread.met_cpu_ns != 0) return 1;
   const std::int64_t interval_ns = request_.interval.count();
-  const std::int64_t used_ns = cpu_ns - thread.ticks_cpu_ns + interval_ns / 2;
+  const std::int64_t used_ns = thread.run_cpu_ns - thread.ticks_cpu_ns + interval_ns / 2;
   return used_ns > 0 ? static_cast<std::uint32_t>(used_ns / interval_ns) : 0;
 }
 
@@ -102,7 +101,7 @@ bool Recording::credit_cpu(std::uint32_t place, RecordedThread& thread) noexcept
   if (!thread.cpu_answered) return false;
   thread.cpu_answered = false;
   if (thread.cpu_stack_generation != stacks_.generation()) return false;
-  const std::uint32_t ticks = cpu_ticks(thread, thread.run_cpu_ns);
+  const std::uint32_t ticks = cpu_ticks(thread);
   credit_cpu_until(place, thread, thread.run_cpu_ns, ticks);
   thread.ticks_cpu_ns += ticks * request_.interval.count();
   return true;

@@ -153,6 +153,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   const bool left_to_timer =
       known.is_timed && found_to_be == Look::kRunning && !is_met_in_burst(thread, known);
   if (left_to_timer || found_to_be == Look::kFleeting) {
+    if (recording.mode() != RecordMode::kCpu) read_runqueue(thread, known);
     leave_to_timer(recording, place, known);
     return true;
   }
@@ -253,11 +254,10 @@ bool Sampler::is_met_in_burst(Thread& thread, const RecordedThread& known) noexc
 }
 
 // It runs: its timer will take its stack. What it waited before is told by its next wait that is
-// seen, or by its last when there is none for long.
+// seen, or by its last when there is none for long. Behind read_runqueue.
 void Sampler::leave_to_timer(Recording& recording, std::uint32_t place,
                              RecordedThread& known) noexcept {
   if (recording.mode() == RecordMode::kCpu) return recording.leave_out_run(known);
-  read_runqueue(subjects_.threads[place], known);
   if (!recording.is_long(known)) return;
   recording.end_run(place, known, recording.wait_stack(known), ThreadState::kBlocked);
 }

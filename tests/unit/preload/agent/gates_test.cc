@@ -167,7 +167,7 @@ TEST_F(AgentGates, ParksNobodyWhereNoneCameToBe) {
 }
 
 TEST_F(AgentGates, RemovesSocketFiles) {
-  const std::string path = testing::TempDir() + "exit_gate_test.sock";
+  const std::string path = testing::TempDir() + "exit_gate." + std::to_string(::getpid());
   std::ofstream(path) << "x";
   control_presence::set_owner(::getpid());
   ASSERT_TRUE(socket_files::begin());
@@ -178,7 +178,7 @@ TEST_F(AgentGates, RemovesSocketFiles) {
 }
 
 TEST_F(AgentGates, LeavesNoSocketFileToTheNextImage) {
-  const std::string path = testing::TempDir() + "exit_gate_exec_test.sock";
+  const std::string path = testing::TempDir() + "exit_gate." + std::to_string(::getpid());
   control_presence::set_owner(::getpid());
   ASSERT_TRUE(socket_files::begin());
   std::ofstream(path) << "x";

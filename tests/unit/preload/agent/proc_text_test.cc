@@ -1,6 +1,7 @@
 #include "preload/agent/proc/proc_text.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -11,7 +12,8 @@ namespace swipr::agent {
 namespace {
 
 std::vector<std::string> lines_of(const std::string& content) {
-  const std::string path = testing::TempDir() + "proc_text_test";
+  // Tests of one program run at the same time: the process ID keeps their files apart.
+  const std::string path = testing::TempDir() + "proc_text_test." + std::to_string(::getpid());
   std::ofstream(path) << content;
   LineReader reader(path.c_str());
   std::remove(path.c_str());

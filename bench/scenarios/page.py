@@ -9,8 +9,8 @@ from scenarios import aims
 
 INTRODUCTION = """# Performance
 
-Each section names the script that writes it; run the script to get the figures of your machine. All
-comparisons are interleaved in one run, and a figure is the median of ratios taken within a round.
+Each section names the script that writes it; run the script to measure your machine. Compared cases
+alternate within one run, and a figure is the median of the ratios of single rounds.
 """
 
 

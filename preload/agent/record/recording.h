@@ -188,6 +188,12 @@ class Recording {
   void set_timed(std::uint32_t place, RecordedThread& thread, bool timed) noexcept;
   // The stack of its last wait that was seen, while its id holds; 0: none.
   std::uint32_t wait_stack(const RecordedThread& thread) const noexcept;
+  // The last stack that the timer or a tick took while it ran, while its id holds; 0: none.
+  std::uint32_t run_stack(const RecordedThread& thread) const noexcept;
+  // Of the time off a CPU since the thread's last entry, an interval or more, it has waited for a
+  // CPU for 7/8 at least. False where the kernel keeps no run-queue times; it counts a wait for a
+  // CPU when that is over.
+  bool has_hardly_slept(const RecordedThread& thread) const noexcept;
   // The timer took this stack of the present generation.
   void note_cpu_stack(RecordedThread& thread, std::uint32_t stack) noexcept;
   // A tick took this stack, of the present generation, while the thread was at work. The stack

@@ -147,11 +147,21 @@ std::uint32_t Recording::wait_stack(const RecordedThread& thread) const noexcept
   return thread.stack_generation == stacks_.generation() ? thread.stack : 0;
 }
 
+std::uint32_t Recording::run_stack(const RecordedThread& thread) const noexcept {
+  return thread.cpu_stack_generation == stacks_.generation() ? thread.cpu_stack : 0;
+}
+
+bool Recording::has_hardly_slept(const RecordedThread& thread) const noexcept {
+  const std::int64_t off_cpu_ns = thread.run_ns - thread.run_cpu_ns - thread.written.off_cpu_ns;
+  const std::int64_t slept_ns = off_cpu_ns - thread.run_runqueue_ns + thread.written.runqueue_ns;
+  return splits_runqueue_ && off_cpu_ns >= request_.interval.count() && 8 * slept_ns <= off_cpu_ns;
+}
+
 // What it has used since the timer took its last stack goes there, too; without one it stays in the
 // wait, as that of threads without timer does. Where it goes on, its run stays open.
 void Recording::end_timed(std::uint32_t place, RecordedThread& thread, bool last) noexcept {
   const bool wall = request_.mode == wire::RecordMode::kWall;
-  const bool seen = thread.cpu_stack != 0 && thread.cpu_stack_generation == stacks_.generation();
+  const bool seen = run_stack(thread) != 0;
   if (!seen && last) thread.is_timed = false;
   if (wall && last) end_run(place, thread, wait_stack(thread), wire::ThreadState::kBlocked);
   if (!seen) return;

@@ -175,8 +175,10 @@ Activity Sampler::judge(const Recording& recording, RecordedThread& known,
   const std::int64_t ran_ns = clock_ns - known.run_cpu_ns;
   known.still_looks =
       ran_ns != 0 ? 0 : std::min<std::uint8_t>(known.still_looks + 1, kStillBeforeIdle);
-  // Its answer is waited for, or it waits for a CPU.
-  if (known.run == Run::kAwaiting) return Activity::kBusy;
+  // It ran or waited for a CPU at its last look: its answer is awaited, or its timer has its stack.
+  const bool awake = known.run == Run::kNone && known.is_timed;
+  if (known.run == Run::kAwaiting || (awake && recording.mode() == RecordMode::kWall))
+    return Activity::kBusy;
   if (known.still_looks == kStillBeforeIdle) return Activity::kIdle;
   return has_hardly_run(recording, known, clock_ns) ? Activity::kLight : Activity::kBusy;
 }
@@ -253,11 +255,16 @@ bool Sampler::is_met_in_burst(Thread& thread, const RecordedThread& known) noexc
                         ::sched_getcpu());
 }
 
-// It runs: its timer will take its stack. What it waited before is told by its next wait that is
-// seen, or by its last when there is none for long. Behind read_runqueue.
+// It runs: its timer will take its stack. If it has hardly slept since its last entry, it waited for
+// its CPU, where it runs. Otherwise its next wait that is seen gets the time, or its last wait where
+// none is seen for long. Behind read_runqueue.
 void Sampler::leave_to_timer(Recording& recording, std::uint32_t place,
                              RecordedThread& known) noexcept {
   if (recording.mode() == RecordMode::kCpu) return recording.leave_out_run(known);
+  const std::uint32_t run_stack = recording.run_stack(known);
+  if (run_stack != 0 && recording.has_hardly_slept(known)) {
+    return recording.end_run(place, known, run_stack, ThreadState::kRunnable);
+  }
   if (!recording.is_long(known)) return;
   recording.end_run(place, known, recording.wait_stack(known), ThreadState::kBlocked);
 }

@@ -255,9 +255,9 @@ bool Sampler::is_met_in_burst(Thread& thread, const RecordedThread& known) noexc
                         ::sched_getcpu());
 }
 
-// It runs: its timer will take its stack. If it has hardly slept since its last entry, it waited for
-// its CPU, where it runs. Otherwise its next wait that is seen gets the time, or its last wait where
-// none is seen for long. Behind read_runqueue.
+// It runs: its timer will take its stack. If it has hardly slept since its last entry, it waited
+// for its CPU, where it runs. Otherwise its next wait that is seen gets the time, or its last wait
+// where none is seen for long. Behind read_runqueue.
 void Sampler::leave_to_timer(Recording& recording, std::uint32_t place,
                              RecordedThread& known) noexcept {
   if (recording.mode() == RecordMode::kCpu) return recording.leave_out_run(known);

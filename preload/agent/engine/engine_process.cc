@@ -99,8 +99,8 @@ bool Engine::take_other_signal() noexcept {
     signal_number_ = kOtherSignal;
     for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
       Thread& thread = subjects_.threads[place];
-      thread.mask_known = false;
-      thread.blocked_readings = thread.timer_stops = 0;
+      SignalPool::forget_mask(thread);
+      CpuTimers::forget_stops(thread);
     }
     log_line(LogLevel::kInfo, "the program uses or blocks SIGURG: sampling with SIGWINCH");
   }

@@ -43,7 +43,7 @@ bool is_young(const Recording& recording, const RecordedThread& known) noexcept 
 // It runs nearly all the time, and ticks see it at least as often as its timer does.
 bool keeps_busy(const Recording& recording, const Thread& thread, const RecordedThread& known,
                 bool told_by_timer) noexcept {
-  if (thread.busy_looks != kBusyLooks) return false;
+  if (thread.looks.busy_looks != kBusyLooks) return false;
   return !known.bursts.is_left_to_timer() || (told_by_timer && recording.interval() < kTimerTick);
 }
 
@@ -87,8 +87,8 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     return true;
   }
   if (own_waiters::contains(thread.tid)) return true;
-  if (thread.name_looks_left != 0) {
-    --thread.name_looks_left;
+  if (thread.looks.name_looks_left != 0) {
+    --thread.looks.name_looks_left;
     subjects_.threads.refresh_name(place);
   }
   recording.plan_look(place, judge(recording, known, clock_ns));
@@ -113,7 +113,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     return true;
   }
   // It is to be asked again, and sleeps by now: a signal could end its call.
-  if (known.run == Run::kAwaiting && thread.slot == kNoSlot && !timed && is_asleep(thread)) {
+  if (known.run == Run::kAwaiting && !thread.signal.is_asked() && !timed && is_asleep(thread)) {
     read_runqueue(thread, known);
     recording.end_run(place, known, 0, ThreadState::kRunning);
     known.run = Run::kNone;
@@ -122,9 +122,9 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     if (clock_ns - known.signalled_cpu_ns <= kAnswerBudgetNs) {
       if (!ran) recording.note_queued(known);
       recording.extend_run(known, clock_ns);
-      if (thread.slot == kNoSlot && timed) {
+      if (!thread.signal.is_asked() && timed) {
         known.run = Run::kNone;
-      } else if (thread.slot == kNoSlot && !thread.may_be_waking(clock_ns)) {
+      } else if (!thread.signal.is_asked() && !thread.looks.may_be_waking(clock_ns)) {
         ask(recording, number, place, known, now);
       }
       return true;
@@ -139,7 +139,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   const bool told_by_timer = recording.credit_cpu(place, known);
   if (known.is_timed && keeps_busy(recording, thread, known, told_by_timer)) {
     subjects_.timers.stop(thread);
-    thread.runs_in_bursts = false;
+    thread.looks.runs_in_bursts = false;
     recording.set_timed(place, known, false);
   }
   if (!has_time_to_look()) {
@@ -158,7 +158,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     return true;
   }
   if (recording.mode() != RecordMode::kOffCpu) {
-    if (!thread.was_on_cpu) is_on_cpu(thread, known);
+    if (!thread.looks.was_on_cpu) is_on_cpu(thread, known);
     ask(recording, number, place, known, now);
   } else if (ran) {
     recording.leave_out_run(known);
@@ -221,8 +221,8 @@ void Sampler::time_bursts(const Recording& recording, std::uint32_t place,
   const bool ran = known.run_cpu_ns > known.written.cpu_ns;
   if (!ran || !subjects_.can_signal || recording.mode() == RecordMode::kOffCpu) return;
   Thread& thread = subjects_.threads[place];
-  if (!thread.runs_in_bursts) thread.busy_looks = 0;
-  thread.runs_in_bursts = true;
+  if (!thread.looks.runs_in_bursts) thread.looks.busy_looks = 0;
+  thread.looks.runs_in_bursts = true;
   if (CpuTimers::runs(thread)) return;
   subjects_.timers.start(place, thread, recording.interval(), subjects_.signals,
                          subjects_.threads.directory(), monotonic_now(), known.run_cpu_ns);
@@ -232,11 +232,11 @@ void Sampler::time_bursts(const Recording& recording, std::uint32_t place,
 // that meet it at work, or by its timer.
 bool Sampler::look_after_timer(const Recording& recording, Thread& thread, RecordedThread& known,
                                std::int64_t clock_ns) noexcept {
-  if (recording.mode() == RecordMode::kOffCpu || !thread.runs_in_bursts) return false;
+  if (recording.mode() == RecordMode::kOffCpu || !thread.looks.runs_in_bursts) return false;
   if (CpuTimers::runs(thread)) {
     if (CpuTimers::is_silent(thread, clock_ns)) {
       subjects_.timers.give_up(thread);
-    } else if (recording.interval().count() < thread.timer_interval_ns) {
+    } else if (recording.interval().count() < thread.timer.interval_ns()) {
       subjects_.timers.stop(thread);  // a slower recording's: it gets another when it waits again
     }
   }
@@ -246,10 +246,10 @@ bool Sampler::look_after_timer(const Recording& recording, Thread& thread, Recor
 
 // It is at work this moment, on another CPU or on this one, from which this thread took it.
 bool Sampler::is_met_in_burst(Thread& thread, const RecordedThread& known) noexcept {
-  if (known.bursts.is_left_to_timer() || thread.may_be_waking(known.run_cpu_ns)) return false;
-  if (thread.was_on_cpu || is_on_cpu(thread, known)) return true;
+  if (known.bursts.is_left_to_timer() || thread.looks.may_be_waking(known.run_cpu_ns)) return false;
+  if (thread.looks.was_on_cpu || is_on_cpu(thread, known)) return true;
   // Those look for signals before they see that their time is over: it would begin anew.
-  if (is_poll(thread.last_wait_call)) return false;
+  if (is_poll(thread.looks.last_wait_call)) return false;
   char text[512];
   return is_runnable_on(read_task_file(subjects_.threads.directory(), thread.tid, "stat", text),
                         ::sched_getcpu());
@@ -273,7 +273,8 @@ void Sampler::note_busy_look(const Recording& recording, Thread& thread,
                              const RecordedThread& known, std::int64_t clock_ns) noexcept {
   const std::int64_t passed_ns = recording.tick_ns() - known.run_ns;
   const bool busy = (clock_ns - known.run_cpu_ns) * 8 >= passed_ns * 7;
-  thread.busy_looks = busy ? std::min<std::uint8_t>(thread.busy_looks + 1, kBusyLooks) : 0;
+  thread.looks.busy_looks =
+      busy ? std::min<std::uint8_t>(thread.looks.busy_looks + 1, kBusyLooks) : 0;
 }
 
 void Sampler::begin_tick(std::chrono::nanoseconds looking_time) noexcept {
@@ -293,14 +294,14 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
   Thread& thread = subjects_.threads[place];
   known.state = ThreadState::kRunning;
   using Asked = SignalPool::Asked;
-  const bool can_ask = subjects_.can_signal && now.count() >= thread.muted_until_ns;
+  const bool can_ask = subjects_.can_signal && now.count() >= thread.looks.muted_until_ns;
   const Asked asked =
       can_ask ? subjects_.signals.ask(place, thread, number, subjects_.threads.directory(), now,
                                       known.run_cpu_ns)
               : Asked::kBlocked;
   if (asked == Asked::kBlocked) {
     // Until its mask is known the thread may be in one of libc's calls that block all signals.
-    if (can_ask && thread.mask_known) blocked_signal_ = true;
+    if (can_ask && thread.signal.mask_is_known()) blocked_signal_ = true;
     read_runqueue(thread, known);
     recording.end_run(place, known, 0, known.state);
     known.run = Run::kNone;
@@ -324,9 +325,9 @@ void Sampler::give_up(Recording& recording, std::uint32_t place, RecordedThread&
     ++recording.counters().signals_lost;
     return;
   }
-  if (++thread.late_count < kLateBeforeMuted) return;
-  thread.late_count = 0;
-  thread.muted_until_ns = (now + kMuted).count();
+  if (++thread.looks.late_count < kLateBeforeMuted) return;
+  thread.looks.late_count = 0;
+  thread.looks.muted_until_ns = (now + kMuted).count();
   recording.note_muted_thread();
   subjects_.signals.give_up(thread);
 }

@@ -63,9 +63,9 @@ std::uint32_t Sampler::wire_syscall(const WaitPlace& place) noexcept {
 ThreadState Sampler::state_of(const handler::Slot& slot, const Thread& thread) noexcept {
   switch (found_at(slot)) {
     case Found::kInAWait:
-      return thread.was_on_cpu ? ThreadState::kBlocked : ThreadState::kRunnable;
+      return thread.looks.was_on_cpu ? ThreadState::kBlocked : ThreadState::kRunnable;
     case Found::kBehindACall:
-      if (thread.was_on_cpu || !is_pure_wait(call_before(slot.registers))) break;
+      if (thread.looks.was_on_cpu || !is_pure_wait(call_before(slot.registers))) break;
       return ThreadState::kRunnable;
     default:
       break;
@@ -83,7 +83,7 @@ std::int32_t Sampler::call_before(const unwind::Registers& registers) noexcept {
 // Where its call is to be made again the thread goes back to the same wait. The frame is that of
 // the call, as in other waits.
 void Sampler::note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept {
-  HiddenWait& wait = thread.hidden;
+  HiddenWait& wait = thread.looks.hidden;
   if (wait.asked != Asked::kYes) return;
   wait.asked = Asked::kNo;
   if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted) wait.barred = true;
@@ -93,26 +93,26 @@ void Sampler::note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept {
   unwind::Registers behind = slot.registers;
   behind.values[unwind::kPc] = slot.registers.values[kRcx];
   if (slot.frames.frame_count != 0) slot.frames.pcs[0] = behind.values[unwind::kPc];
-  thread.signalled_place = {.system_call = call_before(behind)};
+  thread.looks.signalled_place = {.system_call = call_before(behind)};
 }
 
 void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
   Thread& thread = subjects_.threads[place];
-  thread.slot = kNoSlot;
-  thread.late_count = 0;
+  SignalPool::note_answered(thread);
+  thread.looks.late_count = 0;
   note_hidden_answer(thread, slot);
-  const WaitPlace& wait = thread.signalled_place;
+  const WaitPlace& wait = thread.looks.signalled_place;
   if (wait.kind != WaitKind::kBlocked) return;
   const std::uint64_t pc = slot.registers.values[unwind::kPc];
   if (slot.registers.values[unwind::kRsp] != wait.sp ||
       (pc != wait.pc && pc + kSyscallBytes != wait.pc)) {
-    thread.signalled_place = WaitPlace{};  // it had moved on
+    thread.looks.signalled_place = WaitPlace{};  // it had moved on
     return;
   }
   if (slot.frames.frame_count != 0) slot.frames.pcs[0] = wait.pc;
-  thread.kept.place = wait;
+  thread.looks.kept.place = wait;
   for (std::size_t at = 0; at < std::size(KeptRegisters::kNumbers); ++at) {
-    thread.kept.values[at] = slot.registers.values[KeptRegisters::kNumbers[at]];
+    thread.looks.kept.values[at] = slot.registers.values[KeptRegisters::kNumbers[at]];
   }
 }
 
@@ -124,8 +124,8 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   if (slot.bare) ++recording.counters().signals_bare;
   if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted)
     ++recording.counters().calls_interrupted;
-  const WaitPlace& wait = thread.signalled_place;
-  const bool hidden = thread.hidden.asked == HiddenWait::Asked::kFoundWaiting;
+  const WaitPlace& wait = thread.looks.signalled_place;
+  const bool hidden = thread.looks.hidden.asked == HiddenWait::Asked::kFoundWaiting;
   const bool blocked = hidden || wait.kind == WaitKind::kBlocked;
   // Its tables are built now: the next tick asks again.
   if (!blocked && is_cut_short(slot)) return;
@@ -134,7 +134,7 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   if (hidden) {
     known->stack = stack;
     known->stack_generation = recording.stack_generation();
-    known->hidden_wait = thread.hidden.number;
+    known->hidden_wait = thread.looks.hidden.number;
   }
   // Now it has run: a wait for a CPU that it was in at the tick is complete.
   read_runqueue(thread, *known);
@@ -160,7 +160,7 @@ void Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
                                const handler::Slot& slot) noexcept {
   RecordedThread* known = recording.find_thread(place, subjects_.threads[place]);
   if (known == nullptr || !known->is_timed) return;
-  subjects_.threads[place].timer_seen_cpu_ns = known->run_cpu_ns;
+  CpuTimers::note_fired(subjects_.threads[place], known->run_cpu_ns);
   if (!known->bursts.is_left_to_timer()) return;
   recording.note_cpu_stack(*known, intern(recording, slot.frames, {}));
 }

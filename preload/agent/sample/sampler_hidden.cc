@@ -31,7 +31,7 @@ Sampler::Look Sampler::look_at_hidden(Recording& recording, std::uint32_t place,
   const auto switches = parse_voluntary_switches(
       read_task_file(subjects_.threads.directory(), thread.tid, "status", text));
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
-  HiddenWait& wait = thread.hidden;
+  HiddenWait& wait = thread.looks.hidden;
   if (!switches || *switches != wait.switches || wait.number == 0) {
     ++wait.number;
     wait.switches = switches.value_or(0);
@@ -52,8 +52,8 @@ Sampler::Look Sampler::look_at_hidden(Recording& recording, std::uint32_t place,
 
 bool Sampler::may_ask_hidden(const Recording& recording, const Thread& thread,
                              const RecordedThread& known) noexcept {
-  if (recording.mode() != RecordMode::kWall || !subjects_.can_signal || thread.hidden.barred ||
-      !handler::restarts_calls()) {
+  if (recording.mode() != RecordMode::kWall || !subjects_.can_signal ||
+      thread.looks.hidden.barred || !handler::restarts_calls()) {
     return false;
   }
   if (known.wait_is_young) return true;

@@ -39,16 +39,17 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   const bool can_walk = subjects_.memory.is_open() && subjects_.modules.code_map() != nullptr;
   Thread& thread = subjects_.threads[place];
   if (own_waiters::contains(thread.tid)) return Look::kRunning;
-  thread.signalled_place = WaitPlace{};
-  thread.hidden.asked = HiddenWait::Asked::kNo;
-  thread.was_on_cpu = false;
-  if (!thread.may_be_waking(known.run_cpu_ns) && is_on_cpu(thread, known)) return Look::kRunning;
+  thread.looks.signalled_place = WaitPlace{};
+  thread.looks.hidden.asked = HiddenWait::Asked::kNo;
+  thread.looks.was_on_cpu = false;
+  if (!thread.looks.may_be_waking(known.run_cpu_ns) && is_on_cpu(thread, known))
+    return Look::kRunning;
   WaitPlace last;
   bool asleep = false;
   const int attempts = known.is_timed ? kLookAttemptsOfTimed : kLookAttempts;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     last = read_wait_place(thread.tid);
-    if (last.kind == WaitKind::kBlocked) thread.last_wait_call = last.system_call;
+    if (last.kind == WaitKind::kBlocked) thread.looks.last_wait_call = last.system_call;
     asleep = last.kind == WaitKind::kBlocked || is_hidden(last, thread.tid);
     if (asleep && recording.mode() == RecordMode::kCpu) {
       return pass_over(recording, place, known);
@@ -60,10 +61,10 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
       const Look found = look_at_hidden(recording, place, known);
       if (found != Look::kMoved) return found;
     } else if (asleep) {
-      thread.asleep_cpu_ns = known.run_cpu_ns;
+      thread.looks.asleep_cpu_ns = known.run_cpu_ns;
       break;
     } else if (recording.mode() == RecordMode::kOffCpu) {
-      if (!thread.may_be_waking(known.run_cpu_ns)) return Look::kRunning;
+      if (!thread.looks.may_be_waking(known.run_cpu_ns)) return Look::kRunning;
       break;  // nothing is sent to it: no need to wait until that would be safe
     } else if (has_left_its_call(recording, thread, known) || known.is_timed) {
       return Look::kRunning;
@@ -88,8 +89,8 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
 // The kernel brings the clock of a thread that is on a CPU up to date at every reading.
 bool Sampler::is_on_cpu(Thread& thread, const RecordedThread& known) noexcept {
   const auto clock = read_thread_clock(thread.tid);
-  thread.was_on_cpu = clock && clock->count() != known.run_cpu_ns;
-  return thread.was_on_cpu;
+  thread.looks.was_on_cpu = clock && clock->count() != known.run_cpu_ns;
+  return thread.looks.was_on_cpu;
 }
 
 // What a look at a sleeping thread read may be torn where its clock has moved meanwhile. None: it
@@ -98,7 +99,7 @@ std::optional<Sampler::Look> Sampler::look_behind_sleep(Recording& recording, Th
                                                         RecordedThread& known) noexcept {
   const auto clock = read_thread_clock(thread.tid);
   if (!clock) return Look::kRunning;
-  thread.asleep_cpu_ns = clock->count();
+  thread.looks.asleep_cpu_ns = clock->count();
   if (clock->count() == known.run_cpu_ns) return std::nullopt;
   recording.note_cpu(known, clock->count());
   return Look::kMoved;
@@ -110,7 +111,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
                                     RecordedThread& known, const WaitPlace& wait,
                                     Moment now) noexcept {
   Thread& thread = subjects_.threads[place];
-  const unwind::WalkEnd end = walk_from_outside(wait, thread.kept);
+  const unwind::WalkEnd end = walk_from_outside(wait, thread.looks.kept);
   if (subjects_.unwinder.is_on()) {
     StackPieces stack(subjects_.memory);
     subjects_.unwinder.walk(stack.reader(), subjects_.modules, subjects_.memory);
@@ -123,7 +124,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
     return Look::kMoved;
   }
   if (end == unwind::WalkEnd::kUnknownRegister && may_interrupt(recording, wait)) {
-    thread.signalled_place = wait;
+    thread.looks.signalled_place = wait;
     ++recording.counters().signals_to_blocked;
     return Look::kNeedsSignal;
   }
@@ -138,7 +139,7 @@ Sampler::Look Sampler::pass_over(Recording& recording, std::uint32_t place,
   Thread& thread = subjects_.threads[place];
   if (const auto clock = read_thread_clock(thread.tid)) {
     recording.note_cpu(known, clock->count());
-    thread.asleep_cpu_ns = clock->count();
+    thread.looks.asleep_cpu_ns = clock->count();
   }
   time_bursts(recording, place, known);
   recording.leave_out_run(known);
@@ -155,20 +156,20 @@ bool Sampler::has_left_its_call(Recording& recording, const Thread& thread,
   constexpr int kStillReads = 4;
   if (known.is_timed && known.bursts.is_left_to_timer()) return true;  // it gets no signal
   int still = 0;
-  for (int read = 0; read < kClockReads && thread.may_be_waking(known.run_cpu_ns); ++read) {
+  for (int read = 0; read < kClockReads && thread.looks.may_be_waking(known.run_cpu_ns); ++read) {
     const auto clock = read_thread_clock(thread.tid);
     if (!clock) return true;
     still = clock->count() == known.run_cpu_ns ? still + 1 : 0;
     if (still == kStillReads) return false;
     recording.note_cpu(known, clock->count());
   }
-  return !thread.may_be_waking(known.run_cpu_ns);
+  return !thread.looks.may_be_waking(known.run_cpu_ns);
 }
 
 // It has been woken and has not come out of its call: its last stack is still its stack.
 void Sampler::settle_waking(Recording& recording, std::uint32_t place,
                             RecordedThread& known) noexcept {
-  const bool holds = known.settled_cpu_ns == subjects_.threads[place].asleep_cpu_ns &&
+  const bool holds = known.settled_cpu_ns == subjects_.threads[place].looks.asleep_cpu_ns &&
                      known.stack_generation == recording.stack_generation();
   if (recording.mode() == RecordMode::kCpu) return recording.leave_out_run(known);
   if (!holds) known.stack = 0;
@@ -228,8 +229,8 @@ WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
                           const WaitPlace& wait) noexcept {
   WaitKey key{.syscall = wire_syscall(wait)};
   if (wait.kind != WaitKind::kBlocked) return key;
-  if (thread.channel_place == wait && thread.channel_argument == wait.first_argument) {
-    key.channel = thread.wait_channel;
+  if (thread.looks.channel_place == wait && thread.looks.channel_argument == wait.first_argument) {
+    key.channel = thread.looks.wait_channel;
     return key;
   }
   char text[64];
@@ -237,9 +238,9 @@ WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
       read_task_file(subjects_.threads.directory(), thread.tid, "wchan", text));
   const auto clock = read_thread_clock(thread.tid);
   if (!clock || clock->count() != known.run_cpu_ns) return key;
-  thread.channel_place = wait;
-  thread.channel_argument = wait.first_argument;
-  thread.wait_channel = channel;
+  thread.looks.channel_place = wait;
+  thread.looks.channel_argument = wait.first_argument;
+  thread.looks.wait_channel = channel;
   key.channel = channel;
   return key;
 }

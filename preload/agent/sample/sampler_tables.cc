@@ -36,7 +36,7 @@ void Sampler::build_tables_for(const Recording& recording, std::uint32_t place) 
   const WaitPlace wait = read_wait_place(thread.tid);
   if (wait.kind == WaitKind::kBlocked) {
     // What the walk gives does not matter, so the thread may well wake meanwhile.
-    if (recording.mode() != RecordMode::kCpu) walk_from_outside(wait, thread.kept);
+    if (recording.mode() != RecordMode::kCpu) walk_from_outside(wait, thread.looks.kept);
   } else if (recording.mode() != RecordMode::kOffCpu) {
     // It runs, nobody knows where: nearly always in the program, in libc, or called from there.
     subjects_.modules.build_table_at(::getauxval(AT_ENTRY), subjects_.memory);

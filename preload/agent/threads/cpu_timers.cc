@@ -80,7 +80,7 @@ bool CpuTimers::close(ThreadList& threads) noexcept {
   bool pending = false;
   for (std::uint32_t place = 0; place < threads.place_count() && timer_count_ != 0; ++place) {
     Thread& thread = threads[place];
-    if (thread.cpu_timer < 0) continue;
+    if (thread.timer.timer_ < 0) continue;
     stop(thread);
     // Before 6.13 it is not taken back with its timer.
     pending = pending || waits_for_delivery(threads.directory(), thread.tid);
@@ -157,18 +157,18 @@ bool CpuTimers::may_create(Moment now) noexcept {
 void CpuTimers::start(std::uint32_t place, Thread& thread, std::chrono::nanoseconds interval,
                       SignalPool& signals, int task_directory, Moment now,
                       std::int64_t cpu_ns) noexcept {
-  if (!usable_ || runs(thread) || thread.timer_stops >= kMaxStops) return;
-  const bool was_stopped = thread.cpu_timer >= 0;
+  if (!usable_ || runs(thread) || thread.timer.stops_ >= kMaxStops) return;
+  const bool was_stopped = thread.timer.timer_ >= 0;
   if (!was_stopped && !may_create(now)) return;
   if (!open_slots()) return;
   handler::Asking asking(thread.tid.value);
   if (!signals.may_signal(asking, thread, task_directory, now, cpu_ns)) return;
-  if (was_stopped) ++thread.timer_stops;
+  if (was_stopped) ++thread.timer.stops_;
   stop(thread);
   const int timer = create_timer(
       thread.tid, handler::pack_timer_value(place, static_cast<std::uint16_t>(thread.generation)));
   if (timer < 0) {
-    ++thread.timer_stops;  // refused: a few more attempts, not one at each look
+    ++thread.timer.stops_;  // refused: a few more attempts, not one at each look
     return;
   }
   const bool entered = handler::enter_timed_thread(thread.tid.value, timer);
@@ -179,9 +179,9 @@ void CpuTimers::start(std::uint32_t place, Thread& thread, std::chrono::nanoseco
     if (entered) handler::leave_timed_thread(thread.tid.value);
     return delete_timer(timer);
   }
-  thread.cpu_timer = timer;
-  thread.timer_interval_ns = interval.count();
-  thread.timer_seen_cpu_ns = cpu_ns;
+  thread.timer.timer_ = timer;
+  thread.timer.interval_ns_ = interval.count();
+  thread.timer.seen_cpu_ns_ = cpu_ns;
   ++timer_count_;
   if (!was_stopped) --allowance_;
 }
@@ -194,30 +194,30 @@ bool CpuTimers::arm(std::int32_t timer, std::int64_t first_ns, std::int64_t inte
 }
 
 void CpuTimers::draw_next(const Thread& thread) noexcept {
-  if (thread.cpu_timer < 0) return;
-  const std::int64_t interval_ns = thread.timer_interval_ns;
-  arm(thread.cpu_timer, interval_ns / 2 + 1 + random_.below(interval_ns), interval_ns);
+  if (thread.timer.timer_ < 0) return;
+  const std::int64_t interval_ns = thread.timer.interval_ns_;
+  arm(thread.timer.timer_, interval_ns / 2 + 1 + random_.below(interval_ns), interval_ns);
 }
 
 void CpuTimers::stop(Thread& thread) noexcept {
-  if (thread.cpu_timer < 0) return;
-  delete_timer(thread.cpu_timer);
+  if (thread.timer.timer_ < 0) return;
+  delete_timer(thread.timer.timer_);
   handler::leave_timed_thread(thread.tid.value);
-  thread.cpu_timer = -1;
+  thread.timer.timer_ = -1;
   --timer_count_;
 }
 
 void CpuTimers::give_up(Thread& thread) noexcept {
   stop(thread);
-  thread.timer_stops = kMaxStops;
-  thread.mask_known = false;
+  thread.timer.stops_ = kMaxStops;
+  SignalPool::distrust_mask(thread);
 }
 
 bool CpuTimers::is_silent(const Thread& thread, std::int64_t cpu_ns) noexcept {
   constexpr std::int64_t kIntervals = 8;
   constexpr std::int64_t kClockInterrupts = 100'000'000;  // 25 of them at 250 Hz
-  return cpu_ns - thread.timer_seen_cpu_ns >
-         kIntervals * thread.timer_interval_ns + kClockInterrupts;
+  return cpu_ns - thread.timer.seen_cpu_ns_ >
+         kIntervals * thread.timer.interval_ns_ + kClockInterrupts;
 }
 
 }  // namespace swipr::agent

@@ -38,9 +38,15 @@ class CpuTimers {
   void stop(Thread& thread) noexcept;
   // For good.
   void give_up(Thread& thread) noexcept;
+  // Its timer has fired, by this CPU clock of the thread.
+  static void note_fired(Thread& thread, std::int64_t cpu_ns) noexcept {
+    thread.timer.seen_cpu_ns_ = cpu_ns;
+  }
+  // It may have a timer again, however often it has stopped one.
+  static void forget_stops(Thread& thread) noexcept { thread.timer.stops_ = 0; }
   // The thread stops it before it blocks the signal.
   static bool runs(const Thread& thread) noexcept {
-    return thread.cpu_timer >= 0 && !handler::has_stopped_timer(thread.tid.value);
+    return thread.timer.timer_ >= 0 && !handler::has_stopped_timer(thread.tid.value);
   }
   // The thread has used so much CPU time without a word from its timer that none will come: it has
   // closed its mask in a way that is not noticed, or has deleted a timer that is not its own.

@@ -65,15 +65,15 @@ bool SignalPool::close() noexcept {
 
 SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned recording,
                                   int task_directory, Moment now, std::int64_t cpu_ns) noexcept {
-  if (thread.slot != kNoSlot) {
-    requests_[thread.slot].recordings |= 1u << recording;
+  if (thread.signal.slot_ != ThreadSignal::kNoSlot) {
+    requests_[thread.signal.slot_].recordings |= 1u << recording;
     return Asked::kShared;
   }
   if (free_count_ == 0) return Asked::kFailed;
   handler::Asking asking(thread.tid.value);
   if (!is_calm(asking, now)) return Asked::kFailed;
   if (blocks_signal(asking, thread, task_directory, cpu_ns)) {
-    return thread.blocked_readings == kMaskReadings ? Asked::kBlocked : Asked::kFailed;
+    return thread.signal.blocked_readings_ == kMaskReadings ? Asked::kBlocked : Asked::kFailed;
   }
   const std::uint16_t number = free_[free_count_ - 1];
   const std::uint64_t sequence = ++sequence_;
@@ -86,7 +86,7 @@ SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned 
   --free_count_;
   active_[active_count_++] = number;
   requests_[number] = {sequence, place, thread.generation, 1u << recording};
-  thread.slot = number;
+  thread.signal.slot_ = number;
   return Asked::kSent;
 }
 
@@ -109,37 +109,40 @@ bool SignalPool::is_calm(handler::Asking& asking, Moment now) noexcept {
 bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread, int task_directory,
                                std::int64_t cpu_ns) noexcept {
   if (handler::is_in_signal_wait(thread.tid.value)) return true;
-  const std::uint16_t asks_per_reading = thread.blocks_signal ? 100 : 1000;
+  const std::uint16_t asks_per_reading = thread.signal.blocks_signal_ ? 100 : 1000;
   const std::uint32_t epoch = asking.mask_epoch();
-  if (thread.mask_known && thread.mask_epoch == epoch && ++thread.mask_uses != asks_per_reading) {
-    return thread.blocks_signal;
+  if (thread.signal.mask_known_ && thread.signal.mask_epoch_ == epoch &&
+      ++thread.signal.mask_uses_ != asks_per_reading) {
+    return thread.signal.blocks_signal_;
   }
   char text[512];
   const handler::MaskReading reading(thread.tid.value);
   const std::uint64_t blocked =
       parse_blocked_signals(read_task_file(task_directory, thread.tid, "stat", text));
   if (!reading.is_valid()) {
-    thread.mask_known = false;
+    thread.signal.mask_known_ = false;
     return true;
   }
-  thread.blocks_signal = (blocked >> (handler::installed_signal() - 1) & 1) != 0;
-  if (thread.blocked_readings == 0) thread.blocked_since_cpu_ns = cpu_ns;
-  thread.blocked_readings =
-      thread.blocks_signal ? std::min<std::uint8_t>(thread.blocked_readings + 1, kMaskReadings) : 0;
+  thread.signal.blocks_signal_ = (blocked >> (handler::installed_signal() - 1) & 1) != 0;
+  if (thread.signal.blocked_readings_ == 0) thread.signal.blocked_since_cpu_ns_ = cpu_ns;
+  thread.signal.blocked_readings_ =
+      thread.signal.blocks_signal_
+          ? std::min<std::uint8_t>(thread.signal.blocked_readings_ + 1, kMaskReadings)
+          : 0;
   // A moment of its own time: it may have to wait for a CPU in the middle.
   constexpr std::int64_t kLongestMoment = 1'000'000;
-  thread.mask_known =
-      !thread.blocks_signal || (thread.blocked_readings == kMaskReadings &&
-                                cpu_ns - thread.blocked_since_cpu_ns >= kLongestMoment);
-  thread.mask_epoch = epoch;
-  thread.mask_uses = 0;
-  return thread.blocks_signal;
+  thread.signal.mask_known_ = !thread.signal.blocks_signal_ ||
+                              (thread.signal.blocked_readings_ == kMaskReadings &&
+                               cpu_ns - thread.signal.blocked_since_cpu_ns_ >= kLongestMoment);
+  thread.signal.mask_epoch_ = epoch;
+  thread.signal.mask_uses_ = 0;
+  return thread.signal.blocks_signal_;
 }
 
 void SignalPool::cancel(Thread& thread) noexcept {
-  if (thread.slot == kNoSlot) return;
-  const std::uint16_t number = thread.slot;
-  thread.slot = kNoSlot;
+  if (thread.signal.slot_ == ThreadSignal::kNoSlot) return;
+  const std::uint16_t number = thread.signal.slot_;
+  thread.signal.slot_ = ThreadSignal::kNoSlot;
   requests_[number].recordings = 0;
   if (!handler::try_cancel_slot(slots_[number], requests_[number].sequence)) return;
   for (std::size_t at = 0; at < active_count_; ++at) {
@@ -148,20 +151,20 @@ void SignalPool::cancel(Thread& thread) noexcept {
 }
 
 void SignalPool::give_up(Thread& thread) noexcept {
-  gave_up_ = gave_up_ || thread.slot != kNoSlot;
-  thread.mask_known = false;
+  gave_up_ = gave_up_ || thread.signal.slot_ != ThreadSignal::kNoSlot;
+  distrust_mask(thread);
   cancel(thread);
 }
 
 bool SignalPool::cancel_lost(Thread& thread, int task_directory) noexcept {
-  if (thread.slot == kNoSlot) return false;
+  if (thread.signal.slot_ == ThreadSignal::kNoSlot) return false;
   char text[512];
   const std::string_view stat = read_task_file(task_directory, thread.tid, "stat", text);
   if (stat.empty() || (parse_pending_signals(stat) >> (handler::installed_signal() - 1) & 1) != 0) {
     return false;
   }
-  const std::uint64_t sequence = requests_[thread.slot].sequence;
-  if (handler::slot_status(slots_[thread.slot], sequence) != handler::SlotStatus::kArmed)
+  const std::uint64_t sequence = requests_[thread.signal.slot_].sequence;
+  if (handler::slot_status(slots_[thread.signal.slot_], sequence) != handler::SlotStatus::kArmed)
     return false;
   cancel(thread);
   return true;

@@ -56,6 +56,17 @@ class SignalPool {
       release(at);
     }
   }
+  // Its answer was collected: it may be asked again.
+  static void note_answered(Thread& thread) noexcept {
+    thread.signal.slot_ = ThreadSignal::kNoSlot;
+  }
+  // The sampling signal is another one now.
+  static void forget_mask(Thread& thread) noexcept {
+    distrust_mask(thread);
+    thread.signal.blocked_readings_ = 0;
+  }
+  // Its mask has changed in a way that was not noticed: it is read before the next signal.
+  static void distrust_mask(Thread& thread) noexcept { thread.signal.mask_known_ = false; }
   // The thread has ended: frees its slot. A handler that is at work in it keeps it.
   void cancel(Thread& thread) noexcept;
   // The same for one that does not answer.

@@ -34,7 +34,7 @@ bool ThreadList::open(Tid control_thread) noexcept {
     return false;
   }
   // These have their names, and refreshing them all on the first ticks would cost 6 µs each.
-  for (Thread& thread : threads_) thread.name_looks_left = 0;
+  for (Thread& thread : threads_) thread.looks.name_looks_left = 0;
   // 2 + number of threads (kernel, fs/proc/base.c, proc_task_getattr). Other kernels' stand-ins may
   // not know that: then every tick lists.
   links_tell_count_ = links_at_listing_ == std::uint64_t{live_count_} + 3;

@@ -14,6 +14,12 @@
 #include "tests/unit/preload/recorder/program_threads.h"
 
 namespace swipr::agent {
+
+struct ThreadSignalForTests {
+  // As if the thread had closed its mask behind the pool's back just now.
+  static void assume_open_mask(Thread& thread) { thread.signal.mask_known_ = true; }
+};
+
 namespace {
 
 using Asked = SignalPool::Asked;
@@ -86,7 +92,7 @@ class SignalPoolTest : public testing::Test {
     return test::eventually([this] {
       bool answered = false;
       pool_->collect([&](std::uint32_t, std::uint32_t, std::uint32_t, handler::Slot&) {
-        thread_.slot = kNoSlot;
+        SignalPool::note_answered(thread_);
         answered = true;
       });
       return answered;
@@ -121,7 +127,7 @@ TEST_F(SignalPoolTest, AThreadThatRunsWithTheSignalBlockedIsLookedAtAgainFromTim
 
 TEST_F(SignalPoolTest, ASignalThatTheKernelHasMergedWithTheProgramsOwnIsAnsweredByThat) {
   ASSERT_EQ(::syscall(SYS_tgkill, ::getpid(), thread_.tid.value, SIGURG), 0);
-  thread_.mask_known = true;  // as if the thread had closed its mask just now
+  ThreadSignalForTests::assume_open_mask(thread_);
   ASSERT_EQ(ask(0), Asked::kSent);
   EXPECT_FALSE(pool_->cancel_lost(thread_, threads_.directory())) << "one still waits";
   masked_.open_mask();
@@ -129,7 +135,7 @@ TEST_F(SignalPoolTest, ASignalThatTheKernelHasMergedWithTheProgramsOwnIsAnswered
 }
 
 TEST_F(SignalPoolTest, ASignalThatTheKernelHasDiscardedIsCancelled) {
-  thread_.mask_known = true;  // as if the thread had closed its mask just now
+  ThreadSignalForTests::assume_open_mask(thread_);
   ASSERT_EQ(ask(0), Asked::kSent);
   EXPECT_FALSE(pool_->cancel_lost(thread_, threads_.directory())) << "it still waits";
   struct sigaction ignored {};

@@ -41,7 +41,7 @@ enum class RecordType : std::uint8_t {
   kNames = 10,       // written by `swipr record`: functions at addresses of one file
   kCode = 11,        // a range of generated code
   kCodeGone = 12,    // … and all ranges of its object were removed
-  kUser = 13,        // written by `swipr record`: the user of the process
+  kUser = 13,        // the user of the process
   kDifference = 14,  // two unwinders found different stacks in one place
 };
 
@@ -220,7 +220,7 @@ struct DifferenceRecord {
 inline constexpr std::uint64_t kFirstDifferenceId = std::uint64_t{1} << 32;
 
 struct UserRecord {
-  std::uint64_t user = 0;  // effective user id where `swipr record` ran
+  std::uint64_t user = 0;  // effective user id, as seen where the recording is read
 };
 
 // From `offset` bytes behind the code's start on.

@@ -1,11 +1,12 @@
 """JIT-compiled code is named by the perf map or jitdump of its compiler."""
 
+import os
 import pathlib
 import re
 import unittest
 
-from support import profiles
-from support.case import SwiprCase
+from support import deadline, profiles, raw
+from support.case import NOBODY, SwiprCase
 
 SCRIPT = """
 function generatedHot(n) { let sum = 0; for (let i = 0; i < n; ++i) sum = (sum * 31 + i) | 0; return sum; }
@@ -73,6 +74,61 @@ class NodeTest(SwiprCase):
     def test_addresses_where_nothing_is_written(self):
         path = self.record_node()
         self.assertFalse(profiles.has_function(self.convert(path, "collapsed"), "generatedHot"))
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root starts programs of other users and reads everybody's files")
+class OwnerTest(SwiprCase):
+    """Root believes the perf map of root or of the user of the recorded process, whoever made the recording."""
+
+    OTHER = NOBODY - 1
+
+    def setUp(self):
+        super().setUp()
+        self._stage_for_nobody()
+        self._as_nobody, self._launcher = self._launcher, []
+
+    def start_program(self, env=None):
+        """Runs in generated code, as nobody."""
+        launch = (*self._as_nobody, "/usr/bin/env", f"LD_PRELOAD={self.preload}")
+        program = self.start(*launch, self.folder / "stage/stack_code_nofp", "generated", "busy", "", env=env)
+        self.addCleanup(pathlib.Path(f"/tmp/perf-{program.pid}.map").unlink, missing_ok=True)
+        program.wait_ready()
+        self.wait_for_socket(program.pid)
+        return program
+
+    def check_owners(self, path, program):
+        """The program has ended: /proc says no longer whose it was."""
+        map_file = pathlib.Path(f"/tmp/perf-{program.pid}.map")
+        map_file.write_text("1000 7fffffffe000 planted\n")
+        for owner, is_believed in ((0, True), (NOBODY, True), (self.OTHER, False)):
+            os.chown(map_file, owner, owner)
+            with self.subTest(owner=owner):
+                finished = self.swipr("convert", path, "--format", "collapsed")
+                self.assertEqual("planted" in finished.out.decode(), is_believed)
+                self.assertEqual(f"{map_file} is ignored: it belongs to user {owner}" in finished.err, not is_believed,
+                                 finished.err)
+
+    def test_recording_that_the_program_wrote(self):
+        path = self.folder / "own.swipr"
+        program = self.start_program({"SWIPR_RECORD": str(path), "SWIPR_RECORD_INTERVAL": "2ms"})
+        deadline.wait_until(lambda: raw.has_tick(path.read_bytes()), "ticks in the file")
+        self.assertEqual(program.end().code, 0)
+        self.check_owners(path, program)
+
+    def test_recording_of_an_http_client(self):
+        program = self.start_program()
+        path = self.folder / "curl.swipr"
+        fetch = self.start("curl", "-sS", "-o", path, "--unix-socket", self.socket_of(program.pid),
+                           "-d", '{"numberOfSamples":50,"timeInterval":"2 ms"}', "http://localhost/v1/record")
+        self.assertEqual(fetch.wait().code, 0)
+        self.assertEqual(program.end().code, 0)
+        self.check_owners(path, program)
+
+    def test_recording_of_swipr(self):
+        program = self.start_program()
+        path = self.record(program.pid, "--count", 50, "--interval", "2ms")
+        self.assertEqual(program.end().code, 0)
+        self.check_owners(path, program)
 
 
 if __name__ == "__main__":

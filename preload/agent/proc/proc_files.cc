@@ -231,6 +231,17 @@ SignalQueue parse_signal_queue(std::string_view text) noexcept {
   return in.ok() ? queue : SignalQueue{};
 }
 
+bool maps_every_user_to_itself(std::string_view text) noexcept {
+  constexpr std::uint64_t kAllUsers = 0xffffffff;
+  Scanner in(text);
+  const auto take_column = [&in] {
+    in.skip_blanks();
+    return in.take_decimal();
+  };
+  const std::uint64_t inside = take_column(), outside = take_column(), count = take_column();
+  return in.ok() && inside == 0 && outside == 0 && count == kAllUsers;
+}
+
 bool parse_maps_line(std::string_view line, MapsLine& out) noexcept {
   Scanner in(line);
   out.start = in.take_hex();

@@ -79,6 +79,10 @@ struct SignalQueue {
 };
 SignalQueue parse_signal_queue(std::string_view text) noexcept;
 
+// /proc/PID/uid_map of a process in the first user namespace: user ids are the same for all who
+// read them. False also for no such text.  Source: user_namespaces(7).
+bool maps_every_user_to_itself(std::string_view text) noexcept;
+
 // One line of /proc/PID/maps, without its line break.
 struct MapsLine {
   std::uint64_t start = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/wire/names.h"
 #include "preload/agent/base/clock.h"
 #include "preload/agent/proc/thread_clock.h"
 
@@ -22,6 +23,12 @@ constexpr std::int64_t kLongRunNs = 1'000'000'000;
 
 std::uint64_t unsigned_of(std::int64_t value) noexcept {
   return value < 0 ? 0 : static_cast<std::uint64_t>(value);
+}
+
+// In another user namespace the id of this process's user is one of another user outside.
+bool has_users_of_the_host() noexcept {
+  char text[256];
+  return maps_every_user_to_itself(read_file_at(-1, "/proc/self/uid_map", text));
 }
 
 }  // namespace
@@ -72,6 +79,15 @@ bool Recording::write_beginning(const ProcessIdentity& identity) noexcept {
       .jitter = request_.jitter,
   };
   return writer_.put([&source](wire::Encoder& out) { wire::encode(out, source); });
+}
+
+void Recording::write_user() noexcept {
+  const uid_t user = ::geteuid();
+  if (user == written_user_) return;
+  const auto put = [this, user] {
+    return writer_.put([user](wire::Encoder& out) { wire::encode(out, wire::UserRecord{user}); });
+  };
+  if (!has_users_of_the_host() || put()) written_user_ = user;
 }
 
 // --- schedule

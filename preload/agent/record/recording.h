@@ -315,6 +315,7 @@ class Recording {
   bool write_code(const JitInterface& jit, const JitEntry& entry,
                   std::size_t& functions_left) noexcept;
   bool write_totals() noexcept;
+  void write_user() noexcept;  // if it has changed
   void write_differences() noexcept;
   void write_ended_threads() noexcept;
   std::uint32_t tick_number() const noexcept { return static_cast<std::uint32_t>(counters_.ticks); }
@@ -323,6 +324,7 @@ class Recording {
   RecordingRequest request_;
   Moment start_{0};
   std::uint64_t start_realtime_ns_ = 0;
+  uid_t written_user_ = static_cast<uid_t>(-1);  // none
   std::int64_t start_process_cpu_ns_ = 0;
   std::int64_t start_agent_cpu_ns_ = 0;
   std::int64_t end_process_cpu_ns_ = 0;

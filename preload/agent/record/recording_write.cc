@@ -281,6 +281,7 @@ void Recording::write_ended_threads() noexcept {
 
 bool Recording::write_totals() noexcept {
   write_differences();
+  write_user();
   return writer_.put([this](wire::Encoder& out) {
     namespace name = wire::counter;
     wire::TotalsEncoder totals(out, growth(0, tick_ns_));

@@ -516,11 +516,12 @@ TEST(SwiprReader, KnowsWhoseProcessItWas) {
   SwiprFile file;
   file.block(0, [](Encoder& out) {
     test::source(out, 42);
+    wire::encode(out, wire::UserRecord{0});
     wire::encode(out, wire::UserRecord{1000});
   });
   file.block(1, [](Encoder& out) { test::source(out, 43); });
   const Recording recording = read(file.bytes());
-  EXPECT_EQ(recording.processes.at(0).user, 1000u);
+  EXPECT_EQ(recording.processes.at(0).user, 1000u) << "which it became";
   EXPECT_FALSE(recording.processes.at(1).user.has_value());
 }
 

@@ -91,8 +91,11 @@ class Reader {
         break;
       case wire::RecordType::kDifference:
         break;
-      case wire::RecordType::kNames:
       case wire::RecordType::kUser:
+        if (const auto user = wire::decode_user(record.payload)) out_.users.push_back(user->user);
+        if (out_.threads.empty()) out_.users_before_threads = out_.users.size();
+        break;
+      case wire::RecordType::kNames:
         out_.damaged = true;  // the preload writes none
         break;
     }

@@ -53,6 +53,8 @@ struct DecodedRecording {
   wire::RecordMode mode = wire::RecordMode::kWall;
   std::map<std::uint64_t, DecodedThread> threads;  // by index
   std::vector<DecodedModule> modules;
+  std::vector<std::uint64_t> users;  // of the process, one after the other
+  std::size_t users_before_threads = 0;
   std::map<std::string, std::uint64_t> totals;
   std::optional<std::uint64_t> duration_ns;  // of the end record
   std::string messages;

@@ -41,6 +41,15 @@ TEST(WaitPlace, UnreadableOrCutTextIsUnknown) {
   }
 }
 
+TEST(UserMap, OnlyTheFirstNamespacesMapsEveryUserToItself) {
+  EXPECT_TRUE(maps_every_user_to_itself("         0          0 4294967295\n"));
+  EXPECT_FALSE(maps_every_user_to_itself("         0     100000      65536\n"));
+  EXPECT_FALSE(maps_every_user_to_itself("         0          0      65536\n"));
+  EXPECT_FALSE(maps_every_user_to_itself("      1000          0          1\n"));
+  EXPECT_FALSE(maps_every_user_to_itself("         1          0 4294967295\n"));
+  EXPECT_FALSE(maps_every_user_to_itself("")) << "of a new namespace, or without /proc";
+}
+
 TEST(MapsLine, ReadsMappingsWithAndWithoutAPath) {
   MapsLine line;
   ASSERT_TRUE(parse_maps_line(

@@ -281,6 +281,25 @@ TEST(RecorderProcess, AChildOfAForkHasTheProgramsDispositionAndCanRecordAnew) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(RecorderProcess, SaysWhoseProcessItIs) {
+  const DecodedRecording recording = record_one({.interval = milliseconds(2), .ticks = 3});
+  EXPECT_FALSE(recording.damaged);
+  EXPECT_THAT(recording.users, testing::ElementsAre(::geteuid()));
+  EXPECT_EQ(recording.users_before_threads, 1u) << "even if it is killed";
+}
+
+TEST(RecorderProcess, SaysWhoseProcessItBecame) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+  constexpr uid_t kNobody = 65534;
+  const DecodedRecording recording =
+      record_one(kUntilStopped, {.after_start = {}, .before_ticks = {}, .meanwhile = [] {
+                                   ASSERT_EQ(::seteuid(kNobody), 0);
+                                 }});
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_FALSE(recording.damaged);
+  EXPECT_THAT(recording.users, testing::ElementsAre(0u, kNobody));
+}
+
 // The kernel finds mappings at all of it, or says ENOMEM.
 bool is_mapped(void* memory, std::size_t bytes) { return ::msync(memory, bytes, MS_ASYNC) == 0; }
 

@@ -42,19 +42,6 @@ bool shows_colours(int fd) {
   return ::isatty(fd) == 1 && understands && (refused == nullptr || *refused == '\0');
 }
 
-std::string with_thousands(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) {
-    at -= 3;
-    text.insert(at, 1, ',');
-  }
-  return text;
-}
-
-std::string counted(std::uint64_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", with_thousands(number), noun, number == 1 ? "" : "s");
-}
-
 std::string shell_quoted(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";

@@ -7,7 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "common/host/count_text.h"
+
 namespace swipr::commands {
+
+using host::counted;
+using host::with_thousands;
 
 // Prints "swipr: TEXT", cleaned by clean_text because names come from untrusted programs.
 void print_note(std::string_view text);
@@ -25,12 +30,6 @@ bool shows_colours(int fd);
 // After this call a closed standard output (`| head`) ends the process with SIGPIPE and without
 // a message. Only for commands that leave no partial file behind.
 void end_without_reader();
-
-// 1234567 → "1,234,567"
-std::string with_thousands(std::uint64_t number);
-
-// "1 thread", "1,000 threads"
-std::string counted(std::uint64_t number, std::string_view noun);
 
 // Quotes text as a word of a shell command line.
 std::string shell_quoted(std::string_view text);

@@ -8,6 +8,7 @@
 #include "cli/session/find/targets.h"
 #include "cli/session/http/connection.h"
 #include "cli/session/launch/program.h"
+#include "common/host/count_text.h"
 #include "common/host/proc.h"
 
 namespace swipr::session {
@@ -34,7 +35,7 @@ Finding check_state(const host::ProcessStatus& status) {
       return {Verdict::kFailed, "state", "stopped, so it cannot answer",
               fmt::format("continue it: kill -CONT {}", status.group.value)};
     default:
-      return {Verdict::kFine, "state", fmt::format("{} threads", status.threads), ""};
+      return {Verdict::kFine, "state", host::counted(status.threads, "thread"), ""};
   }
 }
 
@@ -85,8 +86,8 @@ host::Result<AgentInfo> ask_for_info(Pid pid) {
 }
 
 Finding check_version(const AgentInfo& info) {
-  const std::string text =
-      fmt::format("answers; version {}, {} recordings running", info.version, info.recordings);
+  const std::string text = fmt::format("answers; version {}, {} running", info.version,
+                                       host::counted(info.recordings, "recording"));
   if (info.version == SWIPR_VERSION) return {Verdict::kFine, "socket", text, ""};
   return {Verdict::kNote, "socket", text + ", this swipr is " SWIPR_VERSION,
           "restart the program if a recording fails"};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/session/launch/program.h"
+#include "common/host/count_text.h"
 
 namespace swipr::session {
 
@@ -92,7 +93,8 @@ std::vector<std::string> describe(const std::vector<Unrecorded>& unrecorded) {
   std::vector<std::string> lines;
   for (const auto& [program, sum] : programs) {
     if (lines.size() == kMaxLines) {
-      lines.push_back(fmt::format("not recorded: {} more programs", programs.size() - kMaxLines));
+      lines.push_back("not recorded: " +
+                      host::counted(programs.size() - kMaxLines, "more program"));
       break;
     }
     const std::string which =

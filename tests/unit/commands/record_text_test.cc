@@ -84,12 +84,5 @@ TEST(MakeFileName, HoldsProgramPidAndTime) {
   EXPECT_EQ(make_file_name("-x\n", Pid{42}, time, ""), "_-x_-42-20261121-090500");
 }
 
-TEST(WithThousands, GroupsDigits) {
-  EXPECT_EQ(with_thousands(0), "0");
-  EXPECT_EQ(with_thousands(999), "999");
-  EXPECT_EQ(with_thousands(1000), "1,000");
-  EXPECT_EQ(with_thousands(1234567), "1,234,567");
-}
-
 }  // namespace
 }  // namespace swipr::commands

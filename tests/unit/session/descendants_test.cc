@@ -133,6 +133,8 @@ TEST(Descendants, AreDescribedByProgramAndReason) {
   }
   EXPECT_EQ(describe(many).size(), 7u);
   EXPECT_THAT(describe(many).back(), HasSubstr("14 more programs"));
+  many.erase(many.begin() + 7, many.end());
+  EXPECT_EQ(describe(many).back(), "not recorded: 1 more program");
 }
 
 TEST(MissingCpu, IsToldWhereItIsMoreThanNoise) {

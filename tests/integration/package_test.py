@@ -1,5 +1,6 @@
 """The Debian package is complete and works in the folder in which it is unpacked."""
 
+import os
 import pathlib
 import subprocess
 import unittest
@@ -30,6 +31,24 @@ class PackageTest(SwiprCase):
         recording = self.folder / "packaged.swipr"
         self.swipr("record", "-o", recording, "--", "/bin/true")
         self.assertIn(b"true", self.swipr("report", recording).out)
+
+    def test_uninstall_leaves_no_file_and_no_empty_folder(self):
+        build = products.swipr().parent.parent
+        environment = {**os.environ, "DESTDIR": str(self.folder)}
+        manifest = build / "install_manifest.txt"
+        prefix = self.folder / "usr/local"
+        (prefix / "share/man").mkdir(parents=True)
+        (prefix / "share/fish").mkdir()
+        (prefix / "share/fish/another_file").touch()
+        subprocess.run(["cmake", "--install", build, "--prefix", "/usr/local"], check=True, env=environment,
+                       stdout=subprocess.DEVNULL)
+        self.addCleanup(manifest.unlink)
+        self.assertTrue((prefix / "bin/swipr").exists())
+        script = pathlib.Path(__file__).resolve().parents[2] / "cmake/uninstall.cmake"
+        subprocess.run(["cmake", "-P", script, build], check=True, env=environment, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        left = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*"))
+        self.assertEqual(left, ["bin", "lib", "share", "share/fish", "share/fish/another_file", "share/man"])
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ namespace swipr::commands {
 namespace {
 
 constexpr std::size_t kMinCommandColumns = 15;  // the kernel's names have at most 15 bytes
+constexpr std::size_t kMaxCommandColumns = 43;  // 7 C1 controls, each shown as \u0085, and a letter
 
 // Truncates a path at its start, because its end is more specific. `columns` 0: no limit.
 std::string fit_path(const std::string& path, std::size_t columns) {
@@ -29,7 +30,8 @@ std::string fit_path(const std::string& path, std::size_t columns) {
 std::string format_table(const session::Listing& listing, std::size_t columns) {
   std::size_t command_columns = kMinCommandColumns;
   for (const auto& process : listing.processes) {
-    command_columns = std::max(command_columns, std::min<std::size_t>(process.command.size(), 30));
+    const std::size_t wanted = host::clean_text(process.command).size();
+    command_columns = std::max(command_columns, std::min(wanted, kMaxCommandColumns));
   }
   constexpr std::size_t kOtherColumns = 7 + 2 + 2 + 7 + 2 + 10 + 2;
   const std::size_t taken = kOtherColumns + command_columns;

@@ -12,6 +12,7 @@
 #include "cli/commands/export_recording.h"
 #include "cli/commands/symbolize_recording.h"
 #include "cli/commands/terminal.h"
+#include "common/host/clean_text.h"
 #include "common/host/secret.h"
 
 namespace swipr::commands {
@@ -53,10 +54,10 @@ Result<RecordingFile> create_temporary(const std::string& output) {
 
 std::string make_file_name(std::string_view program, Pid pid, const std::tm& time,
                            std::string_view suffix) {
-  std::string name(program.empty() ? "recording" : program);
+  std::string name = host::clean_text(program.empty() ? "recording" : program);
   std::replace_if(
       name.begin(), name.end(),
-      [](char c) { return c == '/' || static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; }, '_');
+      [](char c) { return c == '/' || c == ' ' || c == '\\' || c == '?'; }, '_');
   if (name.starts_with('-') || name.starts_with('.')) name.insert(0, 1, '_');
   return fmt::format("{}-{}-{:04}{:02}{:02}-{:02}{:02}{:02}{}", name, pid.value,
                      time.tm_year + 1900, time.tm_mon + 1, time.tm_mday, time.tm_hour, time.tm_min,

@@ -82,6 +82,7 @@ TEST(MakeFileName, HoldsProgramPidAndTime) {
   EXPECT_EQ(make_file_name("app", Pid{42}, time, ".swipr"), "app-42-20261121-090500.swipr");
   EXPECT_EQ(make_file_name("kworker/0:1", Pid{42}, time, ""), "kworker_0:1-42-20261121-090500");
   EXPECT_EQ(make_file_name("-x\n", Pid{42}, time, ""), "_-x_-42-20261121-090500");
+  EXPECT_EQ(make_file_name("a\xe2\x80\xae\xff", Pid{42}, time, ""), "a_u202e_-42-20261121-090500");
 }
 
 }  // namespace

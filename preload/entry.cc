@@ -1,4 +1,5 @@
-// The only file that knows it is preloaded: runs at load and at exit of the program.
+// Constructor and destructor of the preloaded library. The only file that depends on being
+// preloaded.
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ std::string_view last_component(std::string_view path) noexcept {
   return skip(path, path.rfind('/') + 1);
 }
 
-// What people call a program: its first argument, its name in ps, its file.
+// Names by which users refer to a program: its first argument, its name in ps, its file.
 bool sleeps_in_this_program(const Settings& settings, const char* first_argument) noexcept {
   char thread_name[16] = {};
   ::prctl(PR_GET_NAME, thread_name);
@@ -37,7 +38,7 @@ bool sleeps_in_this_program(const Settings& settings, const char* first_argument
 
 // The environment comes as an argument: `environ` may not be set up yet.
 [[gnu::constructor]] void on_load(int argc, char** argv, char** environment) {
-  // A program with more rights than its caller takes no orders from the caller's environment.
+  // In a program with more privileges than its caller, the caller's environment is ignored.
   if (::getauxval(AT_SECURE) != 0 || !is_glibc()) return;
   const Settings settings = parse_settings(environment, settings_arena);
   configure_log(settings.log, parse_log_level(settings.log_level));

@@ -35,7 +35,7 @@ namespace {
 constexpr std::size_t kStackBytes = 65536;
 constexpr std::size_t kMaxSocketPathBytes = 108;  // sizeof sun_path
 
-// Constructed at start; not a global with a destructor, which the control thread would outlive.
+// Constructed at start. Not a global with a destructor: the control thread would outlive it.
 alignas(Server) std::byte server_memory[sizeof(Server)];
 Server* server = nullptr;
 Settings settings;
@@ -60,14 +60,14 @@ std::size_t wanted_stack_bytes() noexcept {
   return kStackBytes + (thread_local_bytes + kPage - 1) / kPage * kPage;
 }
 
-// After entering a user namespace the process's uid may be another number: who looks for its socket
-// has to find it where it was.
+// After entering a user namespace the process's uid may be another number, but the socket must
+// remain in its folder.
 void keep_socket_directory() noexcept {
   static char directory[kMaxSocketPathBytes];
   const std::string_view path = server->socket_path();
   const std::size_t size = path.rfind('/');
   if (size >= sizeof(directory)) return;       // or there is none: npos
-  std::memmove(directory, path.data(), size);  // it may be the same text already
+  std::memmove(directory, path.data(), size);  // the text may be the same already
   directory[size] = '\0';
   settings.socket_directory = {directory, size};
 }
@@ -78,9 +78,10 @@ void give_up(std::string_view reason) noexcept {
   start_gate::open();
 }
 
-// Wakes up in time also where a thread of the program has the CPU: the scheduler lets a thread with
-// a shorter slice have it at once, for no more time than is its due. Since Linux 6.12; older ones
-// ignore it. A program below a seccomp filter, or in another scheduling class, is left alone.
+// Makes the control thread wake up in time even if a thread of the program has the CPU: the
+// scheduler gives the CPU to a thread with a shorter slice at once, without a larger share of CPU
+// time. Since Linux 6.12; older kernels ignore it. Not done below a seccomp filter or in another
+// scheduling class.
 // Source: sched_setattr(2), linux/sched/types.h; kernel/sched/fair.c, PREEMPT_SHORT.
 void ask_for_a_short_slice() noexcept {
   struct {
@@ -93,7 +94,7 @@ void ask_for_a_short_slice() noexcept {
     std::uint64_t deadline_ns = 0;
     std::uint64_t period_ns = 0;
   } attributes;
-  if (::prctl(PR_GET_SECCOMP) != 0) return;  // filters of services may end the process for it
+  if (::prctl(PR_GET_SECCOMP) != 0) return;  // filters of services may kill the process for it
   constexpr std::uint64_t kShortestSliceNs = 100'000;
   if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
   if (attributes.policy != SCHED_OTHER) return;
@@ -135,14 +136,15 @@ void start_thread(bool forked) noexcept {
   start_gate::close();
   control_presence::set_owner(::getpid());
   recorder().set_owner(::getpid());
-  // The child of a fork most often execs at once: its file waits for that, and nobody for its file.
+  // The child of a fork usually execs at once: its file is created later, and the child does not
+  // wait for it.
   const bool waits = !settings.rendezvous.empty() || (!forked && !settings.record_path.empty());
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) != 0) return;
   ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   ::pthread_attr_setstacksize(&attributes, stack_bytes);
-  // The new thread inherits the mask, so there is no moment in which it could get a signal. libc's
-  // own two signals stay open this way: setuid() in the program waits for every thread's answer.
+  // The new thread inherits the mask, so it never runs with signals unblocked. libc's own two
+  // signals stay unblocked: setuid() in the program waits for an answer of every thread.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -168,7 +170,7 @@ void start_again(bool forked) noexcept {
   start_thread(forked);
 }
 
-// TSan's runtime ends a child that starts a thread when there were several at the fork.
+// TSan's runtime terminates a child that starts a thread if there were several at the fork.
 bool child_may_start_threads = true;
 
 // /proc/self/task has 2 + n links (kernel, fs/proc/base.c, proc_task_getattr). TSan has a thread of
@@ -189,8 +191,8 @@ void on_fork_parent() {
     resume_control_thread();
 }
 
-// The child has this thread alone. Its memory is a copy of a moment in which the control thread may
-// have been at work, so nothing of its state is believed.
+// The child has only this thread. Its memory was copied while the control thread may have been
+// running, so none of the control thread's state is used.
 void on_fork_child() {
   const ErrnoSaver errno_saver;
   if (ended_for_good.load()) return;
@@ -203,7 +205,7 @@ void on_fork_child() {
       "not recordable: TSan kills the child of a multi-threaded process that starts a thread");
 }
 
-// What the kernel goes by when a thread changes its ids. False: not to be found out.
+// What the kernel checks when a thread changes its ids. False: unknown.
 bool read_capabilities(pid_t thread, __user_cap_data_struct (&data)[2]) noexcept {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = thread};
   return ::syscall(SYS_capget, &header, data) == 0;
@@ -251,7 +253,7 @@ bool park_control_thread_of_other_rights() noexcept {
   const ErrnoSaver errno_saver;
   const pid_t thread = control_presence::control_tid();
   if (thread == 0) return false;
-  // A worker of root that gives up its rights could not make its socket file any more.
+  // A worker process of root that drops its privileges could not create its socket file any more.
   if (::geteuid() == 0) socket_files::await();
   if (!has_other_rights(thread) || !park_gate::ask(park_gate::WhenLate::kStays)) {
     return false;

@@ -13,7 +13,7 @@ namespace swipr::handler {
 
 namespace {
 
-// The agent sends within microseconds of its own time, but may have to wait for a CPU meanwhile.
+// The agent sends within microseconds of CPU time, but may have to wait for a CPU meanwhile.
 constexpr int kMaxYields = 1000;
 constexpr int kMaxPauses = 100;
 constexpr timespec kPause{0, 100'000};
@@ -23,8 +23,8 @@ constinit std::atomic<std::int32_t> asked{0};
 constinit std::atomic<std::uint32_t> changing{0};
 constinit std::atomic<std::uint32_t> epoch{0};
 
-// Afterwards no signal that was sent before is still under way: it is delivered at the latest when
-// a system call returns.
+// Afterwards every signal that was sent before has been delivered, because signals are delivered
+// when a system call returns.
 void wait_until_asked() noexcept {
   if (asked.load() == 0) return;
   const ErrnoSaver errno_saver;
@@ -63,7 +63,7 @@ MaskChange::MaskChange(bool blocks) noexcept {
 MaskChange::~MaskChange() {
   epoch.fetch_add(1, std::memory_order_release);
   std::uint32_t now = announced_ ? changing.load() : 0;
-  // 0: it has been forgotten.
+  // 0: the entry has been removed.
   while (now != 0 && !changing.compare_exchange_weak(now, now - 1)) {
   }
 }

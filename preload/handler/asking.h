@@ -1,10 +1,11 @@
-// How the control thread and the program's threads agree on when a signal may be sent: never to a
-// thread that blocks it, where it would wait and be seen by sigpending, sigwait or a signalfd.
+// Protocol between the control thread and the program's threads on when a signal may be sent: never
+// to a thread that blocks it, where it would stay pending and be visible to sigpending, sigwait or
+// a signalfd.
 //
-// The agent names the thread that it is about to ask, then looks whether somebody is changing a
-// mask; a thread says that it is changing its own, then looks whether it is being asked. One of the
-// two sees the other: the agent leaves it for another tick, the thread waits until its signal is
-// sent, and takes it.
+// The agent announces the thread that it is about to signal, then checks whether any thread is
+// changing a mask. A thread announces that it is changing its mask, then checks whether it is about
+// to be signalled. At least one of the two sees the other: then the agent postpones the signal to
+// another tick, or the thread waits until the signal is sent, and receives it.
 #pragma once
 
 #include <atomic>
@@ -21,21 +22,21 @@ class Asking {
   ~Asking();
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
-  // Nobody is changing a mask; what was known at this epoch still holds.
+  // No thread is changing a mask; masks that were read at this epoch are still valid.
   bool is_calm() const noexcept;
-  // For who has seen no calm and the same epoch for long: a handler of the program has left a
-  // change by longjmp.
+  // For a caller that has seen no calm and the same epoch for long: a handler of the program has
+  // left a mask change by longjmp.
   void forget_changes() noexcept;
   std::uint32_t mask_epoch() const noexcept;
 };
-// Whether anybody is asked at all: without recordings the threads' side costs nothing.
+// Whether any recording runs: without one the threads' side costs nothing.
 void set_asking(bool on) noexcept;
 void forget_asking_after_fork() noexcept;
 
 // The threads' side, around a change of the thread's own signal mask.
 class MaskChange {
  public:
-  // `blocks`: the sampling signal may be blocked afterwards.
+  // `blocks`: the change may block the sampling signal.
   SWIPR_SIGNAL_SAFE explicit MaskChange(bool blocks) noexcept;
   SWIPR_SIGNAL_SAFE ~MaskChange();
   MaskChange(const MaskChange&) = delete;

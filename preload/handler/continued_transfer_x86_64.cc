@@ -1,9 +1,9 @@
 #include "preload/handler/continued_transfer_x86_64.h"
 
-// Stack, down from the interrupted code's: red zone of 128 bytes (System V AMD64 ABI, 3.2.2), where
-// to go on, flags, the call's number, bytes transferred so far. The call frame information makes it
-// a frame above the code that made the call, for debuggers, exceptions (thread cancellation) and
-// swipr's own walks.
+// Stack, down from the interrupted code's: red zone of 128 bytes (System V AMD64 ABI, 3.2.2),
+// address to return to, flags, number of the call, bytes transferred so far. With its call frame
+// information it unwinds as a function called by the code that made the call, for debuggers,
+// exceptions (thread cancellation) and swipr's own walks.
 __asm__(R"(
   .pushsection .text
   .macro swipr_continue name, count, buffer

@@ -1,13 +1,14 @@
-// Code that the handler returns into when swipr's signal cut a transfer short: it transfers the
-// rest as part of the very same call, with the program's own stack and signal mask, and then goes
-// on behind the call as if nothing had been.
+// Code that the handler returns to if swipr's signal made a transfer short. It transfers the rest,
+// with the program's own stack and signal mask, and then returns to the code after the call with
+// the total.
 //
-// Enters with the registers of a call that has returned, but buffer and count are those of the
-// rest, and r11 is the call's number. One for each pair of registers that these are in: read, write
-// and their kin (rsi, rdx), getrandom (rdi, rsi), sendfile (the kernel keeps the place itself;
-// r10), copy_file_range (r8). Leaves with all registers as the call leaves them (rcx and r11
-// destroyed as by `syscall`) and the sum in rax. An error, the end of the stream, or a short
-// transfer that is not swipr's doing ends it with what there is, as in the kernel.
+// On entry the registers are those of a call that has returned, except that buffer and count are
+// those of the rest, and r11 is the number of the call. There is one variant for each pair of
+// registers that hold buffer and count: read, write and similar calls (rsi, rdx), getrandom (rdi,
+// rsi), sendfile (the kernel updates the offset itself; r10), copy_file_range (r8). On exit all
+// registers are as the call leaves them (rcx and r11 destroyed as by `syscall`), with the sum in
+// rax. An error, the end of the stream, or a short transfer that swipr did not cause ends it with
+// the sum so far, as in the kernel.
 #pragma once
 
 extern "C" {
@@ -15,7 +16,8 @@ extern "C" {
 [[gnu::visibility("hidden")]] extern const char swipr_continued_fill;
 [[gnu::visibility("hidden")]] extern const char swipr_continued_sendfile;
 [[gnu::visibility("hidden")]] extern const char swipr_continued_copy;
-// Behind their `syscall`. The handler sets rcx to 0 there when its signal was all that happened.
+// Addresses after their `syscall`. The handler sets rcx to 0 there if only its own signal
+// interrupted them.
 [[gnu::visibility("hidden")]] extern const char swipr_continued_transfer_returned;
 [[gnu::visibility("hidden")]] extern const char swipr_continued_fill_returned;
 [[gnu::visibility("hidden")]] extern const char swipr_continued_sendfile_returned;

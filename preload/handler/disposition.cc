@@ -21,15 +21,15 @@ namespace swipr::handler {
 namespace {
 
 #ifdef __SANITIZE_THREAD__
-// Its runtime must hear of every handler: it hands signals on where its own state is whole.
+// TSan's runtime must know every handler: it delivers signals when its own state is consistent.
 constexpr SigactionFunction* libc_sigaction = &::sigaction;
 #else
 constexpr SigactionFunction* libc_sigaction = &::__sigaction;
 #endif
 
-// A signal that swipr has taken, and the program's disposition of it.
+// A signal that swipr uses, and the program's disposition of it.
 struct TakenSignal {
-  // A ring, because a handler may still read one while the next is taken.
+  // A ring, because a handler may still read one entry while the next is written.
   static constexpr unsigned kKept = 64;
   enum class State : std::uint8_t {
     kReleased,  // the kernel has the program's disposition
@@ -43,7 +43,7 @@ struct TakenSignal {
   struct sigaction ring[kKept] = {};
   struct sigaction used_up {};  // by SA_RESETHAND
 };
-// The usual one, the one that can take its place, and one of the user's choice (engine.cc).
+// The default signal, its replacement, and one selected by the user (engine.cc).
 constexpr std::size_t kTakenCount = 3;
 constinit TakenSignal taken_signals[kTakenCount] = {};
 constinit const struct sigaction kDefaultAction {};
@@ -91,7 +91,7 @@ struct sigaction program_action(int number) noexcept {
   return action == nullptr ? kDefaultAction : *action;
 }
 
-// What the kernel has is what swipr has left behind, and the program has set nothing since.
+// The kernel's disposition is the one that swipr left, and the program has set none since.
 bool is_reset(int number, const struct sigaction& current) noexcept {
   constexpr unsigned kFlags = SA_SIGINFO | SA_RESETHAND;
   const TakenSignal* const taken = find_taken(number);
@@ -100,8 +100,8 @@ bool is_reset(int number, const struct sigaction& current) noexcept {
          (static_cast<unsigned>(current.sa_flags) & kFlags) == kFlags;
 }
 
-// Restarts and uses the alternate stack where the program's own handler would. A signal that comes
-// while it runs is delivered when it has returned.
+// Restarts calls and uses the alternate stack if the program's own handler would. A signal that
+// arrives while it runs is delivered after it has returned.
 bool put_own(int number, const struct sigaction& program) noexcept {
   struct sigaction action {};
   action.sa_sigaction = own_function;
@@ -117,13 +117,13 @@ bool is_ignored_by_default(int number) noexcept {
   return number == SIGURG || number == SIGCHLD || number == SIGWINCH || number == SIGCONT;
 }
 
-// Its program's disposition stays known to handlers that have just begun.
+// Handlers that have just begun can still read the program's disposition.
 void set_state(int number, TakenSignal::State state) noexcept {
   if (TakenSignal* const taken = find_taken(number)) taken->state.store(state);
 }
 
-// Puts the program's disposition back without discarding what is pending. SIG_IGN cannot be put
-// back so: there swipr's handler stays, and ignores.
+// Restores the program's disposition without discarding pending instances. SIG_IGN cannot be
+// restored so: then swipr's handler stays and does nothing.
 void give_back(int number) noexcept {
   struct sigaction current {};
   if (libc_sigaction(number, nullptr, &current) != 0 || !is_own(current)) return;
@@ -138,7 +138,7 @@ void give_back(int number) noexcept {
   set_state(number, TakenSignal::State::kReleased);
 }
 
-// In another process: of its own dispositions it has inherited swipr's handler at most.
+// In another process: of swipr's changes it has inherited at most the handler.
 int exchange_as_child(int number, const struct sigaction* wanted, struct sigaction* before,
                       SigactionFunction* next) noexcept {
   struct sigaction current {};
@@ -148,8 +148,8 @@ int exchange_as_child(int number, const struct sigaction* wanted, struct sigacti
   return result;
 }
 
-// With the lock held. In this order: who finds swipr's handler knows that it is the sampling
-// signal's.
+// With the lock held. In this order: code that finds swipr's handler knows that the signal is the
+// sampling signal.
 bool take(int number) noexcept {
   struct sigaction current {};
   if (libc_sigaction(number, nullptr, &current) != 0) return false;
@@ -169,7 +169,8 @@ bool take(int number) noexcept {
 DispositionLock::DispositionLock() noexcept {
   constexpr std::uint64_t kAll = ~std::uint64_t{0};
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &kAll, &before_, sizeof before_);
-  // Sleeps in the end: a real-time thread that only yields keeps its CPU from who holds the lock.
+  // Sleeps after some attempts: a real-time thread that only yields would keep the owner of the
+  // lock from running.
   constexpr int kYields = 100;
   constexpr timespec kPause{0, 50'000};
   for (int attempt = 0; locked.exchange(1, std::memory_order_acquire) != 0; ++attempt) {
@@ -277,7 +278,7 @@ bool retake() noexcept {
     return false;
   const DispositionLock lock;
   if (libc_sigaction(number, nullptr, &current) != 0 || is_own(current)) return false;
-  if (execs.load() != 0) return false;  // it is for the new image
+  if (execs.load() != 0) return false;  // for the new image
   keep(number, current);
   return put_own(number, current);
 }

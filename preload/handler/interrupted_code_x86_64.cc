@@ -43,8 +43,8 @@ bool ends_in(Code code, const Filler& filler) noexcept {
   return true;
 }
 
-// B8 is "set eax" only where it begins an instruction. Behind these bytes it belongs to "set r8d"
-// (41 B8) or is part of an address: n(%rax), or -72 off a base register.
+// B8 is "set eax" only at the beginning of an instruction. After these bytes it belongs to "set
+// r8d" (41 B8) or is part of an address: n(%rax), or -72 off a base register.
 bool can_precede(Code code) noexcept {
   constexpr std::uint8_t kOpcodes[] = {0x03, 0x0b, 0x23, 0x2b, 0x33, 0x3b, 0x41, 0x45, 0x49,
                                        0x4d, 0x63, 0x85, 0x87, 0x88, 0x89, 0x8a, 0x8b, 0x8d};
@@ -63,7 +63,7 @@ std::int32_t number_set_at_end(Code code) noexcept {
   if (mov[0] == 0xb8 && mov[3] == 0 && mov[4] == 0 &&
       can_precede(code.first(code.size() - kMovBytes)))
     return mov[1] | mov[2] << 8;
-  const bool has_prefix = (mov[2] & 0xf0) == 0x40;  // xor %r8d,%r8d and its like
+  const bool has_prefix = (mov[2] & 0xf0) == 0x40;  // xor %r8d,%r8d and similar
   return mov[3] == 0x31 && mov[4] == 0xc0 && !has_prefix ? 0 : -1;
 }
 
@@ -107,7 +107,7 @@ void move_on(ucontext_t& context, Rest rest, std::uint64_t done) noexcept {
   set_reg(context, buffer, reg(context, buffer) + done);
 }
 
-// Of the instruction that the thread has just executed: who unmaps it ends the thread in any case.
+// Code that the thread has just executed: unmapping it would crash the thread in any case.
 bool read_code(std::uint64_t end, std::array<std::uint8_t, kCodeBytes>& code) noexcept {
   unwind::PageProbeReader reader;
   for (std::size_t at = 0; at < kCodeBytes; at += sizeof(std::uint64_t)) {

@@ -17,7 +17,8 @@ bool is_raised_by_faults(int number) noexcept {
          number == SIGTRAP;
 }
 
-// libc's own two (cancellation, setuid) end no wait that a program could expect to end.
+// libc's own two signals (cancellation, setuid) do not interrupt waits in a way that a program
+// could expect.
 bool is_of_libc(int number) noexcept { return number == 32 || number == 33; }
 
 bool runs_unmarked(int number) noexcept {

@@ -1,4 +1,4 @@
-// Makes up for what swipr's signal did to the system call that it met the thread in.
+// Hides the effect of swipr's signal on the system call that it interrupted.
 #pragma once
 
 #include <ucontext.h>
@@ -11,9 +11,9 @@ namespace swipr::handler {
 
 struct MendedCall {
   enum class Outcome : std::uint8_t {
-    kNone,         // there was nothing to mend
-    kMended,       // the program sees what it would have seen without the signal
-    kInterrupted,  // the program sees EINTR, and no other signal's handler need be the cause
+    kNone,         // the call was not affected
+    kMended,       // the program gets the result that it would have got without the signal
+    kInterrupted,  // the program gets EINTR that perhaps only swipr's signal caused
   };
   Outcome outcome = Outcome::kNone;
   std::int32_t number = -1;  // kMended: of the call
@@ -21,11 +21,11 @@ struct MendedCall {
 
 // Call in swipr's handler for swipr's own signal, with every signal masked.
 //
-// EINTR that a handler of the program caused has to stay: SIGTERM would get lost otherwise. Whether
-// one ran is told by the mark that leave_to_program leaves, also for one that comes between this
-// function and the handler's return. So a call is mended only while every handler of the program
-// returns through handler_return.h, or there is none.
-// Context: signal handler.  Bounds: 64 system calls, and only where there is something to mend.
+// EINTR that a handler of the program caused has to stay; otherwise SIGTERM would be lost. The mark
+// of leave_to_program shows whether one ran, also between this function and the handler's return.
+// So a call is repeated or continued only if every handler of the program returns through
+// handler_return.h, or there is none.
+// Context: signal handler. Bounds: 64 system calls, and only if the call was affected.
 SWIPR_SIGNAL_SAFE MendedCall mend_call(ucontext_t& context, int own_signal) noexcept;
 
 }  // namespace swipr::handler

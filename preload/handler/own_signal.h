@@ -1,4 +1,4 @@
-// How swipr's signals are told from all others by what comes with them.
+// The siginfo values that distinguish swipr's signals from all others.
 #pragma once
 
 #include <signal.h>
@@ -9,7 +9,7 @@
 
 namespace swipr::handler {
 
-// SI_QUEUE is -1 and glibc's own codes end at -60: far from both.
+// SI_QUEUE is -1 and glibc's own codes end at -60; this value differs from all of them.
 inline constexpr int kOwnSignalCode = -0x5357;
 
 inline std::uint64_t value_of(const siginfo_t& info) noexcept {

@@ -36,8 +36,8 @@ bool reset_to_default(int number) noexcept {
   once.flags |= kResetOnDelivery;
   exchange_kernel_action(number, &once, nullptr);
   ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), number);
-  // Opens the mask for this one delivery: the handler returns into the old one, so that an instance
-  // that waits for the process stays pending.
+  // Unblocks the signal for one delivery: the handler returns to the old mask, so that an instance
+  // that is pending for the process stays pending.
   const std::uint64_t all_but_it = ~bit(number);
   const timespec now{};
   ::syscall(SYS_ppoll, nullptr, 0L, &now, &all_but_it, sizeof all_but_it);

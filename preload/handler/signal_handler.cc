@@ -28,8 +28,8 @@ void take_registers(const ucontext_t& context, unwind::Registers& out) noexcept 
   out.known = (1u << unwind::Registers::kCount) - 1;
 }
 
-// The last byte of what the kernel wrote for this signal: on the interrupted stack that is the page
-// of the stack pointer, nearly always, and a walk's first page needs no question.
+// The last byte of the kernel's signal frame: nearly always in the page of the interrupted stack
+// pointer, so the first page of a walk needs no probe.
 // Source: arch/x86/kernel/fpu/signal.c: the extended state, with its size in sw_reserved and a
 // second magic number of 4 bytes at the end, comes last, below the red zone.
 std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
@@ -44,7 +44,8 @@ std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
 }
 
 // Not inlined: their locals must not be on the stack while a walk runs (small alternate stacks).
-// All that can change errno is below this: what the program's handler does to it stays.
+// Everything that can change errno is called from here, so that changes by the program's handler
+// are kept.
 [[gnu::noinline]] MendedCall mend(ucontext_t& context, int number) noexcept {
   const ErrnoSaver errno_saver;
   return mend_call(context, number);
@@ -53,7 +54,7 @@ std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
 [[gnu::noinline]] void take_sample(int number, Slot* slot, Cookie cookie, bool bare,
                                    ucontext_t& context) noexcept {
   if (slot != nullptr) take_registers(context, slot->registers);
-  const MendedCall mended = mend(context, number);  // also when nobody waits for the answer
+  const MendedCall mended = mend(context, number);  // even if no slot waits for the answer
   if (slot == nullptr) {
     shared.strays.fetch_add(1, std::memory_order_relaxed);
     return;
@@ -78,7 +79,7 @@ void change_mask(int how, const sigset_t& mask, sigset_t* before) noexcept {
   ::syscall(SYS_rt_sigprocmask, how, &mask, before, kKernelBytes);
 }
 
-// A delivery that is not ours gets what the program asked for.
+// A signal that swipr did not send is handled as the program requested.
 [[gnu::noinline]] void chain(int number, siginfo_t* info, void* context) noexcept {
   const struct sigaction action = take_program_action(number);
   auto& interrupted = *static_cast<ucontext_t*>(context);
@@ -87,7 +88,7 @@ void change_mask(int how, const sigset_t& mask, sigset_t* before) noexcept {
     return;
   }
   if (!has_function(action)) return take_default_action(number);
-  // swipr's handler has everything masked; the program's gets what it asked for.
+  // swipr's handler runs with all signals masked; the program's gets the mask that it requested.
   sigset_t mask = interrupted.uc_sigmask;
   sigset_t before;
   ::sigemptyset(&before);
@@ -105,16 +106,17 @@ void change_mask(int how, const sigset_t& mask, sigset_t* before) noexcept {
 
 std::int32_t this_thread() noexcept { return static_cast<std::int32_t>(::syscall(SYS_gettid)); }
 
-// The kernel has lost what came with the signal: all of this user's processes together may have
-// RLIMIT_SIGPENDING signals waiting, and any of them may use that up. A signal of the program's own
-// can look like that, too, at the very moment when one of swipr's is outstanding in this thread.
+// The kernel has lost the signal's siginfo: RLIMIT_SIGPENDING limits the pending signals of all
+// processes of the user, and any process may exhaust it. One of the program's own signals can look
+// the same while one of swipr's is outstanding in this thread.
 // Source: kernel/signal.c, __send_signal_locked ("silent loss of information") and collect_signal.
 bool is_bare(const siginfo_t& info) noexcept {
   return info.si_code == SI_USER && info.si_pid == 0 && info.si_uid == 0;
 }
 
-// The slot that waits for an answer of this thread. Of two equal signals that wait for one thread
-// the kernel keeps one: the other may be the program's, of an earlier request, or of a timer.
+// The slot that waits for an answer of this thread. If two instances of a signal are pending for
+// one thread, the kernel keeps one: the other may be the program's, of an earlier request, or of a
+// timer.
 Slot* claim_for_this_thread(Cookie& cookie) noexcept {
   return find_cookie(this_thread(), cookie) ? try_claim(cookie) : nullptr;
 }

@@ -23,7 +23,7 @@ std::uint32_t place_of(std::int32_t tid, std::uint32_t probe) noexcept {
   return (static_cast<std::uint32_t>(tid) + probe) % kPlaceCount;
 }
 
-// Its own again where a call was left without its end: by cancellation or longjmp.
+// The thread's own entry again if it left an earlier call by cancellation or longjmp.
 std::uint32_t take_place(std::int32_t tid) noexcept {
   for (std::uint32_t probe = 0; probe < kProbes; ++probe) {
     const std::uint32_t place = place_of(tid, probe);

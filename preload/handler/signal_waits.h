@@ -1,8 +1,8 @@
 // Threads that are in sigwait(3), sigtimedwait(2) or sigwaitinfo(2) for the sampling signal.
 //
-// While such a call lasts, the kernel opens the thread's mask for the signals that it waits for:
-// the mask in `stat` says that the thread does not block them, and a signal that is sent to it is
-// taken by the call. Source: kernel/signal.c, do_sigtimedwait.
+// During such a call, the kernel unblocks the signals that the thread waits for: the mask in `stat`
+// shows them as not blocked, and the call consumes a signal that is sent to the thread. Source:
+// kernel/signal.c, do_sigtimedwait.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class SignalWait {
   std::uint32_t place_ = 0;
 };
 
-// The agent's side, around a reading of the thread's mask. A mask without the signal is what it
-// seems only where is_valid afterwards.
+// The agent's side, around reading the thread's mask. A mask without the signal is reliable only if
+// is_valid afterwards.
 class MaskReading {
  public:
   explicit MaskReading(std::int32_t tid) noexcept;
@@ -35,7 +35,7 @@ class MaskReading {
   std::uint32_t begun_;
   bool waits_;
 };
-// True also where nobody knows, because too many threads wait.
+// Also true if it is unknown, because too many threads wait.
 bool is_in_signal_wait(std::int32_t tid) noexcept;
 // The thread has ended, perhaps within such a call.
 void forget_signal_wait(std::int32_t tid) noexcept;

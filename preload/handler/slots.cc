@@ -61,8 +61,8 @@ namespace {
 
 constexpr std::uint64_t kRedZoneBytes = 128;  // System V AMD64 ABI, 3.2.2
 
-// As far as it can be read and `room` goes. With the red zone: the word of a register that was just
-// restored may lie there.
+// As far as it can be read and `room` permits. Includes the red zone, which may hold the saved
+// value of a register that was just restored.
 void copy_stack(Slot& slot, std::span<std::uint64_t> room,
                 unwind::PageProbeReader& memory) noexcept {
   const std::uint64_t stack = slot.stopped.values[unwind::kRsp];
@@ -77,7 +77,8 @@ void copy_stack(Slot& slot, std::span<std::uint64_t> room,
   }
 }
 
-// Also what a walk that ended at a table that is not built goes on with: it is further up.
+// Also serves to continue a walk that ended at a table that is not built: its frame is at a higher
+// address.
 void copy_words(Slot& slot, const unwind::CodeMap& map, unwind::PageProbeReader& memory) noexcept {
   slot.copied_from = slot.frames.hole.stack;
   const auto room = std::span(slot.frames.pcs).subspan(slot.frames.frame_count);
@@ -86,7 +87,7 @@ void copy_words(Slot& slot, const unwind::CodeMap& map, unwind::PageProbeReader&
   slot.copy = Slot::Copy::kWords;
 }
 
-// Where the slot's stack goes when it is not walked here; empty: it is walked.
+// Where the slot's stack is copied if it is not walked here; empty: it is walked.
 std::span<std::uint64_t> copy_of(const Slot& slot) noexcept {
   std::uint64_t* const copies = shared.stack_copies.load(std::memory_order_acquire);
   if (copies == nullptr) [[likely]]
@@ -105,8 +106,8 @@ std::span<std::uint64_t> copy_of(const Slot& slot) noexcept {
   return {copies + number * kStackCopyWords, kStackCopyWords};
 }
 
-// Such a copy reaches beyond the stack's end, where another thread may unmap what was readable a
-// moment ago. The kernel copies up to there. False: it refuses.
+// Such a copy extends beyond the end of the stack, where another thread may unmap memory at any
+// time. The kernel copies up to the first unreadable page. False: it refuses.
 // Source: kernel, mm/process_vm_access.c.
 bool copy_all_at_once(Slot& slot, std::span<std::uint64_t> room) noexcept {
   const std::uint64_t start = slot.stopped.values[unwind::kRsp] - kRedZoneBytes;
@@ -120,7 +121,7 @@ bool copy_all_at_once(Slot& slot, std::span<std::uint64_t> room) noexcept {
   return true;
 }
 
-// As if the first frame's table were not built: the control thread walks the copy.
+// Set as if the first frame's table were not built, so that the control thread walks the copy.
 unwind::WalkEnd leave_to_agent(Slot& slot, std::span<std::uint64_t> room,
                                unwind::PageProbeReader& memory) noexcept {
   slot.stopped = slot.registers;
@@ -144,8 +145,8 @@ void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   slot.copy = Slot::Copy::kNone;
   slot.copied_words = 0;
   slot.end = unwind::WalkEnd::kNoRule;
-  // Counted in before the load and both in one total order with the agent's store and its look at
-  // the count: whoever is not seen there loads the new map.
+  // The count is incremented before the load. Both are in one total order with the agent's store
+  // and its load of the count: a handler that is not counted loads the new map.
   shared.pins.fetch_add(1, std::memory_order_seq_cst);
   const unwind::CodeMap* map = shared.code_map.load(std::memory_order_seq_cst);
   if (map != nullptr) {

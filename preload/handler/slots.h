@@ -1,13 +1,13 @@
-// The meeting place of the control thread and the signal handler: a pool of slots, each for one
-// stack, and the code map that walks look in.
+// Data shared by the control thread and the signal handler: a pool of slots, each for one stack,
+// and the code map for walks.
 //
 // A slot's state word is a sequence number and a status. The agent arms a slot (IDLE → ARMED) and
 // sends a signal with the cookie {slot, sequence}; the handler claims it (ARMED → CLAIMED), walks
 // into it and marks it DONE; the agent collects and frees it. The agent may cancel an armed slot;
-// sequences never repeat, so a handler that comes too late finds nothing to claim.
+// sequences never repeat, so a late handler finds nothing to claim.
 //
-// Signals of CPU timers come without being asked for: their handlers claim any open slot. One bit
-// each says which are open.
+// Signals of CPU timers are not requested: their handlers claim any open slot. A bit mask shows
+// which slots are open.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@
 namespace swipr::handler {
 
 inline constexpr std::uint32_t kSlotCount = 512;
-inline constexpr std::uint32_t kOpenSlotCount = 64;  // answers of CPU timers between two looks
+inline constexpr std::uint32_t kOpenSlotCount = 64;  // answers of CPU timers between two ticks
 inline constexpr std::uint64_t kOpenSequence = 1;    // of all open slots, always
 static_assert(kOpenSlotCount == 64, "a bit each");
 
@@ -38,16 +38,16 @@ struct Slot {
   std::atomic<std::uint64_t> state;
   // Valid once DONE:
   unwind::WalkEnd end;
-  bool bare;                  // the signal came without its cookie
-  MendedCall call;            // the system call that the signal came into
+  bool bare;                  // the signal arrived without its cookie
+  MendedCall call;            // the system call that the signal interrupted
   std::uint64_t timer_value;  // of an open slot: whose timer it was (timed_threads.h)
   // Of the interrupted code. Here and not in the handler, whose stack may be small.
   unwind::Registers registers;
   unwind::FrameBuffer frames;
-  // Where the walk ended at a table that is not built: the registers of the last frame.
+  // If the walk ended at a table that is not built: the registers of the last frame.
   unwind::Registers stopped;
-  // Where the control thread has to go on: words of the stack from this address on, in `frames.pcs`
-  // behind the frames.
+  // If the control thread has to continue: words of the stack from this address on, in `frames.pcs`
+  // after the frames.
   enum class Copy : std::uint8_t {
     kNone,
     kWhole,     // all of them: the walk ended at a table that is not built
@@ -70,7 +70,7 @@ inline constexpr std::size_t kStackCopyWords = std::size_t{16} << 10;
 inline constexpr std::size_t kStackCopiesBytes =
     (kSlotCount + kOpenSlotCount) * kStackCopyWords * sizeof(std::uint64_t);
 
-// What travels in the signal: slot in the low 16 bits, sequence above.
+// The value in the signal: slot in the low 16 bits, sequence above.
 struct Cookie {
   std::uint64_t sequence = 0;
   std::uint32_t slot = 0;
@@ -85,26 +85,26 @@ constexpr Cookie unpack_cookie(std::uint64_t value) noexcept {
           static_cast<std::uint32_t>(value & ((1u << kCookieSlotBits) - 1))};
 }
 
-// All that the two sides share. Constant-initialised.
+// All data that the two sides share. Constant-initialised.
 struct Shared {
   std::atomic<Slot*> slots{nullptr};       // kSlotCount of them, never unmapped once set
   std::atomic<Slot*> open_slots{nullptr};  // kOpenSlotCount of them, never unmapped once set
   std::atomic<std::uint64_t> open{0};      // a bit for each open slot that may be claimed
-  // kStackCopiesBytes, never unmapped once set: handlers copy the stack and do not walk it.
+  // kStackCopiesBytes, never unmapped once set: handlers copy the stack instead of walking it.
   // nullptr: they walk.
   std::atomic<std::uint64_t*> stack_copies{nullptr};
   std::atomic<const unwind::CodeMap*> code_map{nullptr};
-  std::atomic<std::uint32_t> pins{0};                  // handlers that hold the code map
+  std::atomic<std::uint32_t> pins{0};                  // handlers that use the code map
   std::atomic<std::int32_t> targets[kSlotCount] = {};  // the thread that an armed slot is for
   std::atomic<std::uint64_t> strays{0};                // signals that found nothing to claim
 };
 extern Shared shared;
 
-// The handler's side. nullptr: cancelled, or not armed for this cookie.
+// The handler's side. nullptr: cancelled, or not armed with this cookie.
 SWIPR_SIGNAL_SAFE Slot* try_claim(Cookie cookie) noexcept;
 // The cookie of a signal that is outstanding in this thread. False: none is.
 SWIPR_SIGNAL_SAFE bool find_cookie(std::int32_t thread, Cookie& out) noexcept;
-// nullptr: none is open, or too many threads claim one at this moment.
+// nullptr: none is open, or too many threads claim one at the same time.
 SWIPR_SIGNAL_SAFE Slot* try_claim_open(std::uint64_t timer_value) noexcept;
 // Walks from the claimed slot's registers into its frames, or copies its stack (stack_copies), and
 // marks it done. `readable`: a byte near the stack pointer that was written just now.
@@ -119,7 +119,7 @@ bool try_cancel_slot(Slot& slot, std::uint64_t sequence) noexcept;
 void free_slot(Slot& slot, std::uint64_t sequence) noexcept;
 // True: no handler can still hold a code map that was published before the current one.
 bool retired_maps_are_free() noexcept;
-// In the child of a fork, where neither the slots' memory nor the code map exist.
+// In the child of a fork, which has neither the slots' memory nor the code map.
 void forget_after_fork() noexcept;
 
 }  // namespace swipr::handler

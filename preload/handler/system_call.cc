@@ -38,7 +38,8 @@ bool is_repeatable(const SystemCall& call) noexcept {
     case SYS_mq_timedreceive:
     case SYS_io_getevents:
     case SYS_io_pgetevents:
-    // Sockets with SO_RCVTIMEO or SO_SNDTIMEO; without them the kernel restarts these by itself.
+    // Sockets with SO_RCVTIMEO or SO_SNDTIMEO; without these options the kernel restarts the calls
+    // itself.
     case SYS_read:
     case SYS_readv:
     case SYS_recvfrom:
@@ -105,7 +106,7 @@ bool is_stream(std::uint64_t descriptor) noexcept {
          major(status.st_rdev) == kMajor;
 }
 
-// A file is there to its end: what is sent of it comes short nowhere else.
+// The content of a file is available: a transfer from it is short only at its end.
 [[gnu::noinline]] bool is_file(std::uint64_t descriptor) noexcept {
   struct stat status;
   return ::syscall(SYS_fstat, descriptor, &status) == 0 && S_ISREG(status.st_mode);

@@ -1,5 +1,4 @@
-// A system call out of which a signal has just taken a thread, and what keeps the program from
-// noticing.
+// A system call that a signal has just interrupted, and how to hide that from the program.
 #pragma once
 
 #include <array>
@@ -22,24 +21,23 @@ enum class Remedy : std::uint8_t {
   kContinue,  // a part was transferred: the same call for the rest
 };
 
-// Which arguments of a transfer move on with what has been transferred.
+// The arguments of a transfer that change with the number of bytes transferred.
 struct Rest {
-  int buffer;  // -1: the kernel keeps the place itself
+  int buffer;  // -1: the kernel updates the offset itself
   int count;
 };
 SWIPR_SIGNAL_SAFE Rest rest_of(const SystemCall& call) noexcept;
 
-// What makes up for a signal during this call; kNone also where the call was not cut short. Repeats
-// only calls that have done nothing when they fail with EINTR. Their time-outs: absolute ones and
-// those that the kernel counts down in place (select, pselect6, ppoll: fs/select.c,
-// poll_select_finish) stay exact; a relative one starts again, so the wait may last longer by what
-// it had lasted.
+// How to hide a signal during this call; kNone also if the call was not interrupted. Only calls
+// that have had no effect when they fail with EINTR are repeated. Absolute timeouts, and those that
+// the kernel updates (select, pselect6, ppoll: fs/select.c, poll_select_finish), stay exact. A
+// relative timeout starts again: the wait may be extended by the time already waited.
 // Context: signal handler.  Source: signal(7), "Interruption of system calls and library
 // functions".
 SWIPR_SIGNAL_SAFE Remedy find_remedy(const SystemCall& call) noexcept;
 
-// True: a transfer of this kind comes back short only when something ended it early. Asks the
-// kernel what the descriptor is.
+// True: a transfer of this kind is short only if something ended it early. Asks the kernel for the
+// type of the descriptor.
 SWIPR_SIGNAL_SAFE bool fills_its_count(const SystemCall& call) noexcept;
 
 }  // namespace swipr::handler

@@ -65,7 +65,7 @@ void stop_own_timer() noexcept {
   Entry entry = entry_of(self).load();
   if (tid_of(entry) != self || (entry & kStopped) != 0) return;
   const ErrnoSaver errno_saver;
-  // One that the agent has deleted meanwhile is not there: kernels do not use numbers again.
+  // If the agent has deleted the timer meanwhile, the call fails: kernels do not reuse these ids.
   const struct itimerspec never {};
   ::syscall(SYS_timer_settime, timer_of(entry), 0, &never, nullptr);
   entry_of(self).compare_exchange_strong(entry, entry | kStopped);

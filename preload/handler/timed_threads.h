@@ -1,5 +1,6 @@
-// Threads that have a CPU timer (agent/cpu_timers.h), by tid, so that one that is about to block
-// the sampling signal can stop its own: what fires afterwards would wait in the thread and be seen.
+// Threads that have a CPU timer (agent/cpu_timers.h), by tid, so that a thread that is about to
+// block the sampling signal can stop its timer: a later signal would stay pending in the thread and
+// be visible to it.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ void forget_timed_threads() noexcept;
 // --- the thread's side.
 SWIPR_SIGNAL_SAFE void stop_own_timer() noexcept;
 
-// What a timer's signal carries: whose it is. The upper bits tell it from what a program's own
-// timers may carry: no address of a process and no int has them.
+// The value in a timer's signal: the thread that it belongs to. Its upper bits distinguish it from
+// the values of the program's own timers: no address and no int has them.
 constexpr std::uint64_t pack_timer_value(std::uint32_t place, std::uint16_t generation) noexcept {
   return std::uint64_t{0x5357} << 48 | std::uint64_t{generation} << 32 | place;
 }

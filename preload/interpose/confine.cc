@@ -1,6 +1,6 @@
-// seccomp: a program that confines itself to the calls it knows of would be ended by one of ours.
-// All of swipr leaves before: the control thread, which such a filter may be meant for as well, the
-// signals, and what is done at exit. libc has no wrapper for seccomp(2): it comes through syscall.
+// seccomp: if a program permits only the system calls that it uses, a call of swipr would kill it.
+// Therefore swipr stops before: the control thread, to which such a filter may apply as well, the
+// signals, and the work at exit. libc has no wrapper for seccomp(2): programs use syscall.
 #include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -30,7 +30,7 @@ constinit Next<int(int, long, long, long, long)> next_prctl("prctl");
   if (swipr_next_syscall == nullptr) swipr_next_syscall = &swipr_bare_syscall;
 }
 
-// Without a filter it is a question whether the kernel knows filters.
+// Without a filter the call only asks whether the kernel supports filters.
 bool confines_by_prctl(long option, long mode, long filter) noexcept {
   return option == PR_SET_SECCOMP && (mode == SECCOMP_MODE_STRICT || filter != 0);
 }
@@ -44,7 +44,7 @@ template <typename Call>
 long confine(Call call) noexcept {
   const bool ended = swipr::agent::end_control_thread();
   const long result = call();
-  // Threads that could not be confined as well are a number above 0.
+  // A result above 0 is a thread to which the filter could not be applied.
   if (result == 0 || !ended) return result;
   const swipr::ErrnoSaver errno_saver;
   swipr::agent::resume_control_thread();

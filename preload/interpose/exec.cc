@@ -1,6 +1,6 @@
-// exec replaces the program, and this library with it: what is recorded up to then is sent first.
-// The recordings go on, so that nothing has to be resumed when exec fails; when it succeeds their
-// streams break off behind complete blocks. Children of vfork pass straight through.
+// exec replaces the program, including this library: the data recorded so far is sent first.
+// Recordings continue, so that nothing has to be resumed if exec fails; if it succeeds, their
+// streams end after a complete block. Children of vfork are not delayed.
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -30,8 +30,8 @@ constinit Next<int(int, const char*, Vector, Vector, int)> next_execveat("execve
   next_execveat.find();
 }
 
-// How many pointers an argument list needs, the null pointer at its end included. A list may be
-// empty: then `first` is that pointer. `rest` stays where it is.
+// Number of pointers in an argument list, including the null pointer at its end. A list may be
+// empty: then `first` is that pointer. `rest` is not advanced.
 std::size_t count_list(const char* first, va_list* rest) noexcept {
   va_list copy;
   va_copy(copy, *rest);
@@ -43,8 +43,8 @@ std::size_t count_list(const char* first, va_list* rest) noexcept {
   return count;
 }
 
-// `rest` is behind the list afterwards. A pointer, because a va_list that was passed by value has
-// no determined value in the caller (C11, 7.16p3).
+// Advances `rest` past the list. A pointer, because a va_list that was passed by value is
+// indeterminate in the caller (C11, 7.16p3).
 void copy_list(const char* first, va_list* rest, char** out) noexcept {
   for (const char* argument = first;; argument = va_arg(*rest, const char*)) {
     *out++ = const_cast<char*>(argument);
@@ -54,7 +54,7 @@ void copy_list(const char* first, va_list* rest, char** out) noexcept {
 
 }  // namespace
 
-// Makes an array of an argument list on the caller's stack, as libc does: exec must not allocate.
+// Makes an array from an argument list on the caller's stack, as libc does: exec must not allocate.
 #define SWIPR_ARRAY_OF_LIST(array, first, rest)                                                   \
   va_start(rest, first);                                                                          \
   auto** array = static_cast<char**>(__builtin_alloca(count_list(first, &rest) * sizeof(char*))); \

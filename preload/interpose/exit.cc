@@ -1,6 +1,6 @@
-// _exit and _Exit end the process without running destructors: recordings are finished here.
-// The library's own calls inside libc (exit, abort) do not come through; exit runs the destructor,
-// quick_exit what is registered for it.
+// _exit and _Exit end the process without running destructors: recordings are finished here. Calls
+// within libc (exit, abort) do not reach these wrappers; exit runs the destructor, quick_exit the
+// functions that are registered for it.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -45,7 +45,7 @@ int lead_streams_nowhere() noexcept {
 
 extern "C" {
 
-// Async-signal-safe, as _exit is; children of vfork pass straight through.
+// Async-signal-safe, as _exit is; children of vfork are not delayed.
 [[gnu::visibility("default")]] void _exit(int status) {
   swipr::agent::finish_before_exit();
   if (const auto next = next_exit.find_once(); next != nullptr) next(status);
@@ -54,14 +54,14 @@ extern "C" {
 
 [[gnu::visibility("default")]] void _Exit(int status) noexcept { _exit(status); }
 
-// libc's own leaves the parent without passing this library.
+// libc's own function ends the parent without calling this wrapper.
 [[gnu::visibility("default")]] int daemon(int keep_directory, int keep_streams) noexcept {
   const pid_t child = ::fork();
   if (child < 0) return -1;
   if (child > 0) _exit(0);
   if (::setsid() < 0) return -1;
   if (keep_directory == 0 && ::chdir("/") != 0) {
-    // As libc does: it stays where it is.
+    // As libc does: the working directory is not changed.
   }
   return keep_streams != 0 ? 0 : lead_streams_nowhere();
 }

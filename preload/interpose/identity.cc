@@ -1,8 +1,8 @@
-// setuid and its kin: libc has every thread make the call, and ends the process where one thread's
-// answer differs from the others'. Capabilities belong to one thread, so a program of one thread
-// may change its own between two such calls (setpriv, capsh); the control thread, which still has
-// the old ones, would be refused what the program is granted. It then ends for that moment, with
-// its recordings, and the one that comes after it has the caller's capabilities. Source: glibc,
+// setuid and similar functions: libc makes every thread execute the call, and ends the process if
+// the results differ. Capabilities belong to single threads, so a single-threaded program may
+// change its own between two such calls (setpriv, capsh). In the control thread, which has the old
+// capabilities, the call would then fail. In that case the control thread and its recordings end
+// before the call, and the next control thread inherits the caller's capabilities. Source: glibc,
 // nptl/nptl_setxid.c; capabilities(7), "Effect of user ID changes on capabilities".
 #include <grp.h>
 #include <linux/capability.h>
@@ -82,13 +82,13 @@ SWIPR_EXPORTED int setgroups(std::size_t count, const gid_t* groups) noexcept {
   return change_identity(next_setgroups, count, groups);
 }
 
-// libc's own goes to setgroups without passing this library.
+// libc's own function calls setgroups without calling this wrapper.
 SWIPR_EXPORTED int initgroups(const char* user, gid_t group) {
   return change_identity(next_initgroups, user, group);
 }
 
-// Of this thread alone, also in libc: the control thread is not told, and would keep what a program
-// of one thread gives up.
+// Changes only this thread, also in libc: the control thread has to be told, or it would keep what
+// a single-threaded program drops.
 SWIPR_EXPORTED int capset(cap_user_header_t header, cap_user_data_t data) noexcept {
   const int result = next_capset(header, data);
   if (result != 0) return result;

@@ -1,7 +1,7 @@
-// unshare and setns: the kernel refuses some of what they do to a process with more than one
-// thread. Where the control thread is the only other one it ends for that moment, and its
-// recordings in order. Source: kernel, kernel/fork.c, check_unshare_flags; user_namespace.c,
-// userns_install; fs/namespace.c, mntns_install; time/namespace.c, timens_install.
+// unshare and setns: the kernel refuses some of their operations in a process with more than one
+// thread. If the control thread is the only other one, it ends, with its recordings, before the
+// call. Source: kernel, kernel/fork.c, check_unshare_flags; user_namespace.c, userns_install;
+// fs/namespace.c, mntns_install; time/namespace.c, timens_install.
 #include <sched.h>
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// What every wrapped function needs: the function that it wraps, and to be seen by the program.
+// Used by every wrapper: lookup of the wrapped function, and visibility.
 #pragma once
 
 #include <dlfcn.h>
@@ -11,7 +11,8 @@
 namespace swipr::interpose {
 
 // The function that the program would have called without this library: libc's, or another
-// wrapper's. To be found at load, because most have to work in a signal handler and dlsym does not.
+// wrapper's. It is found at load, because most wrappers must work in a signal handler, where dlsym
+// is not allowed.
 // Context: any.  Errors: -1 and ENOSYS where there is no such function.
 template <typename Function>
 class Next {
@@ -21,7 +22,7 @@ class Next {
 
   bool is(Function* function) const noexcept { return function_.load() == function; }
 
-  // nullptr: there is none. In a constructor that runs before this library's it is not found yet.
+  // nullptr: there is none, or a constructor that runs before this library's has called.
   Function* find_once() noexcept {
     if (function_.load() == nullptr) find();
     return function_.load();

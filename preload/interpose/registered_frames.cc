@@ -1,7 +1,7 @@
-// CFI of code that the program makes at run time: compilers of that kind tell it to the program's
-// unwinder by these functions of libgcc (LLVM's libunwind has two of them). A program whose
-// unwinder is linked into the caller itself does not come here. Left out are the variants for
-// arrays of tables, which no known compiler uses. Source: GCC, libgcc/unwind-dw2-fde.c.
+// CFI of code that is generated at run time: JIT compilers register it with the program's unwinder
+// by these functions of libgcc (LLVM's libunwind has two of them). Calls to an unwinder that is
+// linked into the caller itself are not seen. The variants for arrays of tables are omitted,
+// because no known compiler uses them. Source: GCC, libgcc/unwind-dw2-fde.c.
 #include <dlfcn.h>
 
 #include "common/core/errno_saver.h"
@@ -16,8 +16,8 @@ using RegisterInfoBases = void(const void*, void*, void*, void*);
 using Deregister = void(const void*);
 using DeregisterInfo = void*(const void*);
 
-// The function that `caller` would have reached without this library: unwinders come with any
-// library, late, and often only the library that needs one can see it.
+// The function that `caller` would have reached without this library: an unwinder can be loaded
+// late, with any library, and often only that library can see it.
 void* find_next(const char* name, const void* caller) noexcept {
   const swipr::ErrnoSaver errno_saver;
   void* found = ::dlsym(RTLD_NEXT, name);
@@ -28,7 +28,7 @@ void* find_next(const char* name, const void* caller) noexcept {
       ::dlclose(library);
     }
   }
-  if (found == nullptr) ::dlerror();  // the program has made no mistake
+  if (found == nullptr) ::dlerror();  // not an error of the program
   return found;
 }
 
@@ -39,7 +39,7 @@ void add(const char* name, const void* caller, const void* table, Arguments... m
   swipr::agent::frame_registrations::add(table, next != nullptr);
 }
 
-// The next function, if it is to be told. The code may be gone as soon as it was.
+// The next function, if it has to be called. The code may be unmapped as soon as it has returned.
 template <typename Function>
 Function* remove(const char* name, const void* caller, const void* table) noexcept {
   if (!swipr::agent::frame_registrations::remove(table)) return nullptr;

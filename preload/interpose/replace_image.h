@@ -1,4 +1,4 @@
-// What every way to exec does: send what is recorded, and go on where exec fails.
+// Common to all exec functions: send the recorded data, and continue if exec fails.
 #pragma once
 
 #include "preload/agent/control_thread.h"

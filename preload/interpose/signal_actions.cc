@@ -1,14 +1,15 @@
-// sigaction and the older functions above it. The program sees its own dispositions only, of the
-// sampling signal as well while swipr's handler is there (disposition.h). The handlers of all
-// others return through swipr's code (handler_return.h).
+// sigaction and the older functions above it. The program sees only its own dispositions, also of
+// the sampling signal while swipr's handler is installed (disposition.h). The handlers of all other
+// signals return through swipr's code (handler_return.h).
 //
-// Handlers on an alternate stack that may be too small for two get the sampling signal into their
-// mask, or it would come on top of them: where the program has set up a small one, and the handlers
-// of faults, which often use much of theirs. The program does not read it back. Not where the
-// program handles that signal itself, which then must be able to arrive, and not with SA_NODEFER:
-// who leaves such a handler by longjmp would keep the signal blocked.
+// The sampling signal is added to the masks of handlers on an alternate stack that may be too small
+// for two handlers: on small alternate stacks, and of handlers of faults, which often use much of
+// theirs. The program does not see it in the mask. Exceptions: the program handles that signal
+// itself, which then must be able to arrive; and SA_NODEFER, because a program that leaves such a
+// handler by longjmp would keep the signal blocked.
 //
-// libc's own functions above sigaction do not come through it, so all of them are here.
+// libc's own functions that are built on sigaction do not call this wrapper, so all of them are
+// wrapped.
 #include <signal.h>
 #include <sys/auxv.h>
 
@@ -36,7 +37,7 @@ constexpr int kLastSignal = 64;
 constinit Next<int(int, const Action*, Action*)> next_sigaction("sigaction");
 constinit Next<int(const stack_t*, stack_t*)> next_sigaltstack("sigaltstack");
 constinit std::atomic<bool> has_small_stacks{false};
-// What may be swipr's: the sampling signal, and the one that can take its place (engine.cc).
+// Signals that swipr may use: the sampling signal and its replacement (engine.cc).
 constexpr int kOwnCount = 2;
 int own_signal(int which) noexcept {
   constexpr int kUsual[kOwnCount] = {SIGURG, SIGWINCH};
@@ -44,10 +45,10 @@ int own_signal(int which) noexcept {
   if (sampling == kUsual[0] || sampling == kUsual[1]) return kUsual[which];
   return which == 0 ? sampling : 0;
 }
-// For each of them one bit per signal: it is in the mask of that one's handler, and the program did
-// not put it there.
+// For each of them one bit per signal: swipr, not the program, has added it to the mask of that
+// signal's handler.
 constinit std::atomic<std::uint64_t> widened_masks[kOwnCount] = {};
-// Signals whose handlers are to interrupt calls: siginterrupt(3).
+// Signals whose handlers interrupt calls: siginterrupt(3).
 constinit std::atomic<std::uint64_t> interrupting{0};
 
 [[gnu::constructor]] void find_all() noexcept {
@@ -61,7 +62,7 @@ int call_next(int number, const Action* wanted, Action* before) {
   return result;
 }
 
-// The program's disposition is known to disposition.h, or becomes so when a recording begins.
+// disposition.h stores the program's disposition, or will do so when a recording begins.
 bool is_kept_elsewhere(int number) noexcept {
   return number == handler::sampling_signal() || handler::is_taken(number);
 }
@@ -88,7 +89,7 @@ bool wants_wider_mask(int number, const Action& wanted) noexcept {
          !handler::program_handles_signal();
 }
 
-// One bit for each of swipr's signals that it has put there.
+// One bit for each of swipr's signals that was added.
 unsigned widen(int number, Action& action) noexcept {
   unsigned widened = 0;
   for (int which = 0; which < kOwnCount && wants_wider_mask(number, action); ++which) {
@@ -122,7 +123,7 @@ void hide_own_signals(int number, Action& action) noexcept {
   }
 }
 
-// Another wrapper's function may do as it likes; libc's would do just this.
+// Another wrapper may behave differently; libc's function would do this.
 int put(int number, const Action& action) noexcept {
   if (handler::has_function(action) && next_sigaction.is(&__sigaction)) {
     return handler::put_program_handler(number, action);
@@ -132,7 +133,7 @@ int put(int number, const Action& action) noexcept {
   return result;
 }
 
-// False: it has just been taken; nothing has changed.
+// False: swipr has just begun to use it; nothing has changed.
 bool change_other_signal(int number, const Action* wanted, Action* before, int& result) noexcept {
   Action current;
   // A child of vfork shares this memory with its parent, not the dispositions.
@@ -234,7 +235,7 @@ SWIPR_EXPORTED SimpleHandler ssignal(int number, SimpleHandler function) noexcep
 SWIPR_EXPORTED SimpleHandler sysv_signal(int number, SimpleHandler function) noexcept {
   return set_system_v(number, function);
 }
-// What programs compiled for System V's meaning of signal() call.
+// Called by programs that are compiled for System V's semantics of signal().
 SWIPR_EXPORTED SimpleHandler __sysv_signal(int number, SimpleHandler function) noexcept {
   return set_system_v(number, function);
 }

@@ -1,5 +1,5 @@
-// Masks of single threads: swipr learns when a thread may have blocked its signal (asking.h). The
-// masks themselves are the program's own.
+// Masks of single threads: tells swipr when a thread may have blocked its signal (asking.h). The
+// masks themselves are not changed.
 #include <signal.h>
 
 #include "preload/agent/libunwind/library.h"

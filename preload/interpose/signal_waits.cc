@@ -1,6 +1,6 @@
-// The functions that take a pending signal. swipr sends none to a thread that is in one
-// (signal_waits.h) or blocks the signal; one that gets there all the same, because the thread waits
-// for a signal that it does not block, is not handed to the program.
+// The functions that consume a pending signal. swipr sends none to a thread that is in one
+// (signal_waits.h) or blocks the signal. If such a function receives one nevertheless, because the
+// thread waits for a signal that it does not block, the program does not get it.
 #include "preload/handler/signal_waits.h"
 
 #include <signal.h>
@@ -37,7 +37,7 @@ bool waits_for_swiprs(const sigset_t* set) noexcept {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-// By the kernel: another preload may fake libc's.
+// The kernel's clock: another preload may fake libc's.
 std::int64_t now_ns() noexcept {
   timespec now{};
   syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
@@ -83,7 +83,7 @@ SWIPR_EXPORTED int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
   return wait_for_the_programs(set, info, nullptr);
 }
 
-// Returns the error, and goes on after EINTR as libc's does.
+// Returns the error, and continues after EINTR as libc's function does.
 SWIPR_EXPORTED int sigwait(const sigset_t* set, int* number) {
   if (!waits_for_swiprs(set)) return next_sigwait(set, number);
   const swipr::ErrnoSaver errno_saver;

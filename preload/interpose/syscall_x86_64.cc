@@ -16,9 +16,9 @@ extern "C" {
 
 }  // extern "C"
 
-// Programs wait on futexes through this function: two instructions for most calls. No frame of its
-// own, all registers and the stack as libc's function gets them. The numbers stand in the order of
-// <sys/syscall.h>; the seventh argument is on the stack.
+// Programs wait on futexes through this function, so most calls cost only two more instructions. It
+// has no frame of its own; libc's function gets the registers and the stack unchanged. The numbers
+// are in the order of <sys/syscall.h>; the seventh argument is on the stack.
 // Source: System V AMD64 ABI, 3.2.3 and A.2.1.
 __asm__(R"(
   .text

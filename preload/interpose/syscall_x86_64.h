@@ -1,11 +1,11 @@
-// syscall(2) as the program calls it: hands on to libc's at once, but for the few calls that
-// swipr has to know of. They go to swipr_watched_syscall.
+// The program's syscall(2): passes calls on to libc's function, except the few that swipr has to
+// know about, which go to swipr_watched_syscall.
 #pragma once
 
 using SyscallFunction = long(long, ...) noexcept;
 
 extern "C" {
-// libc's function; until it is known, the one below.
+// libc's function; until it is found, the one below.
 extern SyscallFunction* swipr_next_syscall;
 // Makes the call itself.
 long swipr_bare_syscall(long number, ...) noexcept;

@@ -1,4 +1,4 @@
-// A hash of bytes: for tables, and to tell whether they are what they were.
+// A hash of bytes: for hash tables, and to detect changes.
 // Context: anywhere, signal handlers included.  Allocates: never.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace swipr::unwind {
 
-// Multiplication carries every bit upwards, the shift brings it down again. The constant is 2^64
-// divided by the golden ratio, odd.
+// Multiplication propagates every bit upwards, the shift downwards. The constant is 2^64 divided by
+// the golden ratio, odd.
 constexpr std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) noexcept {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
   return hash ^ hash >> 32;

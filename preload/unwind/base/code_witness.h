@@ -1,6 +1,6 @@
-// Evidence that code is what it was when its CFI was read. Some code is withdrawn and replaced
-// without anybody being told (GDB's JIT interface is a list in the program's memory): a walk
-// believes CFI of such code only where the code's own bytes say that it is still there.
+// Checksums of code (witnesses), computed when its CFI is read. Some code is withdrawn and replaced
+// without notice (GDB's JIT interface is a list in the program's memory): a walk uses CFI of such
+// code only if the bytes of the code are unchanged.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 
 namespace swipr::unwind {
 
-// What is looked at of a function: no further than this from its start, because the looking is done
-// in a signal handler: 0.3 µs for 256 bytes, 1.2 µs for all of it. Prologues, where frames get
-// their size, are there.
+// The number of bytes that are checked from the start of a function. Limited because the signal
+// handler waits for it: 0.3 µs for 256 bytes, 1.2 µs for all. It includes the prologue, which
+// determines the size of the frame.
 inline constexpr std::uint64_t kMaxWitnessBytes = 4096;
 
 struct CodeWitness {
@@ -40,7 +40,7 @@ struct CodeWitness {
 // All witnesses of a code map.
 struct CodeWitnesses {
   std::span<const CodeWitness> sorted;        // by begin
-  std::atomic<bool>* contradicted = nullptr;  // set by the walk that finds other code
+  std::atomic<bool>* contradicted = nullptr;  // set by a walk that finds other code
 
   SWIPR_SIGNAL_SAFE const CodeWitness* find(std::uint64_t pc) const noexcept {
     const auto* above = std::upper_bound(
@@ -52,12 +52,12 @@ struct CodeWitnesses {
   }
 };
 
-// Asks the witnesses for one walk, each of them once. Bounds: kMaxWords words of code; beyond that
-// nothing is believed.
+// Verifies checksums for one walk, each of them once. Bounds: kMaxWords words of code; after that
+// no code counts as unchanged.
 class WitnessHearing {
  public:
-  // Context: signal handler or control thread. True: the code at `pc` is what it was, or has no
-  // witness.
+  // Context: signal handler or control thread. True: the code at `pc` is unchanged or has no
+  // checksum.
   template <typename Reader>
   SWIPR_SIGNAL_SAFE bool is_confirmed(const CodeWitnesses& all, std::uint64_t pc,
                                       Reader& reader) noexcept {

@@ -73,7 +73,7 @@ class GrowableArray {
     return true;
   }
 
-  // The elements in a mapping of just the pages that they need, which is the caller's from now on.
+  // The elements in a mapping of only the pages that they need. The caller owns it from now on.
   Mapping release() noexcept {
     const std::size_t bytes = (size_ * sizeof(T) + kPageBytes - 1) & -kPageBytes;
     Mapping mapping{data_, bytes};
@@ -96,14 +96,14 @@ class GrowableArray {
 
  private:
   static constexpr std::size_t kMaxBytes = std::size_t{2} << 30;
-  // mremap wants whole pages, and the rounded size must stay the one that munmap is given.
+  // mremap requires whole pages, and munmap must be given the same rounded size.
   static std::size_t round_up(std::size_t bytes) noexcept {
     constexpr std::size_t kStep = sizeof(T) * 4096;
     return (bytes + kStep - 1) / kStep * kStep;
   }
 
-  // Has the kernel hand out the pages up to `needed` and some that will be needed next in one go: a
-  // page fault each costs a quarter of a table's build. Kernels before 5.14 refuse, which is fine.
+  // Makes the kernel allocate the pages up to `needed` and some more at once: single page faults
+  // cost a quarter of the time to build a table. Kernels before 5.14 refuse, which does no harm.
   void populate(std::size_t needed) noexcept {
     constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
     constexpr std::size_t kFirstBytes = std::size_t{16} << 10;

@@ -1,4 +1,4 @@
-// How the readers of ELF images and call frame information get at memory, and how they end.
+// How the readers of ELF images and call frame information access memory, and their results.
 // Context: control thread.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a walk starts from: registers, and a way to read the stack.
+// Input of a walk: registers and a reader of the stack.
 // Context: anywhere, signal handlers included.
 #pragma once
 

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint64_t kMaxCoveredBytes = UINT32_MAX;  // rows count from the base in 32 bits
 
-// Where an FDE's code begins, counted from the text's first byte, and above the position of the
-// entry: one number, so that sorting moves little.
+// Start of an FDE's code, relative to the text's first byte, in the high half and position of the
+// entry in the low half: one number, so that sorting moves little data.
 class FdeIndex {
  public:
   FdeIndex(std::uint64_t start, std::uint64_t position) noexcept : bits_(start << 32 | position) {}
@@ -31,9 +31,9 @@ class FdeIndex {
   std::uint64_t bits_;
 };
 
-// By start, and those with the same start by offset, which is how they come. Linkers leave runs of
-// sorted FDEs, one per section of each input file, that quicksort cannot make use of: 100,000 take
-// it 7 ms, this 1 ms. False: no memory.
+// By start; FDEs with the same start keep their order, by offset. Linkers write runs of sorted
+// FDEs, one per section of each input file, which do not help quicksort: it takes 7 ms for 100,000,
+// this sort 1 ms. False: no memory.
 bool sort_by_start(std::span<FdeIndex> fdes) noexcept {
   if (std::is_sorted(fdes.begin(), fdes.end())) return true;
   constexpr unsigned kDigitBits = 11;
@@ -51,7 +51,7 @@ bool sort_by_start(std::span<FdeIndex> fdes) noexcept {
     for (const FdeIndex fde : from) to[next[digit(fde)]++] = fde;
     std::swap(from, to);
   }
-  // Three rounds: the result is in the other memory.
+  // Three passes: the result is in the other buffer.
   std::copy(from.begin(), from.end(), fdes.begin());
   return true;
 }
@@ -82,8 +82,8 @@ class CfiCompiler {
   }
 
  private:
-  // Bytes of instructions that are run, for each byte of the section: a CIE's run again only when
-  // the cache lost it.
+  // Limit of executed instruction bytes per byte of the section: those of a CIE are executed again
+  // only if the cache has dropped it.
   static constexpr std::uint64_t kBudgetPerByte = 8;
 
   bool spend(std::span<const std::byte> instructions) noexcept {
@@ -92,14 +92,14 @@ class CfiCompiler {
     return true;
   }
 
-  // A CIE and what its instructions set up.
+  // A CIE and the state that its instructions set up.
   struct CachedCie {
     std::size_t position = SIZE_MAX;
     std::optional<Cie> cie;
     CfiState state;
   };
 
-  // FDEs that follow each other in the code mostly do in their section.
+  // Neighbouring FDEs in the code are usually neighbours in the section.
   const PlacedSection& section_at(std::size_t position) noexcept {
     if (position - current_->position >= current_->section.bytes().size()) {
       const auto* above = std::upper_bound(
@@ -126,8 +126,7 @@ class CfiCompiler {
     return cached;
   }
 
-  // False: no memory. Stops at the first bytes that are no entry; FDEs that make no sense are left
-  // out.
+  // False: no memory. Stops at the first bytes that are not an entry; invalid FDEs are skipped.
   bool collect(const PlacedSection& placed) noexcept {
     const CfiSection& from = placed.section;
     std::optional<CfiEntry> entry = from.parse_entry(0);
@@ -146,7 +145,7 @@ class CfiCompiler {
     return true;
   }
 
-  // What CfiRows hands out, for one FDE.
+  // Receives the rows of CfiRows for one FDE.
   struct Rows {
     bool add_plain(std::uint64_t start, std::uint64_t cfa_word, std::uint64_t saved_word) noexcept {
       return add(start, rules.intern_plain(cfa_word, saved_word));
@@ -167,7 +166,7 @@ class CfiCompiler {
     bool signal_frame;
   };
 
-  // False: no memory. Code behind a damaged instruction gets no rule.
+  // False: no memory. Code after a damaged instruction gets no rule.
   bool compile(FdeIndex index, RowWriter& writer) noexcept {
     const PlacedSection& placed = section_at(index.position());
     const CfiSection& from = placed.section;
@@ -175,7 +174,7 @@ class CfiCompiler {
     const CachedCie& cached = load_cie(placed, entry->cie);
     const std::optional<Fde> fde = cached.cie ? from.parse_fde(*entry, *cached.cie) : std::nullopt;
     if (!fde) return true;
-    // A row takes a byte of code and one of instructions.
+    // A row needs at least one byte of code and one of instructions.
     const std::uint64_t max_rows =
         std::min<std::uint64_t>(fde->code.end - fde->code.begin, fde->instructions.size()) + 1;
     if (!writer.begin_fde(fde->code.begin, static_cast<std::size_t>(max_rows))) return false;

@@ -14,7 +14,7 @@ namespace swipr::unwind {
 
 class UnwindTable;
 
-// Sections are numbered through as if they lay behind each other.
+// Offsets continue from section to section, as if the sections were adjacent.
 struct PlacedSection {
   CfiSection section;
   std::size_t position = 0;  // of its first byte: the sum of the sizes before it

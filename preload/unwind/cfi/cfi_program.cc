@@ -177,7 +177,7 @@ void CfiProgram::set_location() noexcept {
 }
 
 void CfiProgram::set_register(std::uint64_t reg, LocationKind kind, std::int64_t value) noexcept {
-  if (reg >= Registers::kCount) return;  // vector registers: no walk needs them
+  if (reg >= Registers::kCount) return;  // vector registers, which no walk needs
   if (!fits_int32(value)) {
     damaged_ = true;
     return;

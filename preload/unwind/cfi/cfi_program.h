@@ -1,4 +1,4 @@
-// Executes the instructions of one FDE: which registers are saved where, from address to address.
+// Executes the instructions of one FDE: computes where registers are saved at each address.
 // Context: control thread.  Allocates: never.
 // Source: DWARF 5, section 6.4.2; GNU extensions as in LSB 5.0 Core, section 10.5.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace swipr::unwind {
 
-// What is known about one register at one address. Expressions are positions in the section.
+// Rule of one register at one address. Expressions are positions in the section.
 struct RegisterState {
   bool saved = false;  // false: still holds the caller's value
   LocationKind kind = LocationKind::kUndefined;
@@ -32,8 +32,8 @@ struct CfiState {
   std::array<RegisterState, Registers::kCount> registers{};
 };
 
-// Room for DW_CFA_remember_state, used for one program after the other: 5 KB that each FDE would
-// otherwise have to initialise.
+// Memory for DW_CFA_remember_state, shared by all programs, which saves initialising 5 KB for each
+// FDE.
 struct RememberedStates {
   static constexpr unsigned kMax = 32;  // nesting in compiled code stays below 8
   std::array<CfiState, kMax> states;
@@ -41,18 +41,18 @@ struct RememberedStates {
 
 class CfiProgram {
  public:
-  // What the CIE's instructions set up. False: they are damaged.
+  // Executes the CIE's instructions. False: they are damaged.
   static bool run_initial(const CfiSection& section, const Cie& cie, RememberedStates& remembered,
                           CfiState& state) noexcept;
 
   CfiProgram(const CfiSection& section, const Cie& cie, const CfiState& initial, const Fde& fde,
              RememberedStates& remembered) noexcept;
 
-  // Executes the instruction at `position` of the FDE's; `location` is the code address that it
-  // takes effect at and moves with it. False: damaged.
+  // Executes the FDE's instruction at `position` and advances it; `location` is the code address at
+  // which it takes effect, and is updated. False: damaged.
   bool execute(std::size_t& position, std::uint64_t& location) noexcept;
 
-  // What the two instructions that most code is made of do, for who decodes them himself.
+  // Effects of the two most frequent instructions, for callers that decode these themselves.
   void set_cfa_offset(std::int32_t offset) noexcept { state_.cfa_offset = offset; }
   void save_at_offset(unsigned reg, std::int32_t offset) noexcept {
     state_.registers[reg] = {true, LocationKind::kOffset, 0, offset};

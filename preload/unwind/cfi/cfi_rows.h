@@ -1,8 +1,7 @@
-// The rules of one FDE, stretch of code by stretch of code. What compiled code is made of (the
-// stack pointer's distance from the CFA changes, a register is saved, code goes on) is followed
-// right here on the two words of a plain rule; everything else goes through CfiProgram. That makes
-// a row cost some 10 ns, and a large library has a million. Context: control thread.  Allocates:
-// never.
+// The rules of one FDE, one for each range of code. The most frequent instructions (change of the
+// CFA offset, saved register, advance of the location) are executed here on the two words of a
+// plain rule; all others by CfiProgram. A row therefore costs about 10 ns, and a large library has
+// a million. Context: control thread. Allocates: never.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +16,8 @@
 
 namespace swipr::unwind {
 
-// `Rows` has three functions for the rule that holds from `start` on: add_plain(start, cfa word,
-// saved word), add_other(start, state), add_none(start), each false to stop: no memory.
+// `Rows` has three functions for the rule that applies from `start` on: add_plain(start, cfa word,
+// saved word), add_other(start, state), add_none(start). Each returns false to stop: no memory.
 template <typename Rows>
 class CfiRows {
  public:
@@ -49,7 +48,7 @@ class CfiRows {
  private:
   enum class Outcome : std::uint8_t { kAdvanced, kEnd, kDamaged, kNoMemory };
 
-  // Never referred to by a call that is not inlined: stays in the processor's registers.
+  // Never passed by reference to a call that is not inlined, so that it stays in registers.
   struct Hot {
     std::size_t position = 0;
     std::uint64_t location = 0;
@@ -58,7 +57,8 @@ class CfiRows {
     bool plain = false;
   };
 
-  // Runs up to the next change of address and adds the rule that holds from `start` up to there.
+  // Executes up to the next change of the address and adds the rule that applies from `start` up to
+  // there.
   [[gnu::always_inline]] Outcome run_to_next_location(Hot& hot, std::uint64_t start) noexcept {
     while (hot.position < bytes_.size()) {
       const auto instruction = std::to_integer<std::uint8_t>(bytes_[hot.position]);
@@ -96,7 +96,7 @@ class CfiRows {
       if (!program_.execute(position, location)) return Outcome::kDamaged;
       hot.position = position;
       hot.location = location;
-      if (hot.location != start) {  // the rule is as it was
+      if (hot.location != start) {  // the rule is unchanged
         return add(hot, start) ? Outcome::kAdvanced : Outcome::kNoMemory;
       }
       if (may_be_plain_) load_rule(hot);

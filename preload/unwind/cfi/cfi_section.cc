@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxAugmentationLetters = 16;
 
-// "z" and what its data holds. False: a letter whose data we cannot size.
+// "z" and the letters that describe its data. False: a letter whose data has unknown size.
 bool parse_augmentation(ByteCursor& cursor, std::span<const std::byte> letters, Cie& cie) noexcept {
   if (letters.empty()) return true;
   if (letters[0] != std::byte{'z'}) return false;

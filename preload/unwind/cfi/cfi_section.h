@@ -17,7 +17,7 @@ namespace swipr::unwind {
 // One record of the section: a CIE, or an FDE that belongs to the CIE at offset `cie`.
 struct CfiEntry {
   std::size_t offset = 0;
-  std::size_t body = 0;  // offset behind the CIE id or pointer
+  std::size_t body = 0;  // offset after the CIE id or pointer
   std::size_t end = 0;   // offset of the next entry
   bool is_cie = false;
   std::size_t cie = 0;
@@ -46,17 +46,17 @@ class CfiSection {
              CfiFormat format = CfiFormat::kEhFrame) noexcept
       : bytes_(bytes), address_(address), load_bias_(load_bias), format_(format) {}
 
-  // Bytes of the entry at `offset` with its length field, as far as `bytes` tell; 0: the
-  // terminator, or not enough bytes to know.
+  // Size of the entry at `offset` including its length field; 0: the terminator, or `bytes` ends
+  // too early.
   static std::uint64_t entry_bytes(std::span<const std::byte> bytes, std::size_t offset) noexcept;
 
-  // nullopt: terminator, end, or bytes that are no entry.
+  // nullopt: terminator, end, or bytes that are not an entry.
   std::optional<CfiEntry> parse_entry(std::size_t offset) const noexcept;
   // nullopt: unknown version or augmentation, another machine's registers.
   std::optional<Cie> parse_cie(const CfiEntry& entry) const noexcept;
   std::optional<Fde> parse_fde(const CfiEntry& entry, const Cie& cie) const noexcept;
 
-  // For DW_CFA_set_loc and expressions: where in the section a span of it starts.
+  // For DW_CFA_set_loc and expressions: offset in the section at which a span starts.
   std::size_t offset_of(std::span<const std::byte> part) const noexcept {
     return static_cast<std::size_t>(part.data() - bytes_.data());
   }
@@ -92,7 +92,7 @@ inline std::optional<CfiEntry> CfiSection::parse_entry(std::size_t offset) const
   const bool extended = cursor.fixed<std::uint32_t>() == kExtendedLength;
   if (extended) cursor.skip(8);
   const std::size_t id_at = offset + cursor.position();
-  // .eh_frame: four bytes also after a long length.
+  // .eh_frame: four bytes even after a long length.
   const bool wide = extended && format_ == CfiFormat::kDebugFrame;
   const std::uint64_t id = wide ? cursor.fixed<std::uint64_t>() : cursor.fixed<std::uint32_t>();
   if (cursor.failed()) return std::nullopt;
@@ -105,7 +105,7 @@ inline std::optional<CfiEntry> CfiSection::parse_entry(std::size_t offset) const
     return entry;
   }
   entry.is_cie = id == 0;
-  if (id > id_at) return std::nullopt;  // the distance back from this very field
+  if (id > id_at) return std::nullopt;  // the distance back from this field
   entry.cie = id_at - static_cast<std::size_t>(id);
   return entry;
 }

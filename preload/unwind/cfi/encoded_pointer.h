@@ -13,24 +13,25 @@ inline constexpr std::uint8_t kPointerOmitted = 0xff;
 
 // Image addresses.
 struct PointerBases {
-  std::uint64_t field = 0;     // of the byte that the cursor stands on
-  std::uint64_t data = 0;      // what datarel counts from
+  std::uint64_t field = 0;     // of the byte at the cursor
+  std::uint64_t data = 0;      // base of datarel
   std::uint64_t absolute = 0;  // the load bias: absolute pointers are relocated, run-time addresses
 };
 
-// `encoding`'s number only, as for the size of an FDE; false: unknown format or past the end.
+// Only the number, without its base, as for the size of an FDE; false: unknown format or past the
+// end.
 bool decode_number(ByteCursor& cursor, std::uint8_t encoding, std::uint64_t& out) noexcept;
 
-// An image address. False: unknown
-// format, past the end, or a base that does not occur in these places (textrel, funcrel, indirect).
+// An image address. False: unknown format, past the end, or a base that these sections do not use
+// (textrel, funcrel, indirect).
 bool decode_pointer(ByteCursor& cursor, std::uint8_t encoding, const PointerBases& bases,
                     std::uint64_t& out) noexcept;
 
-// Any format; decode_number is the way to it.
+// Any format; called by decode_number.
 bool decode_unusual_number(ByteCursor& cursor, std::uint8_t encoding, std::uint64_t& out) noexcept;
 
 inline bool decode_number(ByteCursor& cursor, std::uint8_t encoding, std::uint64_t& out) noexcept {
-  constexpr std::uint8_t kSigned4 = 0x0b;  // what linkers use
+  constexpr std::uint8_t kSigned4 = 0x0b;  // used by linkers
   if ((encoding & 0x0f) != kSigned4) return decode_unusual_number(cursor, encoding, out);
   out = static_cast<std::uint64_t>(std::int64_t{cursor.fixed<std::int32_t>()});
   return !cursor.failed();

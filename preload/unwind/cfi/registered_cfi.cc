@@ -13,15 +13,15 @@ namespace {
 
 constexpr std::size_t kMaxTableBytes = 16 << 20;
 constexpr std::size_t kMaxAllBytes = 256 << 20;
-constexpr std::size_t kPageBytes = 4096;  // what is readable or not as a whole
+constexpr std::size_t kPageBytes = 4096;  // blocks are readable as a whole or not at all
 constexpr std::size_t kLengthBytes = 4;
 
-// Moves `next` from entry to entry as far as `bytes` reach. True: it stands on the terminator.
+// Moves `next` from entry to entry up to the end of `bytes`. True: it is at the terminator.
 bool find_terminator(std::span<const std::byte> bytes, std::size_t& next) noexcept {
   while (next + kLengthBytes <= bytes.size()) {
     if (ByteCursor(bytes.subspan(next)).fixed<std::uint32_t>() == 0) return true;
     const std::uint64_t entry = CfiSection::entry_bytes(bytes, next);
-    if (entry == 0) return false;  // a long length, cut off
+    if (entry == 0) return false;  // a long length, truncated
     next = entry > kMaxTableBytes ? kMaxTableBytes : next + static_cast<std::size_t>(entry);
   }
   return false;
@@ -93,7 +93,7 @@ std::uint32_t read_hash(const CodeWitness& witness, ImageReader reader) noexcept
   std::array<std::byte, kMaxWitnessBytes + 2 * sizeof(std::uint64_t)> code;
   const Range<std::uint64_t> words = witness.words();
   const auto bytes = std::span(code).first(words.end - words.begin);
-  // Unreadable code will not be confirmed by reading it.
+  // Unreadable code gets a checksum that never matches.
   if (!reader.read(reader.state, words.begin, bytes)) return 0;
   return CodeWitness::fold(hash_bytes(bytes, 0));
 }
@@ -117,7 +117,7 @@ bool RegisteredCfi::witness_part(std::size_t part, ImageReader reader,
     witness.hash = read_hash(witness, reader);
     if (!out.push_back(witness)) return false;
   }
-  // The code was there behind its CFI: what it is now, the CFI may no longer describe.
+  // The code may have changed after its CFI was read: the CFI may no longer describe it.
   if (is_unchanged(part, reader)) return true;
   for (std::size_t at = first; at < out.size(); ++at) out[at].hash = ~out[at].hash;
   return true;

@@ -1,6 +1,6 @@
-// CFI that the program registers for code it makes at run time (__register_frame, GDB's JIT
-// interface): tables that lie anywhere in memory, copied one after the other and compiled together,
-// because each may describe a handful of instructions and a generator registers thousands.
+// CFI that the program registers for code that it generates at run time (__register_frame, GDB's
+// JIT interface): tables anywhere in memory, which are copied and compiled together, because each
+// may describe only a few instructions and a code generator registers thousands.
 // Context: control thread.  Allocates: mmap.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace swipr::unwind {
 
 class UnwindTable;
 
-// Where the bytes of a section are, and for which address they are written.
+// Address of the bytes of a section, and the address for which they are relocated.
 struct CfiSource {
   std::uint64_t at = 0;
   std::uint64_t bytes = 0;
@@ -27,16 +27,17 @@ struct CfiSource {
 
 class RegisteredCfi {
  public:
-  // Copies the CIEs and FDEs at a run-time address, up to the entry of length zero that ends them.
-  // False: there is no such table (unmapped, longer than 16 MiB, all tables longer than 256 MiB),
-  // or no memory; what was added before stays.
+  // Copies the CIEs and FDEs at a run-time address, up to the entry of length zero. False: no valid
+  // table (unmapped, longer than 16 MiB, all tables longer than 256 MiB), or no memory; tables that
+  // were added before stay.
   bool add(std::uint64_t address, ImageReader reader) noexcept;
-  // Copies a section whose code has to be witnessed: nobody will tell when it goes. False as above.
+  // Copies a section whose code needs checksums, because its removal is not announced. False as
+  // above.
   bool add_unreported(const CfiSource& source, ImageReader reader) noexcept;
-  // A table of the code within `text`, by run-time addresses.
+  // Makes a table of the code within `text`, by run-time addresses.
   BuildStatus build(Range<std::uint64_t> text, const UnwindTable*& table) const noexcept;
-  // Witnesses of all code of add_unreported's sections, sorted. A section that changes meanwhile
-  // gets witnesses that nothing confirms. False: no memory.
+  // Makes checksums of all code of add_unreported's sections, sorted. A section that changes
+  // meanwhile gets checksums that never match. False: no memory.
   bool build_witnesses(ImageReader reader, GrowableArray<CodeWitness>& out) const noexcept;
 
  private:

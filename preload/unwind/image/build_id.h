@@ -12,7 +12,7 @@
 namespace swipr::unwind {
 
 struct NoteSegment {
-  std::uint64_t address = 0;  // as the reader wants it
+  std::uint64_t address = 0;  // address as the reader expects it
   std::uint64_t bytes = 0;
   std::uint64_t alignment = 4;  // p_align
 };

@@ -65,8 +65,8 @@ class ExportedSymbols {
   }
 
  private:
-  // glibc adds the load bias in place where the section is writable; the vDSO's, and those of
-  // other loaders, keep image addresses.
+  // glibc adds the load bias in place if the section is writable; the vDSO and other loaders keep
+  // image addresses.
   std::uint64_t address_of(const Elf64_Dyn& entry) const noexcept {
     return entry.d_un.d_ptr < load_bias_ ? entry.d_un.d_ptr + load_bias_ : entry.d_un.d_ptr;
   }

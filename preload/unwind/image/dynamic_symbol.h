@@ -1,5 +1,5 @@
-// One exported name of a mapped ELF image, found as the loader finds it: by DT_GNU_HASH. Images
-// that have only the older DT_HASH are not looked in.
+// Finds an exported symbol of a mapped ELF image as the loader does: by DT_GNU_HASH. Images that
+// have only the older DT_HASH are not searched.
 // Context: control thread.  Allocates: never.
 // Source: ELF-64 gABI, Dynamic Section; glibc, elf/dl-lookup.c (DT_GNU_HASH).
 #pragma once
@@ -12,9 +12,9 @@
 
 namespace swipr::unwind {
 
-// `dynamic`: run-time addresses of the image's PT_DYNAMIC. The symbol's run-time address; 0: the
-// image does not export it, or is damaged. Bounds: a name that is not there costs three or four
-// small reads, thanks to the table's Bloom filter.
+// `dynamic`: run-time addresses of the image's PT_DYNAMIC. Returns the symbol's run-time address;
+// 0: the image does not export it, or is damaged. Bounds: a missing name costs three or four small
+// reads, because the table has a Bloom filter.
 std::uint64_t find_exported(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
                             std::string_view name, ImageReader reader) noexcept;
 

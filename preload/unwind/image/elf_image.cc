@@ -40,7 +40,7 @@ class ImageParser {
            header.e_phnum <= kMaxProgramHeaders;
   }
 
-  // False at the end of the headers and when one is unreadable.
+  // False at the end of the headers and if one is unreadable.
   bool next(unsigned& index, std::uint32_t type, Elf64_Phdr& out) const noexcept {
     for (; index < header_count_; ++index) {
       if (!reader_.read_value(headers_ + index * sizeof out, out)) return false;
@@ -51,7 +51,7 @@ class ImageParser {
     return false;
   }
 
-  // The header that was read at start_ lies in the segment that holds file offset 0.
+  // The header that was read at start_ is in the segment that contains file offset 0.
   bool find_load_bias() noexcept {
     Elf64_Phdr segment;
     bool found = false;

@@ -1,5 +1,5 @@
-// What a mapped ELF image says about itself in memory. Every byte of it is hostile: the program may
-// have written over it, and the mapping may vanish while it is read.
+// Properties of a mapped ELF image, read from memory. Every byte is untrusted: the program may have
+// overwritten it, and it may be unmapped while it is read.
 // Context: control thread.  Allocates: never.
 #pragma once
 
@@ -21,7 +21,7 @@ struct ElfImage {
   std::byte build_id[64] = {};
 };
 
-// kNoCfi, kUnreadable and kDamaged leave load bias and build-id as far as they were found.
+// With kNoCfi, kUnreadable and kDamaged, load bias and build-id are set as far as they were found.
 // Source: ELF-64 gABI; LSB 5.0 Core, sections 10.6.2 (.eh_frame_hdr) and 12.2 (PT_GNU_EH_FRAME).
 BuildStatus read_elf_image(std::uint64_t elf_header, ImageReader reader, ElfImage& image) noexcept;
 

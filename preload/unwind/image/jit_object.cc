@@ -94,7 +94,7 @@ const Elf64_Shdr* JitObject::find_section(std::string_view name) const noexcept 
   return nullptr;
 }
 
-// 0: it lies in no section that was loaded.
+// 0: it is in no loaded section.
 std::uint64_t JitObject::address_of(const Elf64_Sym& symbol) const noexcept {
   if (header_.e_type != ET_REL) return symbol.st_value;
   if (symbol.st_shndx >= sections_.size()) return 0;

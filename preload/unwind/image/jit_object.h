@@ -1,5 +1,6 @@
-// An ELF object file that a compiler keeps in memory for debuggers (GDB's JIT interface): what it
-// says about code that lies elsewhere. Every byte is hostile and may change or vanish meanwhile.
+// An ELF object file that a compiler keeps in memory for debuggers (GDB's JIT interface); it
+// describes code elsewhere in memory. Every byte is untrusted and may change or be unmapped
+// meanwhile.
 // Context: control thread.  Allocates: mmap.
 // Source: GDB manual, "JIT Compilation Interface"; ELF-64 gABI.
 #pragma once
@@ -19,27 +20,28 @@ namespace swipr::unwind {
 
 class JitObject {
  public:
-  // Copies the headers and, where there are some, symbols and names. False: no object file of this
+  // Copies the headers and, if present, symbols and names. False: not an object file of this
   // machine, too large (65,280 sections, 16 MiB of symbols or of names), not all of it readable, or
   // no memory. May be called again, for another object.
   bool open(Range<std::uint64_t> object, ImageReader reader) noexcept;
 
-  // Where its .eh_frame is, or else its .debug_frame. `bytes` 0: it has neither. In relocatable
-  // objects, as LLVM keeps them, the section's address leads to the one that was loaded; the bytes
-  // in the file itself are not relocated.
+  // Location of its .eh_frame, or else its .debug_frame. `bytes` 0: it has neither. In relocatable
+  // objects, which LLVM keeps, the section's address is that of the loaded section; the bytes in
+  // the object file are not relocated.
   CfiSource find_cfi() const noexcept;
 
-  // Of sections, symbols and names: another one is another object, although in the same place.
+  // Hash of sections, symbols and names: a different hash is a different object, even at the same
+  // address.
   std::uint64_t fingerprint() const noexcept { return fingerprint_; }
 
-  // What the last open() copied, also when it failed.
+  // Number of bytes that the last open() copied, even if it failed.
   std::size_t copied_bytes() const noexcept {
     return sections_.span().size_bytes() + section_names_.size() + symbols_.span().size_bytes() +
            names_.size();
   }
 
-  // Calls on_function(Range code, std::string_view name) for each function that the symbols name.
-  // False from it ends that, and is the result.
+  // Calls on_function(Range code, std::string_view name) for each function symbol. Stops if it
+  // returns false, and then returns false.
   template <typename OnFunction>
   bool for_each_function(OnFunction&& on_function) const noexcept {
     for (const Elf64_Sym& symbol : symbols_.span()) {
@@ -61,7 +63,7 @@ class JitObject {
   bool copy(const Elf64_Shdr& section, ImageReader reader, GrowableArray<T>& out) const noexcept;
   const Elf64_Shdr* find_section(std::string_view name) const noexcept;
   std::uint64_t address_of(const Elf64_Sym& symbol) const noexcept;
-  // Empty: outside, or not ended.
+  // Empty: out of bounds, or not terminated.
   static std::string_view text(const GrowableArray<char>& all, std::uint64_t at) noexcept;
 
   Range<std::uint64_t> object_;

@@ -24,7 +24,7 @@ constexpr std::size_t kEntryHeadBytes = 12;     // the longest length field
 BuildStatus copy_section(Range<std::uint64_t> section, std::uint64_t load_bias, ImageReader reader,
                          GrowableArray<std::byte>& out) noexcept {
   const std::uint64_t limit = section.end - section.begin;
-  std::uint64_t next = 0;  // offset of the first entry whose length has not been looked at
+  std::uint64_t next = 0;  // offset of the first entry whose length has not been read
   while (out.size() < limit) {
     const std::size_t done = out.size();
     if (done > kMaxSectionBytes) return BuildStatus::kTooLarge;
@@ -46,8 +46,8 @@ BuildStatus copy_section(Range<std::uint64_t> section, std::uint64_t load_bias, 
   return BuildStatus::kOk;
 }
 
-// The first page of an image in one read: each read is a system call, and headers, build-id and
-// often the hash table lie there.
+// Reads the first page of an image at once: each read is a system call, and that page contains
+// headers, build-id and often the hash table.
 class FirstPage {
  public:
   FirstPage(std::uint64_t begin, ImageReader reader) noexcept : begin_(begin), reader_(reader) {
@@ -114,7 +114,7 @@ BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
     if (result.status != BuildStatus::kOk) return result;
   }
   const CfiSection eh_frame(eh_bytes.span(), image.eh_frame.begin, image.load_bias);
-  // Addresses in a file are as they were linked.
+  // Addresses in a file are link-time addresses.
   const CfiSection debug(debug_bytes.span(), 0, 0, CfiFormat::kDebugFrame);
   const std::array sections{PlacedSection{eh_frame, 0}, PlacedSection{debug, eh_bytes.size()}};
   result.status = compile_cfi(sections, image.text, result.table);
@@ -123,7 +123,7 @@ BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
 
 void destroy_table(const UnwindTable* table) noexcept {
   if (table == nullptr) return;
-  const auto mappings = table->mappings;  // the table itself lies in one
+  const auto mappings = table->mappings;  // the table itself is in one
   for (const Mapping mapping : mappings) ::munmap(mapping.memory, mapping.bytes);
 }
 

@@ -1,5 +1,5 @@
-// Builds the unwind table of one mapped ELF image from its .eh_frame and, where that is not enough,
-// its .debug_frame.
+// Builds the unwind table of one mapped ELF image from its .eh_frame and, if that is not
+// sufficient, its .debug_frame.
 // Context: control thread.  Allocates: anonymous mappings of its own, never malloc.
 #pragma once
 
@@ -31,13 +31,13 @@ struct BuildResult {
   std::byte build_id[64] = {};  // of NT_GNU_BUILD_ID in a PT_NOTE
 };
 
-// What the image says about itself, without its table: kOk where it has .eh_frame, of which
-// eh_frame_bytes is a bound.
+// Reads the properties of the image without building its table: kOk if it has .eh_frame, whose size
+// is at most eh_frame_bytes.
 // Bounds: a dozen small reads.
 BuildResult describe_image(std::uint64_t elf_header, ImageReader reader) noexcept;
 // `elf_header` is the run-time address of the image's ELF header.
-// Bounds: at most 256 MiB of each section, time linear in it; hostile bytes yield a status, never a
-// fault.
+// Bounds: at most 256 MiB of each section, time linear in it; malformed bytes cause a status, never
+// a fault.
 BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
                         const DebugFrame& debug_frame = {}) noexcept;
 void destroy_table(const UnwindTable* table) noexcept;

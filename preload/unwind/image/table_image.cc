@@ -41,7 +41,7 @@ std::uint64_t checksum_of(const Parts& parts) noexcept {
   return hash;
 }
 
-// Hands out what follows the header; past the end nothing any more.
+// Returns the parts that follow the header, in order; nothing past the end.
 class Bytes {
  public:
   explicit Bytes(std::span<const std::byte> bytes) noexcept : rest_(bytes) {}
@@ -62,7 +62,7 @@ class Bytes {
   bool is_short_ = false;
 };
 
-// Whether a walk stays within a table, whatever its address.
+// Whether a walk stays within a table for every address.
 class TableCheck {
  public:
   explicit TableCheck(const UnwindTable& table) noexcept : table_(table) {}

@@ -1,5 +1,5 @@
-// An unwind table as bytes that another process, or a later recording, can use: what the build
-// made, behind a header that says of which image. Context: control thread.
+// An unwind table as bytes that another process, or a later recording, can use: a header that
+// identifies the image, then the table. Context: control thread.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace swipr::unwind {
 
-// Which image a table is of. The ranges tell images apart that share a build-id by mistake.
+// Identifies the image of a table. The ranges distinguish images that share a build-id by mistake.
 struct TableKey {
   std::uint32_t build_id_bytes = 0;
   std::uint32_t unused = 0;
@@ -22,20 +22,20 @@ struct TableKey {
   std::uint64_t eh_frame_begin = 0;
   std::uint64_t eh_frame_end = 0;
 
-  // Without a build-id nothing tells one image from another.
+  // Without a build-id, images cannot be distinguished.
   bool is_usable() const noexcept { return build_id_bytes != 0; }
   friend bool operator==(const TableKey&, const TableKey&) = default;
 };
 TableKey key_of(const BuildResult& image) noexcept;
 
-// Of this processor and this version of the format: other bytes are refused. Numbers are in the
-// byte order of the machine.
+// For this processor and this version of the format; others are refused. Numbers have the byte
+// order of the machine.
 struct TableHeader {
   std::array<char, 8> magic{};
   std::uint32_t version = 0;
   std::uint32_t machine = 0;  // e_machine of ELF
   TableKey key;
-  std::uint64_t checksum = 0;  // of what is behind the header
+  std::uint64_t checksum = 0;  // of the bytes after the header
   std::uint64_t base = 0;      // from here on as in UnwindTable
   std::uint64_t covered_bytes = 0;
   std::uint32_t page_shift = 0;
@@ -55,10 +55,10 @@ struct TableImage {
 };
 TableImage image_of(const UnwindTable& table, const TableKey& key) noexcept;
 
-// The table in `memory`: kTableImageAt bytes that are left free, then `bytes` as they were read.
-// Every byte is hostile: each index and each size is checked here, once, because walks do not check
-// them; the memory must therefore be private, and not be that of a file. nullptr: it is not a table
-// of this image; the memory is still the caller's. Otherwise destroy_table frees it.
+// Makes a table of `memory`: kTableImageAt free bytes, then `bytes` as they were read. Every byte
+// is untrusted: each index and size is checked here once, because walks do not check them. The
+// memory must therefore be private and not a mapped file. nullptr: not a table of this image; the
+// caller still owns the memory. Otherwise destroy_table frees it.
 // Bounds: time linear in the size.
 inline constexpr std::size_t kTableImageAt = 256;
 const UnwindTable* open_table_image(Mapping memory, std::size_t bytes,

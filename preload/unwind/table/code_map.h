@@ -1,4 +1,4 @@
-// Sorted executable ranges with their unwind tables: what a walk looks a pc up in. Immutable once
+// Sorted executable ranges with their unwind tables, in which walks look up a pc. Immutable once
 // built.
 #pragma once
 
@@ -21,11 +21,11 @@ struct CodeRange {
   // null: no CFI (frame pointer, then guess). &kUnbuiltTable: a walk ends here with kUnbuilt, and
   // the control thread stores the table, or null, while handlers walk.
   const UnwindTable* table = nullptr;
-  // The table is of CFI that the program registered and may withdraw at any time.
+  // The table is made of CFI that the program registered and may withdraw at any time.
   bool is_registered = false;
 };
 
-// Of registered CFI: how often some was withdrawn, now and when the tables were built.
+// Number of withdrawals of registered CFI, now and when the tables were built.
 struct Withdrawals {
   const std::atomic<std::uint32_t>* count = nullptr;
   std::uint32_t when_built = 0;
@@ -34,16 +34,16 @@ struct Withdrawals {
 class CodeMap {
  public:
   // `ranges` sorted by start, not overlapping; they, their tables and the witnesses outlive the
-  // map. `cache`, empty and of this map alone, makes walks several times faster; nullptr: none.
-  // `withdrawals` is needed when a range is registered, `witnesses` where some of its code is not
-  // withdrawn by anybody.
+  // map. `cache`, empty and used by this map only, makes walks several times faster; nullptr: none.
+  // `withdrawals` is needed if a range is registered, `witnesses` if some of its code is removed
+  // without a withdrawal.
   constexpr explicit CodeMap(std::span<const CodeRange> ranges, RuleCache* cache = nullptr,
                              Withdrawals withdrawals = {}, CodeWitnesses witnesses = {}) noexcept
       : ranges_(ranges), cache_(cache), withdrawals_(withdrawals), witnesses_(witnesses) {}
 
   SWIPR_SIGNAL_SAFE const CodeRange* find(std::uint64_t pc) const noexcept;
-  // nullptr: no CFI, or it may have been withdrawn since, and other code be in its place. Where the
-  // range is registered the witnesses have to be heard as well.
+  // nullptr: no CFI, or it may have been withdrawn and replaced by other code. If the range is
+  // registered, the checksums have to be verified as well.
   SWIPR_SIGNAL_SAFE const UnwindTable* table_of(const CodeRange& range) const noexcept {
     const bool is_stale =
         range.is_registered &&

@@ -14,9 +14,8 @@ class RowWriter {
   // `base`: the address of the first FDE.
   explicit RowWriter(std::uint64_t base) noexcept : base_(base) {}
 
-  // False: no memory. Addresses are image addresses, at most 4 GiB above the base.
-  // Where FDEs overlap the one that starts later wins, as in the search of libgcc.
-  // `max_rows`: what may be added until end_fde.
+  // False: no memory. Addresses are image addresses, at most 4 GiB above the base. If FDEs overlap,
+  // the one that starts later applies, as in libgcc. `max_rows`: limit of rows until end_fde.
   bool begin_fde(std::uint64_t start, std::size_t max_rows) noexcept;
   void add(std::uint64_t address, std::uint16_t rule) noexcept {
     const auto relative = static_cast<std::uint32_t>(address - base_);
@@ -25,9 +24,9 @@ class RowWriter {
     addresses_.push_back_reserved(relative);
     rules_.push_back_reserved(rule);
   }
-  void end_fde(std::uint64_t end) noexcept;  // what follows has no CFI until an FDE begins
+  void end_fde(std::uint64_t end) noexcept;  // the following code has no CFI until an FDE begins
 
-  // What addresses() and rules() lie in; they are the caller's from now on.
+  // The memory of addresses() and rules(). The caller owns it from now on.
   Mapping release_addresses() noexcept { return addresses_.release(); }
   Mapping release_rules() noexcept { return rules_.release(); }
 

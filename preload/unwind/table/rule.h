@@ -1,4 +1,4 @@
-// How to get from one frame to its caller, as the tables keep it.
+// A rule of the tables: how to get from one frame to its caller.
 // Context: anywhere, signal handlers included.
 #pragma once
 
@@ -15,8 +15,8 @@ enum class LocationKind : std::uint8_t {
   kOffset,         // in memory at CFA + value
   kValOffset,      // is CFA + value
   kRegister,       // in register `value` of this frame
-  kExpression,     // in memory at the address that the expression gives
-  kValExpression,  // is what the expression gives
+  kExpression,     // in memory at the address that the expression computes
+  kValExpression,  // is the result of the expression
 };
 
 // Of an extended rule.
@@ -31,7 +31,7 @@ static_assert(sizeof(Location) == 8);
 inline constexpr std::size_t kMaxExpressionBytes = 256;
 
 enum RuleFlags : std::uint8_t {
-  kRuleNone = 1,            // no CFI here, or none that can be followed
+  kRuleNone = 1,            // no CFI, or none that is supported
   kRuleRoot = 2,            // return address undefined: the outermost frame
   kRuleExtended = 4,        // see `locations`; otherwise the plain form below
   kRuleSignalFrame = 8,     // the caller's pc is exact and its stack may be elsewhere
@@ -39,8 +39,8 @@ enum RuleFlags : std::uint8_t {
 };
 
 // Plain (flags == 0): CFA = cfa_register + cfa_offset with a stack or callee-saved base register,
-// the return address right below it, saved_frame and saved_base at their offsets from the CFA.
-// Nearly all compiled code is like that.
+// the return address directly below it, saved_frame and saved_base at their offsets from the CFA.
+// This covers nearly all compiled code.
 struct Rule {
   std::uint8_t flags = 0;
   std::uint8_t cfa_register = 0;
@@ -55,8 +55,8 @@ struct Rule {
 };
 static_assert(sizeof(Rule) == 16, "rules are searched and cached by the thousand");
 
-// A rule as two words. Put together from its parts in registers: bytes that were stored one by one
-// and are then loaded as words stall the processor, and a table's build makes a million rules.
+// A rule as two words, assembled in registers: loading words whose bytes were stored one by one
+// stalls the processor, and building a table makes a million rules.
 using RuleWords = std::array<std::uint64_t, 2>;
 
 constexpr RuleWords plain_rule_words(std::uint8_t cfa_register, std::int32_t cfa_offset,

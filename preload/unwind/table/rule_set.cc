@@ -36,7 +36,7 @@ bool RuleSet::is_equal(const Rule& known, const Rule& rule,
   return std::equal(locations.begin(), locations.end(), other);
 }
 
-// Twice the slots, all rules entered anew.
+// Doubles the slots and inserts all rules again.
 bool RuleSet::grow() noexcept {
   const std::size_t count = slots_.size() * 2;
   if (!slots_.resize(count)) return false;

@@ -22,8 +22,8 @@ class RuleSet {
   // False: no memory.
   bool prepare() noexcept;
 
-  // The number of an equal rule; kNone when there are too many: no CFI is honest, a wrong rule is
-  // not. `locations` of an extended rule are copied.
+  // The number of an equal rule; kNone if there are too many, because a missing rule is better than
+  // a wrong one. `locations` of an extended rule are copied.
   std::uint32_t intern(Rule rule, std::span<const Location> locations) noexcept;
 
   // The same for a plain rule.
@@ -61,7 +61,7 @@ class RuleSet {
   GrowableArray<Location> locations_;
   GrowableArray<std::byte> pool_;
   GrowableArray<std::uint16_t> slots_;  // open addressing; 0 = free, as rule 0 is never looked up
-  // Remembers where equal bytes may be; forgetting one costs a second copy, no more.
+  // Positions of bytes that may be equal. A lost entry only causes a second copy.
   GrowableArray<Known> expressions_;
 };
 

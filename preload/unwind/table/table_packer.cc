@@ -10,7 +10,7 @@
 namespace swipr::unwind {
 namespace {
 
-// Hands out parts of the mapping; the first round, without memory, only adds up the sizes.
+// Allocates parts of the mapping; the first pass, without memory, only adds up the sizes.
 class Layout {
  public:
   explicit Layout(std::byte* memory) noexcept : memory_(memory) {}
@@ -36,15 +36,15 @@ class Layout {
   std::size_t bytes_ = 0;
 };
 
-// Pages of 64 bytes of code and more, at most one for four rows: an index of a sixth of the rows'
-// size that leaves a search of three steps on average.
+// Pages of at least 64 bytes of code, at most one for four rows: the index has a sixth of the size
+// of the rows, and a search takes three steps on average.
 unsigned choose_page_shift(std::uint64_t covered_bytes, std::size_t row_count) noexcept {
   unsigned shift = 6;
   while ((covered_bytes >> shift) > row_count / 4 + 16) ++shift;
   return shift;
 }
 
-// The row in force at each page's start: the last one that begins there or before.
+// The row that applies at each page's start: the last one that begins there or before.
 void fill_pages(std::span<const std::uint32_t> rows, unsigned shift,
                 std::span<std::uint32_t> pages) noexcept {
   const std::uint64_t last_byte = (std::uint64_t{1} << shift) - 1;

@@ -1,4 +1,4 @@
-// Makes a table of rows and rules, read-only and of hardly more than the size that it needs.
+// Makes a read-only table of minimum size from rows and rules.
 // Context: control thread.  Allocates: mmap.
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace swipr::unwind {
 
-// Takes the rows' memory over. nullptr: no memory.
+// Takes ownership of the rows' memory. nullptr: no memory.
 const UnwindTable* pack_table(RowWriter& rows, const RuleSet& rules) noexcept;
 
-// Read-only from now on, because a stray write of the program must not turn into wrong stacks, and
-// not inherited by children of a fork.
+// Makes the table read-only, because a stray write by the program must not cause wrong stacks, and
+// excludes it from children of a fork.
 void seal(const UnwindTable& table) noexcept;
 
 }  // namespace swipr::unwind

@@ -1,4 +1,4 @@
-// The unwind table of one ELF image: rows sorted by address, each naming a rule.
+// The unwind table of one ELF image: rows sorted by address, each with the number of a rule.
 // Context: anywhere, signal handlers included (built by table_builder.h).
 #pragma once
 
@@ -14,19 +14,19 @@
 
 namespace swipr::unwind {
 
-// A row holds from its address up to the next row's. Code between FDEs has rows with rule 0,
+// A row applies from its address up to the next row's. Code between FDEs has rows with rule 0,
 // "none". Four plus two bytes per row: 50 MB of text (libLLVM 14) have 950,000.
 class UnwindTable {
  public:
-  // The rule for an instruction; nullptr where there is no CFI.
+  // The rule for an instruction; nullptr: no CFI.
   SWIPR_SIGNAL_SAFE const Rule* find(std::uint64_t image_address) const noexcept {
     const std::uint64_t relative = image_address - base;
     if (relative >= covered_bytes) return nullptr;
     const std::uint64_t page = relative >> page_shift;
     const std::uint32_t* row = row_addresses + page_rows[page];
     const std::uint32_t* last = row_addresses + page_rows[page + 1];
-    // Branch-free halving: a page has a handful of rows, and which of them is no pattern to
-    // predict.
+    // Binary search without branches: a page has only a few rows, and a branch could not be
+    // predicted.
     for (std::size_t count = static_cast<std::size_t>(last - row) + 1; count > 1;) {
       const std::size_t half = count / 2;
       row = row[half] <= relative ? row + half : row;
@@ -36,7 +36,7 @@ class UnwindTable {
     return (rule->flags & kRuleNone) != 0 ? nullptr : rule;
   }
 
-  // Where the function that holds an instruction begins: its FDE's start; 0: no FDE before it.
+  // Start of the function that contains an instruction: that of its FDE; 0: no FDE before it.
   std::uint64_t function_start(std::uint64_t image_address) const noexcept {
     const std::uint64_t relative = image_address - base;
     if (relative >= covered_bytes) return 0;
@@ -61,15 +61,14 @@ class UnwindTable {
   std::uint32_t function_count = 0;
   std::uint32_t location_count = 0;
   std::uint32_t pool_bytes = 0;
-  const std::uint32_t* page_rows = nullptr;  // the row in force at each page's start, and one more
+  const std::uint32_t* page_rows = nullptr;      // the row at each page's start, and one more
   const std::uint32_t* row_addresses = nullptr;  // relative to `base`
   const std::uint16_t* row_rules = nullptr;
   const std::uint32_t* function_starts = nullptr;  // of the FDEs, sorted, relative to `base`
   const Rule* rules = nullptr;
   const Location* locations = nullptr;
   const std::byte* pool = nullptr;  // bytes of expressions
-  // Everything lies in these three: rows stay where they were written, the rest follows this
-  // object.
+  // All memory of the table: rows stay where they were written, the rest follows this object.
   std::array<Mapping, 3> mappings{};
 };
 

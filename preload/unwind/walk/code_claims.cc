@@ -10,7 +10,8 @@ namespace swipr::unwind {
 
 namespace {
 
-// One word each, written and read whole: a claim's hash, at the place that the hash says.
+// One word each, written and read atomically: a claim's hash, at the index that the hash
+// determines.
 constexpr std::size_t kRefutedCount = 256;
 constinit std::array<std::atomic<std::uint64_t>, kRefutedCount> refuted{};
 

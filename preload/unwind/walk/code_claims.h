@@ -1,9 +1,10 @@
-// What a walk in a signal handler takes for granted about code, because it must not read it.
+// Assumptions (claims) about code that a walk in a signal handler makes because it must not read
+// code.
 //
-// Another thread may unmap code at any moment (dlclose, munmap), between the question whether a
-// page is readable and the load. The stack of the interrupted thread stays, code does not. So the
-// handler goes on as if the code were what makes the walk plausible, and notes that as a claim; the
-// control thread reads the code by a system call, which cannot fault, before the stack is used.
+// Another thread may unmap code at any time (dlclose, munmap), also between the probe of a page and
+// the load; the stack of the interrupted thread stays mapped. So the handler assumes the code that
+// makes the walk plausible and records that as a claim. Before the stack is used, the control
+// thread reads the code by a system call, which cannot fault.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@ namespace swipr::unwind {
 
 struct CodeClaim {
   enum class Kind : std::uint8_t {
-    kNoCallBefore,  // before `address` stands no direct call into [begin, end)
-    kCallBefore,    // before `address` stands a direct call into [begin, end)
+    kNoCallBefore,  // there is no direct call into [begin, end) before `address`
+    kCallBefore,    // there is a direct call into [begin, end) before `address`
     kHash,          // `begin` bytes from `address` on have the hash `end` (CodeWitness)
   };
   std::uint64_t address = 0;
@@ -31,18 +32,18 @@ struct CodeClaim {
   }
 };
 
-// Generated code claims a hash for each of its functions.
+// Generated code needs one claim, of a hash, for each of its functions.
 inline constexpr std::uint32_t kMaxClaims = 128;
 
 // `claims`: the first `count` are those of the walk so far, from the innermost frame outwards.
-// Context: signal handler.  False: no room, or the same was refuted before: the walk has to take it
-// for untrue.
+// Context: signal handler. False: no room, or the claim was refuted before: the walk has to treat
+// it as false.
 SWIPR_SIGNAL_SAFE bool add_claim(std::span<CodeClaim, kMaxClaims> claims, std::uint32_t& count,
                                  const CodeClaim& claim) noexcept;
 
-// Context: control thread. Later walks take it for untrue. One of many may be forgotten.
+// Context: control thread. Later walks treat it as false. Of many such claims, one may be lost.
 void note_refuted(const CodeClaim& claim) noexcept;
-// Code has changed: what was refuted may be true now.
+// Code has changed: refuted claims may be true now.
 void forget_refuted() noexcept;
 
 }  // namespace swipr::unwind

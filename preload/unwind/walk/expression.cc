@@ -109,7 +109,7 @@ class Machine {
     push(stack_[depth_ - 1 - index]);
   }
 
-  void rotate(std::size_t count) noexcept {  // the top goes below the next count - 1
+  void rotate(std::size_t count) noexcept {  // the top moves below the next count - 1 entries
     if (count > depth_) return stop(EvaluateStatus::kInvalid);
     const std::uint64_t top = stack_[depth_ - 1];
     for (std::size_t i = 1; i < count; ++i) stack_[depth_ - i] = stack_[depth_ - i - 1];

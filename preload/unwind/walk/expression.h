@@ -10,7 +10,7 @@
 
 namespace swipr::unwind {
 
-inline constexpr std::size_t kExpressionStack = 8;  // what occurs in libraries needs 4
+inline constexpr std::size_t kExpressionStack = 8;  // expressions in libraries need 4
 inline constexpr unsigned kExpressionSteps = 64;    // bounds loops made by DW_OP_skip and DW_OP_bra
 
 enum class EvaluateStatus : std::uint8_t { kOk, kUnreadable, kUnknownRegister, kInvalid };

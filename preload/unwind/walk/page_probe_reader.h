@@ -1,10 +1,10 @@
-// Reads the own process's memory without faulting, by asking the kernel about each page first.
+// Reads the memory of its own process without faulting, by asking the kernel about each page first.
 //
-// rt_sigprocmask copies the signal set from the given address before it looks at `how`
-// (kernel/signal.c): with an invalid `how` it answers EFAULT for an unreadable page and EINVAL for
-// a readable one, and does nothing else. About 0.15 µs; no descriptor, no state, allowed
-// everywhere. A page that the program unmaps between the question and the read is still a fault:
-// read only stacks of the calling thread, never code (code_claims.h).
+// rt_sigprocmask copies the signal set from the given address before it checks `how`
+// (kernel/signal.c): with an invalid `how` it returns EFAULT for an unreadable page and EINVAL for
+// a readable one, and has no other effect. It takes about 0.15 µs, needs no descriptor and no
+// state, and is permitted everywhere. If the program unmaps a page between probe and read, the read
+// faults: read only stacks of the calling thread, never code (code_claims.h).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace swipr::unwind {
 
 inline constexpr std::uint64_t kPageBytes =
-    4096;  // the smallest page: right also where pages are larger
+    4096;  // the smallest page size; also correct if pages are larger
 
 // Context: signal handler.  Allocates: never.  Errno: kept (raw system call).
 SWIPR_SIGNAL_SAFE bool is_page_readable(std::uint64_t page) noexcept;
@@ -26,7 +26,7 @@ class PageProbeReader {
   static constexpr bool kReadsCode = false;
 
   PageProbeReader() noexcept = default;
-  // `readable`: a byte that was read or written just now, whose page needs no question.
+  // `readable`: a byte that was read or written just now, whose page needs no probe.
   SWIPR_SIGNAL_SAFE explicit PageProbeReader(std::uint64_t readable) noexcept
       : begin_(readable & -kPageBytes), words_(kWordsInPage) {}
 
@@ -42,8 +42,8 @@ class PageProbeReader {
   SWIPR_SIGNAL_SAFE StackReader stack_reader() noexcept { return {&read_word_of, this}; }
 
  private:
-  // What other tools call an overflow is the point here: the walk reads what frames hold, guard
-  // zones of sanitizers and words that another thread writes included.
+  // Sanitizers would report these reads: the walk reads whatever frames contain, including guard
+  // zones of sanitizers and words that another thread writes.
   __attribute__((no_sanitize("address"), no_sanitize("thread"),
                  no_sanitize("undefined"))) static std::uint64_t
   load(std::uint64_t address) noexcept {
@@ -58,14 +58,14 @@ class PageProbeReader {
   bool probe(std::uint64_t address) noexcept;
   bool know(std::uint64_t page) noexcept;
 
-  // The readable pages that are known: they adjoin each other, because a walk goes upwards.
+  // The pages known to be readable. They are adjacent, because a walk proceeds upwards.
   static constexpr std::uint64_t kWordsInPage = kPageBytes - sizeof(std::uint64_t) + 1;
   std::uint64_t begin_ = 0;
-  std::uint64_t words_ = 0;  // so many addresses from begin_ on are those of whole words
+  std::uint64_t words_ = 0;  // number of addresses from begin_ on at which a whole word is readable
 };
 
-// As walk() with a StackReader, with the reads inlined. Where it ends with kUnbuilt `*stopped` gets
-// the registers of the last frame: walk_on goes on from there.
+// As walk() with a StackReader, with the reads inlined. If it ends with kUnbuilt, `*stopped` gets
+// the registers of the last frame, from which walk_on continues.
 SWIPR_SIGNAL_SAFE WalkEnd walk(const CodeMap& map, const Registers& registers,
                                PageProbeReader& reader, FrameBuffer& frames,
                                Registers* stopped = nullptr) noexcept;

@@ -1,6 +1,6 @@
-// From return address straight to plain rule: what a walk asks first. One word per entry, written
-// and read whole, so that any number of handlers share it without a lock: an entry is right or not
-// there. It belongs to one code map and is empty when the map is made.
+// Maps return addresses to plain rules; a walk searches here first. One word per entry, written and
+// read atomically, so that any number of handlers share it without a lock: an entry is correct or
+// absent. It belongs to one code map and is empty when the map is made.
 // Context: anywhere, signal handlers included.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace swipr::unwind {
 
-// A plain rule in 25 bits. Rules with larger numbers are not cached; hardly any code has them.
+// A plain rule in 25 bits. Rules with larger numbers are rare and not cached.
 class PackedRule {
  public:
   static constexpr unsigned kBits = 25;
@@ -83,7 +83,7 @@ class RuleCache {
   static constexpr unsigned kAddressBits = 48;
   static_assert(kAddressBits - kIndexBits + 1 + PackedRule::kBits == 64);
 
-  // Index and key together are the whole address: no two addresses are ever taken for each other.
+  // Index and key together are the whole address, so no two addresses are confused.
   static constexpr std::size_t index_of(std::uint64_t address) noexcept {
     return (address ^ address >> kIndexBits) & ((1u << kIndexBits) - 1);
   }

@@ -1,7 +1,7 @@
-// What a search for a lost caller needs of a stack: its words that point into code, which may be
-// return addresses, and those that point back onto the stack, which may be saved frame pointers.
-// The handler keeps only these, because a copy of the stack would be ten times as large: a kernel
-// of linear algebra takes 33 KiB of stack for itself.
+// The words of a stack that a search for a lost caller needs: those that point into code, which may
+// be return addresses, and those that point to the stack, which may be saved frame pointers. The
+// handler stores only these, because a copy of the stack would be ten times as large: a single
+// function of a linear algebra library may use 33 KiB of stack.
 // Context: signal handler or control thread.  Allocates: never.
 #pragma once
 
@@ -15,17 +15,17 @@
 
 namespace swipr::unwind {
 
-// How much of a stack is looked at.
+// The part of a stack that is scanned.
 inline constexpr std::uint64_t kScannedBytes = std::uint64_t{128} << 10;
 
-// A word with its place: number of the word from `from` on above, value below. Addresses of user
-// space have 47 bits. Source: kernel, Documentation/arch/x86/x86_64/mm.rst.
+// A word with its position: index of the word from `from` on in the high bits, value in the low
+// bits. Addresses of user space have 47 bits. Source: kernel, Documentation/arch/x86/x86_64/mm.rst.
 inline constexpr unsigned kStackWordBits = 48;
 inline constexpr std::uint64_t kStackWordMask = (std::uint64_t{1} << kStackWordBits) - 1;
 static_assert(kScannedBytes / sizeof(std::uint64_t) <= 1u << (64 - kStackWordBits));
 
-// Fills `out` in ascending order and returns how many there are. The last one is no word: its place
-// is the end of what was looked at.
+// Fills `out` in ascending order and returns the number of entries. The last entry is not a word:
+// its position is the end of the scanned part.
 // Bounds: kScannedBytes, and the size of `out`.
 template <typename Reader>
 std::size_t keep_stack_words(const CodeMap& map, Reader& reader, std::uint64_t from,
@@ -65,7 +65,7 @@ class StackWords {
     return !words_.empty() && address >= from_ && address < this->address(count()) &&
            (address - from_) % sizeof(std::uint64_t) == 0;
   }
-  // The index of the word at this address; count(): it was not kept.
+  // The index of the word at this address; count(): it was not stored.
   std::size_t find(std::uint64_t address) const noexcept {
     const std::uint64_t place = (address - from_) / sizeof(std::uint64_t) << kStackWordBits;
     const auto kept = words_.first(count());
@@ -74,7 +74,7 @@ class StackWords {
         covers(address) && at != kept.end() && *at >> kStackWordBits << kStackWordBits == place;
     return is_kept ? static_cast<std::size_t>(at - kept.begin()) : count();
   }
-  // What was not kept is no address: 1 stands for it.
+  // A word that was not stored is not an address and reads as 1.
   bool read_word(std::uint64_t address, std::uint64_t& out) const noexcept {
     if (!covers(address)) return false;
     const std::size_t index = find(address);

@@ -6,7 +6,7 @@
 namespace swipr::unwind {
 namespace {
 
-// What a plain step recovers, and so what is still true of any caller after an ordinary frame.
+// The registers that a plain step recovers, which are valid in any caller after an ordinary frame.
 constexpr std::uint32_t kRecovered =
     1u << kPcRegister | 1u << kStackRegister | 1u << kFrameRegister | 1u << kBaseRegister;
 
@@ -36,7 +36,7 @@ class ExtendedStep {
     std::uint64_t pc = 0;
     if (status == StepStatus::kOk) status = find(*location++, pc);
     if (status != StepStatus::kOk) return status;
-    // In this order nothing that a later location needs is overwritten: see ExtendedRule::make.
+    // This order overwrites nothing that a later location needs: see ExtendedRule::make.
     std::uint64_t stack = cfa_;
     for (; location != end; ++location) {
       const unsigned reg = location->reg;
@@ -84,10 +84,10 @@ class ExtendedStep {
     return to_step_status(evaluate(bytes, registers_, reader_, initial, value));
   }
 
-  // GCC's realigned frames save registers at places relative to rbp, and their CFI does not say
-  // that the last two instructions of the epilogue have restored rbp already. What a function saved
-  // lies in its frame; a place outside of it means that the register holds its caller's value
-  // again.
+  // GCC's realigned frames save registers at addresses relative to rbp, and their CFI does not
+  // state that rbp is already restored at the last two instructions of the epilogue. A function
+  // saves registers in its frame; an address outside of it means that the register holds the
+  // caller's value again.
   bool is_restored(const Location& location) const noexcept {
     std::uint64_t address = 0;
     return location.kind == LocationKind::kExpression &&

@@ -16,7 +16,7 @@ enum class StepStatus : std::uint8_t {
   kUnbuilt,
 };
 
-// Replaces `registers` by the caller's. After anything but kOk they are worth nothing.
+// Replaces `registers` by the caller's. Unless the result is kOk they are invalid.
 // Context: signal handler or control thread.  Allocates: never.  Errno: kept.
 SWIPR_SIGNAL_SAFE StepStatus step_by_extended_rule(const UnwindTable& table, const Rule& rule,
                                                    StackReader reader,

@@ -1,4 +1,4 @@
-// One walk over a stack: from registers, through the code map's tables, to return addresses.
+// Walks a stack: finds the return addresses from registers and the tables of the code map.
 // Context: signal handler or control thread.  Allocates: never.  Errno: kept by the caller.
 #pragma once
 
@@ -17,9 +17,9 @@ class CodeMap;
 
 inline constexpr unsigned kExactFrame = 4;
 
-// The last frame of a walk before it left code without CFI, in an image that has CFI, by a way that
-// proves nothing: such code may have any frame. Where the walk does not reach the root the caller
-// is searched for from here.
+// The last frame before a walk left code without CFI, in an image that has CFI, by an unproven
+// step: such code may have any frame. If the walk does not reach the root, the search for the
+// caller begins here.
 struct Hole {
   bool exists = false;
   std::uint32_t frame = 0;  // its index
@@ -29,12 +29,12 @@ struct Hole {
 // Frames of one walk, innermost first, as parallel arrays (a typical walk touches one page).
 struct FrameBuffer {
   std::uint32_t frame_count = 0;
-  std::uint32_t omitted_at = 0;  // with wire::kStackCut: index of the first frame behind the gap
+  std::uint32_t omitted_at = 0;  // with wire::kStackCut: index of the first frame after the gap
   std::uint64_t flags = 0;       // wire::StackFlags
   std::uint32_t claim_count = 0;
   Hole hole;
   std::array<std::uint64_t, wire::kMaxFrames> pcs;
-  // wire::FrameSource, | kExactFrame when the pc is exact (as in the wire format's runs)
+  // wire::FrameSource, | kExactFrame if the pc is exact (as in the wire format's runs)
   std::array<std::uint8_t, wire::kMaxFrames> kinds;
   // To be verified before the frames are used (code_claims.h).
   std::array<CodeClaim, kMaxClaims> claims;
@@ -51,13 +51,13 @@ enum class WalkEnd : std::uint8_t {
   kUnbuilt,          // the table that the last frame needs is not built yet
 };
 
-// The walk ended too early, and there is a place to search from.
+// The walk ended before the root, and a search for the caller is possible.
 constexpr bool has_lost_caller(const FrameBuffer& frames) noexcept {
   return frames.hole.exists && frames.hole.frame < frames.frame_count &&
          (frames.flags & (wire::kStackRootReached | wire::kStackCut)) == 0;
 }
 
-// Where a frame is looked up.
+// The address at which a frame is looked up.
 constexpr std::uint64_t frame_lookup_address(const FrameBuffer& frames,
                                              std::uint32_t index) noexcept {
   return lookup_address(frames.pcs[index], (frames.kinds[index] & kExactFrame) != 0
@@ -69,13 +69,13 @@ constexpr std::uint64_t outermost_lookup_address(const FrameBuffer& frames) noex
   return frame_lookup_address(frames, frames.frame_count - 1);
 }
 
-// Walks from `registers` (pc exact) and fills `frames`. A walk that ends with anything but kRoot
-// still holds the frames up to there. Bounds: at most kMaxSteps steps.
+// Walks from `registers` (pc exact) and fills `frames`. If the walk does not end with kRoot,
+// `frames` holds the frames up to its end. Bounds: at most kMaxSteps steps.
 inline constexpr std::uint32_t kMaxSteps = 65536;
 SWIPR_SIGNAL_SAFE WalkEnd walk(const CodeMap& map, const Registers& registers, StackReader reader,
                                FrameBuffer& frames) noexcept;
-// From a frame in the middle of a stack, which becomes the first. `exact`: its pc is, as that of
-// the frame where the walk stopped.
+// Walks from a frame in the middle of a stack, which becomes the first. `exact`: its pc is exact,
+// as that of the frame where an earlier walk stopped.
 WalkEnd walk_on(const CodeMap& map, const Registers& stopped, bool exact, StackReader reader,
                 FrameBuffer& frames) noexcept;
 

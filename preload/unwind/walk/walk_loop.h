@@ -1,8 +1,8 @@
-// The loop of a walk, for any kind of memory reader. The plain step is some ten instructions; that
-// they are inlined around the reader's and that a cache leads from return address to rule is what
-// makes a frame cost 6 ns where libunwind's step costs 545. Context: signal handler or control
-// thread.  Allocates: never.  Errno: kept. Bounds: kMaxSteps steps. Stack with everything called
-// from here, measured: 460 bytes on plain rules, 900 through a signal frame (the evaluator of its
+// The loop of a walk, for any kind of memory reader. The plain step is about ten instructions. A
+// frame costs 6 ns, and 545 ns in libunwind, because these are inlined together with the reader's
+// and because a cache maps return addresses to rules. Context: signal handler or control thread.
+// Allocates: never. Errno: kept. Bounds: kMaxSteps steps. Stack with everything called from here,
+// measured: 460 bytes on plain rules, 900 through a signal frame (the evaluator of its
 // expressions).
 #pragma once
 
@@ -18,20 +18,20 @@
 
 namespace swipr::unwind {
 
-// `Reader` has read_word(address, out) → bool, stack_reader() → StackReader, and kReadsCode: where
-// it must not read code, claims are left in the frames (code_claims.h).
+// `Reader` has read_word(address, out) → bool, stack_reader() → StackReader, and kReadsCode: if it
+// must not read code, claims are recorded in the frames (code_claims.h).
 template <typename Reader>
 class WalkLoop {
  public:
   WalkLoop(const CodeMap& map, Reader& reader, FrameBuffer& frames) noexcept
       : map_(map), reader_(reader), frames_(frames) {}
 
-  // `exact`: the first frame's pc is.
+  // `exact`: the first frame's pc is exact.
   WalkEnd run(const Registers& registers, bool exact = true) noexcept {
     registers_ = registers;
     frames_.claim_count = 0;
     frames_.hole = {};
-    // Never referred to by a call that is not inlined: stays in the processor's registers.
+    // Never passed by reference to a call that is not inlined, so that it stays in registers.
     Hot hot = load_hot();
     hot.exact = exact;
     std::uint32_t count = 0;
@@ -62,8 +62,8 @@ class WalkLoop {
         break;
       }
       if (hot.pc == 0 && !hot.exact) {
-        // A zero alone proves nothing: it may have been read from the wrong place. Where the chain
-        // of frame pointers ends with it, too, it is the ABI's mark of the outermost frame.
+        // A zero alone is not sufficient: it may have been read from a wrong address. If the chain
+        // of frame pointers ends there as well, it is the ABI's mark of the outermost frame.
         const bool marked = source == wire::FrameSource::kFramePointer && hot.frame == 0;
         end = marked ? WalkEnd::kRoot : WalkEnd::kNoRule;
         break;
@@ -79,7 +79,7 @@ class WalkLoop {
   const Registers& registers() const noexcept { return registers_; }
 
  private:
-  // What every plain step changes.
+  // The registers that every plain step changes.
   struct Hot {
     std::uint64_t pc = 0;
     std::uint64_t stack = 0;
@@ -122,7 +122,7 @@ class WalkLoop {
     registers_.values[kBaseRegister] = hot.base;
     registers_.known = hot.known;
   }
-  // After an ordinary call only these are certain to be the caller's.
+  // After an ordinary call only these registers are known to be the caller's.
   static void forget_others(Hot& hot) noexcept {
     hot.known &=
         1u << kPcRegister | 1u << kStackRegister | 1u << kFrameRegister | 1u << kBaseRegister;
@@ -139,7 +139,7 @@ class WalkLoop {
     return map_.find(pc);
   }
 
-  // The index of a frame: beyond kMaxFrames the outer part is a ring.
+  // The index of a frame: beyond kMaxFrames the outer frames are stored in a ring.
   static std::uint32_t slot(std::uint32_t index) noexcept {
     return index < wire::kMaxFrames ? index : kKeptInner + (index - kKeptInner) % kKeptOuter;
   }
@@ -150,13 +150,13 @@ class WalkLoop {
     frames_.kinds[at] =
         static_cast<std::uint8_t>(static_cast<unsigned>(source) | (hot.exact ? kExactFrame : 0u));
   }
-  // That frame's pc turns out to be an instruction that is about to run.
+  // The pc of that frame is the instruction that runs next, not a return address.
   void mark_exact(std::uint32_t index) noexcept {
     std::uint8_t& kind = frames_.kinds[slot(index)];
     kind = static_cast<std::uint8_t>(kind | kExactFrame);
   }
 
-  // The table of code at this place, as far as it is to be believed.
+  // The table of the code at this address, if it is valid.
   const UnwindTable* table_at(const CodeRange& range, std::uint32_t index,
                               const Hot& hot) noexcept {
     const UnwindTable* const table = map_.table_of(range);
@@ -180,8 +180,8 @@ class WalkLoop {
     return claim.frame < kKeptInner && add_claim(frames_.claims, frames_.claim_count, claim);
   }
 
-  // Everything but cached rules. The rare ways are not inlined and get a copy of `hot`, so that
-  // `hot` itself needs no memory.
+  // Everything except cached rules. The rare cases are not inlined and get a copy of `hot`, so that
+  // `hot` itself stays in registers.
   StepStatus step(const CodeRange* range, std::uint32_t index, Hot& hot,
                   wire::FrameSource& source) noexcept {
     const UnwindTable* const table = range != nullptr ? table_at(*range, index, hot) : nullptr;
@@ -208,7 +208,7 @@ class WalkLoop {
     const unsigned reg = rule.cfa_register();
     if (!is_known(hot, reg)) return StepStatus::kUnknownRegister;
     const std::uint64_t cfa = value_of(reg, hot) + rule.cfa_offset();
-    if (cfa <= hot.stack) return StepStatus::kNoRule;  // callers lie above: no loops
+    if (cfa <= hot.stack) return StepStatus::kNoRule;  // callers are at higher addresses: no loops
     if (!read(cfa, kReturnAddressAt, hot.pc)) return StepStatus::kUnreadable;
     if (const std::uint64_t below = rule.saved_frame(); below != 0) {
       if (!reader_.read_word(cfa - below, hot.frame)) return StepStatus::kUnreadable;
@@ -219,7 +219,7 @@ class WalkLoop {
       hot.known |= 1u << kBaseRegister;
     }
     hot.stack = cfa;
-    return StepStatus::kOk;  // a cached rule is a caller's: the other registers were forgotten
+    return StepStatus::kOk;  // cached rules are for callers: the other registers are not known
   }
 
   static std::uint64_t value_of(unsigned reg, const Hot& hot) noexcept {
@@ -254,7 +254,7 @@ class WalkLoop {
                                                   std::uint32_t index, Hot& hot) noexcept {
     const std::uint64_t stack_before = hot.stack;
     const bool was_exact = hot.exact;
-    // The kernel made the call: the code at its return address is what runs next.
+    // The kernel made the call: the code at its return address runs next.
     const bool signal_frame = (rule.flags & kRuleSignalFrame) != 0;
     if (signal_frame) mark_exact(index);
     store_hot(hot);
@@ -272,7 +272,7 @@ class WalkLoop {
 
   [[gnu::noinline]] StepStatus step_without_rule(const CodeRange* range, std::uint32_t index,
                                                  Hot& hot, wire::FrameSource& source) noexcept {
-    // A call to nowhere (a null function pointer) has pushed its return address and done no more.
+    // A call through an invalid pointer (such as null) has only pushed its return address.
     if (range == nullptr) return step_by_guess(hot, source);
     if (!hot.exact && is_entered_by_return(*range, index, hot)) {
       mark_exact(index);
@@ -289,16 +289,16 @@ class WalkLoop {
     return status != StepStatus::kOk && hot.exact ? step_by_guess(hot, source) : status;
   }
 
-  // Of several the innermost: behind it nothing is certain.
+  // The innermost one: after it no frame is certain.
   void note_hole(std::uint32_t index, const Hot& hot) noexcept {
     if (!frames_.hole.exists) frames_.hole = {.exists = true, .frame = index, .stack = hot.stack};
   }
 
-  // No call precedes this return address, and CFI begins right there: somebody put it on a new
-  // stack so that the outermost function returns into that code (__start_context below a
-  // makecontext function; its CFI claims a caller).
+  // No call precedes this return address, and CFI begins exactly there: it was put on a new stack
+  // so that the outermost function returns to that code (__start_context after a makecontext
+  // function; its CFI wrongly describes a caller).
   bool is_entered_by_return(const CodeRange& range, std::uint32_t index, const Hot& hot) noexcept {
-    // Generators put nothing on stacks, and what this table says may no longer hold.
+    // JIT compilers put no such addresses on stacks, and this table may be outdated.
     const UnwindTable* const table = range.is_registered ? nullptr : map_.table_of(range);
     if (table == nullptr || hot.pc >= range.end ||
         table->find(hot.pc - range.load_bias) == nullptr) {
@@ -317,17 +317,17 @@ class WalkLoop {
     }
   }
 
-  // In an image with CFI, code without it is assembly, mostly leaves that leave the frame pointer
-  // alone: following that would skip their caller. A call on top of the stack that leads to right
-  // here is better evidence. Code that was generated at run time has no such holes.
+  // In an image with CFI, code without it is assembly, mostly leaf functions that do not change the
+  // frame pointer: following it would skip their caller. If the word on top of the stack is the
+  // return address of a call to this code, it is the caller. Generated code has no such gaps.
   bool is_called_from_top(const CodeRange& range, std::uint32_t index, const Hot& hot) noexcept {
     const std::uint64_t lowest = hot.pc - (kLargestBare - 1);
     return is_call_at(hot.stack, std::max(range.start, lowest), hot.pc + 1, index);
   }
 
-  // Code that goes on on another stack, as Go does for calls into C, keeps the frame pointer to its
-  // own frame on the stack it came from. Believed when the return address there was pushed by a
-  // call that leads to right here, and only so often: two stacks that point at each other end.
+  // Code that switches to another stack, as Go does for calls into C, keeps the frame pointer of
+  // its frame on the first stack. It is followed if the return address there was pushed by a call
+  // to this code, and only a limited number of times, because two stacks may point to each other.
   bool is_called_from_other_stack(std::uint32_t index, const Hot& hot) noexcept {
     if (stack_switches_left_ == 0) return false;
     --stack_switches_left_;
@@ -372,13 +372,13 @@ class WalkLoop {
     hot.stack = hot.frame + 2 * kWord;
     hot.frame = saved_frame;
     hot.pc = return_address;
-    // Whether and where that code saved it nobody knows.
+    // It is unknown whether and where that code saved it.
     hot.known &= ~(1u << kBaseRegister);
     forget_others(hot);
     return StepStatus::kOk;
   }
 
-  // Of code that has not touched its stack yet, or is done with it: the return address is on top.
+  // For code that has not used its stack yet, or no longer uses it: the return address is on top.
   StepStatus step_by_guess(Hot& hot, wire::FrameSource& source) noexcept {
     if (!hot.exact) return StepStatus::kNoRule;
     std::uint64_t return_address = 0;
@@ -408,13 +408,13 @@ class WalkLoop {
     frames_.flags |= wire::kStackCut;
     frames_.omitted_at = kKeptInner;
     frames_.frame_count = wire::kMaxFrames;
-    const std::uint32_t oldest = slot(count);  // where the next frame would have gone
+    const std::uint32_t oldest = slot(count);  // where the next frame would be stored
     std::rotate(frames_.pcs.begin() + kKeptInner, frames_.pcs.begin() + oldest, frames_.pcs.end());
     std::rotate(frames_.kinds.begin() + kKeptInner, frames_.kinds.begin() + oldest,
                 frames_.kinds.end());
   }
 
-  static constexpr std::uint64_t kLargestBare = 4096;  // bytes of a function in assembly
+  static constexpr std::uint64_t kLargestBare = 4096;  // of a function in assembly
 
   const CodeMap& map_;
   Reader& reader_;

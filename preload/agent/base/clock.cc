@@ -22,7 +22,7 @@ constinit std::atomic<ClockFunction> vdso_clock{nullptr};
 
 long address_of(const void* place) noexcept { return reinterpret_cast<long>(place); }
 
-// The vDSO is mapped as long as the program does not unmap it, and is not hostile.
+// The vDSO is trusted, and mapped unless the program unmaps it.
 bool read_own_memory(void*, std::uint64_t address, std::span<std::byte> out) noexcept {
   std::memcpy(out.data(), reinterpret_cast<const void*>(address), out.size());
   return true;
@@ -63,7 +63,7 @@ void sleep_for(std::chrono::nanoseconds time) noexcept {
   raw_syscall(SYS_nanosleep, address_of(&wanted));
 }
 
-// The kernel writes the time that is left over the timeout.
+// The kernel overwrites the timeout with the time that is left.
 long poll_descriptors(pollfd* polls, std::size_t count, const timespec* timeout) noexcept {
   timespec left = timeout == nullptr ? timespec{} : *timeout;
   return raw_syscall(SYS_ppoll, address_of(polls), static_cast<long>(count),

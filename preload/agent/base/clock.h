@@ -1,5 +1,5 @@
-// Clocks and waits, as the kernel has them: no other file of the preload calls libc's functions of
-// time, which a preload that fakes clocks replaces (scripts/check_preload).
+// The kernel's clocks and waits. No other file of the preload calls libc's time functions, because
+// a preload that fakes clocks replaces them (scripts/check_preload).
 // Context: any thread, signal handlers included, except find_vdso_clock.  Errno: kept.
 #pragma once
 
@@ -17,10 +17,10 @@ namespace swipr::agent {
 // library.
 void find_vdso_clock() noexcept;
 
-// nullopt: there is no such clock, for example because its thread has ended.
+// nullopt: the clock does not exist, for example because its thread has ended.
 std::optional<std::chrono::nanoseconds> read_clock(clockid_t clock) noexcept;
 
-// Nanoseconds as records and pages have them; 0: there is no such clock.
+// In nanoseconds, as in records and pages; 0: the clock does not exist.
 inline std::uint64_t clock_ns(clockid_t clock) noexcept {
   return static_cast<std::uint64_t>(
       read_clock(clock).value_or(std::chrono::nanoseconds{0}).count());
@@ -31,7 +31,8 @@ timespec to_timespec(std::chrono::nanoseconds time) noexcept;
 // A signal ends it early.
 void sleep_for(std::chrono::nanoseconds time) noexcept;
 
-// ppoll(2) and pselect(2) without a signal mask. Their result, or -errno. nullptr: no timeout.
+// ppoll(2) and pselect(2) without a signal mask. Return their result, or -errno. nullptr: no
+// timeout.
 long poll_descriptors(pollfd* polls, std::size_t count, const timespec* timeout) noexcept;
 long select_descriptors(int end, void* readable, void* writable, const timespec* timeout) noexcept;
 

@@ -1,4 +1,4 @@
-// Text of bounded length, always NUL-terminated. What does not fit is left out and noticed.
+// Text of bounded length, always NUL-terminated. Text that does not fit is omitted and reported.
 // Context: anywhere.  Allocates: never.
 #pragma once
 
@@ -37,7 +37,7 @@ class TextWriter {
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
   bool overflowed() const noexcept { return overflowed_; }
-  // For system calls that fill the rest themselves; `grow` says how much they wrote.
+  // For system calls that write to the free part; `grow` adds the number of bytes that they wrote.
   std::span<char> free_space() noexcept { return out_.subspan(size_, out_.size() - size_ - 1); }
   void grow(std::size_t bytes) noexcept;
 

@@ -1,4 +1,4 @@
-// Waiting for a word to change and waking who waits. Async-signal-safe; errno unspecified.
+// Waits for a word to change, and wakes waiting threads. Async-signal-safe; errno unspecified.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace swipr::agent {
 
-// Returns when woken, when the word is not `expected`, after `timeout`, or for no reason.
+// Returns when woken, if the word is not `expected`, after `timeout`, or spuriously.
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::chrono::nanoseconds timeout) noexcept;
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;

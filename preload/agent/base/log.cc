@@ -26,9 +26,9 @@ bool to_stderr = false;
 struct stat stderr_at_start {};
 
 int log_fd = -1;               // in the control thread's table
-std::uint64_t lost_lines = 0;  // since the last one that was written
+std::uint64_t lost_lines = 0;  // since the last line that was written
 
-// The file that was the program's stderr when it was loaded, and not one that it has opened since.
+// The file that was the program's stderr at load, not one that it has opened since.
 bool is_stderr_of_start() noexcept {
   struct stat now {};
   return ::fstat(STDERR_FILENO, &now) == 0 && now.st_dev == stderr_at_start.st_dev &&
@@ -52,7 +52,7 @@ void append_time(TextWriter& out) noexcept {
   out.append_padded(static_cast<std::uint64_t>(now.tv_nsec / 1'000'000), 3).append('Z');
 }
 
-// Terminals obey control characters: C0 and, in UTF-8, C1.
+// Control characters that terminals interpret: C0 and, in UTF-8, C1.
 void append_harmless(std::string_view text, TextWriter& out) noexcept {
   unsigned char before = 0;
   for (const char character : text.substr(0, kMaxDetailBytes)) {
@@ -63,7 +63,7 @@ void append_harmless(std::string_view text, TextWriter& out) noexcept {
   }
 }
 
-// False: it would have to wait, or nobody reads.
+// False: it would have to wait, or the pipe has no reader.
 bool write_line(int fd, LogLevel level, std::string_view what, std::string_view detail,
                 int error_code) noexcept {
   pollfd place{fd, POLLOUT, 0};
@@ -85,7 +85,7 @@ bool is_wanted(LogLevel level) noexcept {
   return !wanted_destination.empty() && level <= wanted_level;
 }
 
-// A pipe that nobody reads any more raises SIGPIPE in the thread that writes.
+// Writing to a pipe without a reader raises SIGPIPE in the writing thread.
 class QuietSignals {
  public:
   QuietSignals() noexcept {

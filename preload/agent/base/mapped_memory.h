@@ -1,6 +1,6 @@
-// Memory for capture: anonymous mappings, because the program's malloc may be locked by the thread
-// that is being looked at. Not inherited by children of a fork (MADV_DONTFORK): a child forgets the
-// recorder and must not carry its megabytes.
+// Memory for capture: anonymous mappings, because the thread that is being sampled may hold the
+// lock of the program's malloc. Not inherited by children of a fork (MADV_DONTFORK), which do not
+// need it.
 // Context: control thread.
 #pragma once
 
@@ -18,13 +18,14 @@ constexpr std::size_t round_to_pages(std::size_t bytes) noexcept {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-// Zeroed, touched lazily. nullptr: no memory.
+// Zeroed; pages are allocated on first use. nullptr: no memory.
 void* map_memory(std::size_t bytes) noexcept;
 void* grow_memory(void* memory, std::size_t bytes, std::size_t new_bytes) noexcept;
 void unmap_memory(void* memory, std::size_t bytes) noexcept;
 
-// An array of plain values that grows by doubling its mapping. No destructor: it lives in objects
-// of static storage, which must not register anything to run at exit; owners call release().
+// An array of plain values that grows by doubling its mapping. No destructor, because it is a
+// member of static objects, which must not register destructors to run at exit; owners call
+// release().
 template <typename T>
 class MappedArray {
   static_assert(std::is_trivially_copyable_v<T>, "mremap moves the bytes");
@@ -66,7 +67,7 @@ class MappedArray {
     size_ = count;
     return true;
   }
-  // Takes elements in that were written behind the end, within what was reserved.
+  // Adds elements that were written after the end, within the reserved memory.
   void add_written(std::size_t count) noexcept { size_ += count; }
   void clear() noexcept { size_ = 0; }
   void release() noexcept {

@@ -1,11 +1,11 @@
-// The control thread's notion of time.
+// Type of a time on the control thread's clock.
 #pragma once
 
 #include <chrono>
 
 namespace swipr::agent {
 
-// A moment on CLOCK_MONOTONIC.
+// A time of CLOCK_MONOTONIC.
 using Moment = std::chrono::nanoseconds;
 inline constexpr Moment kNever = Moment::max();
 

@@ -1,7 +1,6 @@
 // Bounded byte queue between a recording (writes blocks) and its connection (drains to the socket).
-// All or nothing: a block that does not fit is refused, and the recording carries its times
-// forward. Context: control thread.  Allocates: one anonymous mapping at create, touched as it
-// fills.
+// A block that does not fit is refused as a whole, and the recording carries its times forward.
+// Context: control thread. Allocates: one anonymous mapping at create, touched as it fills.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +20,9 @@ class OutputQueue {
 
   std::size_t size() const noexcept { return size_; }
   std::size_t free_bytes() const noexcept { return capacity_ - size_; }
-  // False, and nothing appended: does not fit.
+  // False: it does not fit, and nothing is appended.
   [[nodiscard]] bool try_append(std::span<const std::byte> bytes) noexcept;
-  // The oldest bytes that lie in one piece (empty: queue empty).
+  // The oldest contiguous bytes (empty: queue empty).
   std::span<const std::byte> front() const noexcept;
   void pop(std::size_t bytes) noexcept;
 

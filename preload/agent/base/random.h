@@ -17,7 +17,7 @@ class Random {
     mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
     return mixed ^ mixed >> 31;
   }
-  // 0 … end - 1, each as likely as the others to 1 in 2^64 / end. `end` > 0.
+  // 0 … end - 1, uniform except for a bias of 1 in 2^64 / end. `end` > 0.
   constexpr std::int64_t below(std::int64_t end) noexcept {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::int64_t>(Wide{next()} * static_cast<std::uint64_t>(end) >> 64);
@@ -27,8 +27,8 @@ class Random {
   std::uint64_t state_;
 };
 
-// Another one for each recording. From the kernel's generator, or from a clock where that is
-// refused.  Context: control thread.
+// A seed, different for each recording. From the kernel's generator, or from a clock if that is
+// refused. Context: control thread.
 std::uint64_t random_seed() noexcept;
 
 }  // namespace swipr::agent

@@ -1,5 +1,5 @@
-// Parts of texts. string_view::substr with a start is not used in the preload: it throws, and the
-// thrower lives in libstdc++.
+// Parts of texts. string_view::substr with a start is not used in the preload: it can throw, by a
+// function of libstdc++.
 // Context: anywhere.
 #pragma once
 

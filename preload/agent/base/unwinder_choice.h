@@ -1,4 +1,4 @@
-// Whose walks a recording holds (SWIPR_UNWINDER).
+// The unwinder of a recording (SWIPR_UNWINDER).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace swipr::agent {
 enum class UnwinderChoice : std::uint8_t {
   kSwipr,      // swipr's tables
   kLibunwind,  // the system's libunwind
-  kCompare,    // swipr's tables, and what libunwind finds differently
+  kCompare,    // swipr's tables, and differences from libunwind
 };
 
 constexpr std::string_view name_of(UnwinderChoice choice) noexcept {

@@ -2,8 +2,8 @@
 
 namespace swipr::agent {
 
-// The proleptic Gregorian calendar in eras of 400 years. Years begin in March: the day that is not
-// always there is then the last one.
+// The proleptic Gregorian calendar in eras of 400 years. Years begin in March, so that the leap day
+// is the last day.
 UtcTime utc_time(std::uint64_t seconds) noexcept {
   constexpr std::uint64_t kSecondsOfDay = 86'400;
   constexpr std::uint64_t kDaysOfEra = 146'097;

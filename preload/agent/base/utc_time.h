@@ -16,7 +16,7 @@ struct UtcTime {
   friend bool operator==(const UtcTime&, const UtcTime&) = default;
 };
 
-// Of seconds since 1970, as CLOCK_REALTIME counts them.
+// Converts seconds since 1970 (CLOCK_REALTIME).
 UtcTime utc_time(std::uint64_t seconds) noexcept;
 
 }  // namespace swipr::agent

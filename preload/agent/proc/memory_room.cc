@@ -13,7 +13,7 @@
 
 namespace swipr::agent {
 
-// In `memory.stat` the values are those of the cgroup and all below it. Version 1 knows no limit of
+// In `memory.stat` the values are those of the cgroup and all below it. Version 1 has no limit of
 // swap alone, only one of memory and swap together.
 struct MemoryRoom::Files {
   std::string_view controller;  // in /proc/self/cgroup and its mount's options; empty: version 2
@@ -54,7 +54,7 @@ constexpr MemoryRoom::Files MemoryRoom::Files::kVersion2{.controller = {},
 namespace {
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
-// Version 1 says "none" by the largest number of pages that a long holds.
+// In version 1 the largest page-aligned long means "no limit".
 constexpr std::uint64_t kLargestLimit = std::uint64_t{1} << 62;
 
 std::string_view take_field(std::string_view& rest, char end) noexcept {
@@ -71,7 +71,7 @@ bool has_item(std::string_view list, std::string_view item) noexcept {
   return false;
 }
 
-// `none`: returned where there is no number.
+// `none`: returned if there is no number.
 std::uint64_t parse_bytes(std::string_view text, std::uint64_t none) noexcept {
   std::uint64_t bytes = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), bytes);
@@ -89,7 +89,7 @@ std::uint64_t read_bytes_at(int directory, const char* name, std::uint64_t none)
   return parse_bytes(read_file_at(directory, name, text), none);
 }
 
-// Of lines "name value…"; 0: not there.
+// From lines "name value…"; 0: not found.
 std::uint64_t find_value(std::string_view text, std::string_view name) noexcept {
   while (!text.empty() && !name.empty()) {
     std::string_view line = take_field(text, '\n');
@@ -110,11 +110,11 @@ std::uint64_t free_swap() noexcept {
 }
 
 struct Mount {
-  std::string_view root;  // the directory of its file system that it shows
+  std::string_view root;  // the directory of its file system that is mounted
   std::string_view point;
 };
 
-// False: a mount of something else.  Source: proc_pid_mountinfo(5).
+// False: not a mount of cgroups. Source: proc_pid_mountinfo(5).
 bool parse_mount(std::string_view line, std::string_view type, std::string_view controller,
                  Mount& out) noexcept {
   for (int skipped = 0; skipped < 3; ++skipped) take_field(line, ' ');
@@ -128,7 +128,7 @@ bool parse_mount(std::string_view line, std::string_view type, std::string_view 
   return controller.empty() || has_item(line, controller);
 }
 
-// Of a cgroup that the mount does not show: its root, the nearest one around it.
+// For a cgroup outside the mount: the root of the mount, which is the nearest enclosing one.
 std::string_view path_within(const Mount& mount, std::string_view path) noexcept {
   if (path.starts_with(mount.root)) {
     const std::string_view rest = path.substr(mount.root == "/" ? 0 : mount.root.size());
@@ -155,8 +155,8 @@ void MemoryRoom::open(const char* cgroups, const char* mounts) noexcept {
   }
 }
 
-// From the cgroup itself up to what is mounted. In a container the mount may show no more than the
-// container's own cgroup, of which the path in /proc/self/cgroup then is the root or below it.
+// From the cgroup itself up to the root of the mount. In a container the mount may contain only the
+// container's own cgroup; the path in /proc/self/cgroup is then its root or below it.
 void MemoryRoom::add_levels(std::string_view path, const Files& files,
                             const char* mounts) noexcept {
   LineReader lines(mounts);
@@ -209,7 +209,7 @@ bool MemoryRoom::has_room(const Level& level, std::uint64_t bytes) noexcept {
   const int directory = level.directory;
   char text[8192];
   const std::string_view stat = read_file_at(directory, "memory.stat", text);
-  // Half of what is in active use: the program's own code is a part of it.
+  // Half of the active page cache, because it includes the program's own code.
   room += find_value(stat, files.inactive_file) + find_value(stat, files.active_file) / 2 +
           find_value(stat, files.reclaimable_slab);
   if (room >= bytes) return true;

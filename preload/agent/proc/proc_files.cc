@@ -15,7 +15,7 @@ namespace swipr::agent {
 
 namespace {
 
-// Takes numbers and words off the front of a text.
+// Parses numbers and words from the front of a text.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) noexcept : rest_(text) {}
@@ -116,7 +116,8 @@ std::string_view read_and_close(int file, std::span<char> buffer) noexcept {
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
     size += static_cast<std::size_t>(count);
-    // The small files of a thread come whole in the first read; a second one would double the cost.
+    // The first read returns the whole of a thread's small files; a second one would double the
+    // cost.
     if (size < buffer.size() && buffer.size() <= 512) break;
   }
   ::close(file);

@@ -1,4 +1,4 @@
-// Reads and understands the few files of /proc that capture needs. Reading is open, read, close;
+// Reads and parses the files of /proc that capture needs. Files are opened, read and closed;
 // task_files.h keeps some open.
 // Context: control thread.  Allocates: never.  Errors: an empty or unreadable file is an empty
 // text.
@@ -14,8 +14,8 @@
 
 namespace swipr::agent {
 
-// `directory` as for openat, or −1 with an absolute path. The text lies in `buffer`; what does not
-// fit is cut.
+// `directory` as for openat, or −1 with an absolute path. The text is in `buffer`; what does not
+// fit is cut off.
 std::string_view read_file_at(int directory, const char* path, std::span<char> buffer) noexcept;
 // The file `name` of a thread: `task_directory` is /proc/self/task.
 std::string_view read_task_file(int task_directory, Tid tid, std::string_view name,
@@ -35,10 +35,10 @@ struct WaitPlace {
   std::int64_t system_call = -1;  // -1: blocked outside of a system call, in a page fault say
   std::uint64_t sp = 0;
   std::uint64_t pc = 0;
-  // A handler with SA_RESTART may interrupt the call: the kernel continues it as if nothing had
-  // been. Said only of calls where neither time-outs nor socket options can make that untrue.
+  // A handler with SA_RESTART may interrupt the call: the kernel restarts it without effect on the
+  // caller. True only for calls that neither timeouts nor socket options can make return early.
   bool restarts = false;
-  std::uint64_t first_argument = 0;  // what is waited for, often; not a part of the place
+  std::uint64_t first_argument = 0;  // often the object that is waited for; not part of the place
   friend bool operator==(const WaitPlace& left, const WaitPlace& right) noexcept {
     return left.kind == right.kind && left.system_call == right.system_call &&
            left.sp == right.sp && left.pc == right.pc && left.restarts == right.restarts;
@@ -46,20 +46,20 @@ struct WaitPlace {
 };
 WaitPlace parse_wait_place(std::string_view text) noexcept;
 
-// /proc/PID/task/TID/stat says that the thread neither runs nor is about to: a state other than R
-// behind the name in parentheses, which may itself hold parentheses. False also for no such text.
+// /proc/PID/task/TID/stat shows that the thread neither runs nor is runnable: a state other than R
+// after the name in parentheses, which may itself contain parentheses. False also for other text.
 // Source: kernel, fs/proc/array.c, task_state_array.
 bool is_asleep_by_stat(std::string_view text) noexcept;
-// The same says that the thread runs, or waits to, on this CPU. (field 39)
+// The same shows that the thread runs, or is runnable, on this CPU (field 39).
 bool is_runnable_on(std::string_view text, int cpu) noexcept;
 
-// /proc/PID/task/TID/stat: the blocked ones of the signals 1 to 31; 0 also for no such text.
+// /proc/PID/task/TID/stat: the blocked signals of 1 to 31; 0 also for other text.
 // Source: kernel, fs/proc/array.c, do_task_stat, the 32nd field.
 std::uint64_t parse_blocked_signals(std::string_view text) noexcept;
-// … and those that wait in this thread (not in the process); without the real-time ones.
+// … and those that are pending for this thread (not for the process), except real-time signals.
 std::uint64_t parse_pending_signals(std::string_view text) noexcept;
 
-// /proc/PID/task/TID/status: how often the thread has gone to sleep; nullopt: no such text.
+// /proc/PID/task/TID/status: voluntary context switches of the thread; nullopt: other text.
 // Source: kernel, fs/proc/array.c, task_context_switch_counts.
 std::optional<std::uint64_t> parse_voluntary_switches(std::string_view text) noexcept;
 
@@ -67,20 +67,20 @@ std::optional<std::uint64_t> parse_voluntary_switches(std::string_view text) noe
 struct SchedulerTimes {
   bool known = false;
   std::uint64_t runqueue_ns = 0;
-  std::uint64_t slices = 0;  // how often it got onto a CPU
+  std::uint64_t slices = 0;  // number of times that it got a CPU
 };
 SchedulerTimes parse_scheduler_times(std::string_view text) noexcept;
 
-// /proc/PID/status: how many signals wait in all processes of its user, and how many may; 0 and 0
-// for no such text.  Source: kernel, fs/proc/array.c, task_sig ("SigQ:\tUSED/LIMIT").
+// /proc/PID/status: number of pending signals in all processes of its user, and their limit; 0 and
+// 0 for other text. Source: kernel, fs/proc/array.c, task_sig ("SigQ:\tUSED/LIMIT").
 struct SignalQueue {
   std::uint64_t used = 0;
   std::uint64_t limit = 0;
 };
 SignalQueue parse_signal_queue(std::string_view text) noexcept;
 
-// /proc/PID/uid_map of a process in the first user namespace: user ids are the same for all who
-// read them. False also for no such text.  Source: user_namespaces(7).
+// /proc/PID/uid_map of a process in the first user namespace: user ids are the same for every
+// reader. False also for other text. Source: user_namespaces(7).
 bool maps_every_user_to_itself(std::string_view text) noexcept;
 
 // One line of /proc/PID/maps, without its line break.
@@ -94,7 +94,7 @@ struct MapsLine {
   std::uint64_t inode = 0;
   std::string_view path;  // empty: anonymous
 };
-// False: not such a line.
+// False: other text.
 bool parse_maps_line(std::string_view line, MapsLine& out) noexcept;
 
 }  // namespace swipr::agent

@@ -22,7 +22,8 @@ void ProcMemory::close() noexcept {
 }
 
 bool ProcMemory::read(std::uint64_t address, std::span<std::byte> out) const noexcept {
-  // pread refuses negative offsets: the upper half of the address space is the kernel's anyway.
+  // pread refuses negative offsets; the upper half of the address space belongs to the kernel
+  // anyway.
   while (!out.empty()) {
     if (static_cast<std::int64_t>(address) < 0) return false;
     const ssize_t count = ::pread(file_, out.data(), out.size(), static_cast<off_t>(address));
@@ -51,7 +52,7 @@ unwind::StackReader StackPieces::reader() noexcept {
 bool StackPieces::read_word(std::uint64_t address, std::uint64_t& out) noexcept {
   if (address < begin_ || address - begin_ + sizeof(out) > size_) {
     if (static_cast<std::int64_t>(address) < 0) return false;
-    // A short count is the end of the mapping: the bytes before it are valid.
+    // The count is short at the end of the mapping: the bytes before it are valid.
     const ssize_t count =
         ::pread(memory_.file_, bytes_.data(), bytes_.size(), static_cast<off_t>(address));
     begin_ = address;

@@ -1,6 +1,6 @@
-// The process's own memory through /proc/self/mem: reads never fault, whatever other threads unmap
-// meanwhile. The descriptor is opened when recordings start (after setuid or PR_SET_DUMPABLE 0 only
-// one that is already open works) and kept while they run.
+// The process's own memory through /proc/self/mem: reads never fault, even if other threads unmap
+// memory meanwhile. The descriptor is opened when recordings start and kept while they run (after
+// setuid or PR_SET_DUMPABLE 0 it cannot be opened any more, but an open one works).
 // Context: control thread.
 #pragma once
 
@@ -35,7 +35,7 @@ class ReadLog {
   void note(std::uint64_t address, std::uint64_t value) noexcept {
     reads_[count_++ % reads_.size()] = {address, value};
   }
-  // Where the walk found `value`: the latest; 0: not among them.
+  // The address at which the walk last read `value`; 0: not among these reads.
   std::uint64_t find(std::uint64_t value) const noexcept;
 
  private:
@@ -47,8 +47,8 @@ class ReadLog {
   std::size_t count_ = 0;
 };
 
-// Reads the stack of one walk in pieces: 8 KiB cost 3 to 5 µs, one word costs 1.6, and most stacks
-// end within the first.
+// Reads the stack of one walk in pieces: 8 KiB take 3 to 5 µs, one word takes 1.6 µs, and most
+// stacks end within the first piece.
 class StackPieces {
  public:
   explicit StackPieces(const ProcMemory& memory) noexcept : memory_(memory) {}

@@ -36,7 +36,7 @@ ProcessStatus read_process_status() noexcept {
   ProcessStatus status;
   if (!read_file_text("/proc/self/stat", text)) return status;
   std::string_view rest = text.view();
-  rest.remove_prefix(rest.rfind(')') + 1);  // the name before it may hold anything
+  rest.remove_prefix(rest.rfind(')') + 1);  // the name before it may contain any character
   for (int field = 3; field <= 22 && !rest.empty(); ++field) {
     rest.remove_prefix(1);
     const std::string_view value = rest.substr(0, rest.find(' '));

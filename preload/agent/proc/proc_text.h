@@ -18,7 +18,7 @@ struct ProcessStatus {
   std::uint64_t start_time_ns = 0;  // CLOCK_REALTIME, to a clock tick (10 ms), rounded down
 };
 
-// This process. Members are 0 when /proc is not there.
+// This process. Members are 0 without /proc.
 ProcessStatus read_process_status() noexcept;
 
 // Lines of a file of any length through a buffer of fixed size; longer lines are cut.
@@ -29,7 +29,7 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // False: no more. The line lives until the next call.
+  // False: no more. The line is valid until the next call.
   bool next(std::string_view& line) noexcept;
 
  private:

@@ -34,13 +34,13 @@ std::string_view TaskFiles::read(int task_directory, Tid tid, Kind kind,
   if (file.descriptor < 0) return {};
   const ssize_t size = ::pread(file.descriptor, buffer.data(), buffer.size(), 0);
   if (size > 0) return {buffer.data(), static_cast<std::size_t>(size)};
-  // Of a thread that has ended; this may be another one with its id.
+  // The file of a thread that has ended; this may be another thread with its id.
   close_file(file.descriptor);
   return read_task_file(task_directory, tid, name, buffer);
 }
 
-// A thread that is read twice before any other that shares its place keeps its file from then on,
-// until others have come as often as it.
+// A thread that is read twice before any other that shares its entry keeps its file open, until
+// others have been read as often.
 void TaskFiles::make_room(File& file, Tid tid) noexcept {
   if (file.uses != 0) {
     --file.uses;

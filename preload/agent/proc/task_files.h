@@ -1,6 +1,6 @@
-// The files of threads that are read on tick after tick, through descriptors that are kept: after
-// 10 ms of sleep, opening and closing a file costs more than reading it. Some are kept, the rest is
-// opened for every reading: 10,000 threads exceed the usual limit of descriptors.
+// Files of threads that are read at every tick, through descriptors that stay open: after 10 ms of
+// sleep, opening and closing a file costs more than reading it. Only some stay open, the others are
+// opened for every read: 10,000 threads exceed the usual limit of descriptors.
 // Context: control thread.  Allocates: never.
 #pragma once
 
@@ -25,7 +25,7 @@ class TaskFiles {
   struct File {
     Tid owner{};  // the thread that may keep its file here
     int descriptor = -1;
-    std::uint8_t uses = 0;  // lost one by one to others that want the place
+    std::uint8_t uses = 0;  // decremented when others need the entry
   };
   static constexpr std::size_t kPlaces = 32;
 

@@ -1,4 +1,4 @@
-// CPU time of single threads, exact at the moment of the call, also for a thread that is running.
+// CPU time of single threads, exact at the time of the call, also for a running thread.
 // Context: control thread.
 #pragma once
 

@@ -6,7 +6,7 @@
 namespace swipr::agent {
 
 namespace {
-// As symbols of C are, and with the suffixes that compilers give to parts of functions.
+// Characters of C symbols, and of the suffixes that compilers add to parts of functions.
 bool is_symbol_char(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '.';

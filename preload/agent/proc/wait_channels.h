@@ -1,5 +1,5 @@
-// Names of kernel functions that threads sleep in, each with a small number: stacks of blocked
-// threads are told apart by it. Context: control thread.
+// Names of kernel functions in which threads sleep, each with a small number that is part of the
+// identity of a blocked thread's stack. Context: control thread.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ struct WaitKey {
 
 class WaitChannels {
  public:
-  // From 1. 0: "0", which the kernel says of a thread that does not sleep or that it will not tell
-  // of; no function's name; or one too many. Bounds: 127 names of at most 47 characters.
+  // From 1. 0: the text is "0" (the thread does not sleep, or access is denied) or not a function
+  // name, or there are too many names. Bounds: 127 names of at most 47 characters.
   // Source: kernel, fs/proc/base.c, proc_pid_wchan.
   std::uint32_t number_of(std::string_view text) noexcept;
   // Empty for 0.

@@ -21,10 +21,10 @@ namespace swipr::agent {
 namespace {
 
 constexpr std::size_t kSlotsBytes = round_to_pages(handler::kOpenSlotCount * sizeof(handler::Slot));
-// A thread that changes its mask all the time would be given its timer again at every look.
+// A thread that changes its mask all the time would get its timer again at every tick.
 constexpr std::uint8_t kMaxStops = 4;
 
-// Older kernels send the signal from the interrupt, also to a thread that is about to sleep.
+// Older kernels send the signal from the interrupt, even to a thread that is about to sleep.
 bool kernel_sends_at_return() noexcept {
   utsname name{};
   if (::uname(&name) != 0) return false;
@@ -54,7 +54,7 @@ int create_timer(Tid tid, std::uint64_t value) noexcept {
 
 void delete_timer(int timer) noexcept { ::syscall(SYS_timer_delete, timer); }
 
-// By this process: a filter may refuse it.
+// In this process: a seccomp filter may refuse it.
 bool kernel_creates_timers() noexcept {
   const int timer = create_timer(Tid{static_cast<std::int32_t>(::syscall(SYS_gettid))}, 0);
   if (timer >= 0) delete_timer(timer);
@@ -82,7 +82,7 @@ bool CpuTimers::close(ThreadList& threads) noexcept {
     Thread& thread = threads[place];
     if (thread.timer.timer_ < 0) continue;
     stop(thread);
-    // Before 6.13 it is not taken back with its timer.
+    // Before 6.13 deleting the timer does not discard it.
     pending = pending || waits_for_delivery(threads.directory(), thread.tid);
   }
   close_slots();
@@ -100,7 +100,7 @@ bool CpuTimers::open_slots() noexcept {
     slots_untouched_ = true;
   }
   slots_open_ = true;
-  // Each slot is a page of its own, which is not to be touched before a handler uses it.
+  // Each slot is a page of its own, which should not be touched before a handler uses it.
   if (slots_untouched_) {
     static_assert(handler::kOpenSlotCount == 64, "a bit each");
     slots_untouched_ = false;
@@ -108,7 +108,8 @@ bool CpuTimers::open_slots() noexcept {
     return true;
   }
   for (std::uint32_t number = 0; number < handler::kOpenSlotCount; ++number) {
-    // One that a handler has claimed before the last recording ended comes with its answer.
+    // A slot that a handler claimed before the last recording ended is opened again when its answer
+    // is collected.
     if (handler::slot_status(slots_[number], handler::kOpenSequence) !=
         handler::SlotStatus::kClaimed) {
       open_slot(number);
@@ -125,7 +126,7 @@ void CpuTimers::open_slot(std::uint32_t number) noexcept {
 void CpuTimers::close_slots() noexcept {
   if (!slots_open_) return;
   slots_open_ = false;
-  // A handler that has taken a slot's bit may not have come to mark it as claimed.
+  // A handler that has cleared a slot's bit may not have marked the slot as claimed yet.
   bool idle = true;
   for (std::uint64_t taken = ~handler::shared.open.exchange(0); taken != 0; taken &= taken - 1) {
     idle = idle && handler::slot_status(slots_[std::countr_zero(taken)], handler::kOpenSequence) ==
@@ -134,9 +135,9 @@ void CpuTimers::close_slots() noexcept {
   slots_untouched_ = idle && ::madvise(slots_, kSlotsBytes, MADV_DONTNEED) == 0;
 }
 
-// A timer's signal counts as one that waits, always, and all processes of a user share what may
-// wait: a program that finds none left gets EAGAIN. Many processes may be recorded at once: each
-// takes an eighth of what is left of a quarter, then reads again.
+// A timer always counts as a pending signal, and all processes of a user share the limit: if it is
+// reached, a program gets EAGAIN. Many processes may be recorded at once: each uses an eighth of
+// what is left of a quarter, then reads the limit again.
 bool CpuTimers::may_create(Moment now) noexcept {
   constexpr std::uint64_t kShare = 4;
   constexpr std::uint64_t kStep = 8;
@@ -168,12 +169,12 @@ void CpuTimers::start(std::uint32_t place, Thread& thread, std::chrono::nanoseco
   const int timer = create_timer(
       thread.tid, handler::pack_timer_value(place, static_cast<std::uint16_t>(thread.generation)));
   if (timer < 0) {
-    ++thread.timer.stops_;  // refused: a few more attempts, not one at each look
+    ++thread.timer.stops_;  // refused: a few more attempts, not one at each tick
     return;
   }
   const bool entered = handler::enter_timed_thread(thread.tid.value, timer);
-  // Somewhere within the first interval: a thread that uses a hundredth of it altogether is seen
-  // once in a hundred times.
+  // At a random time within the first interval: a thread that uses only a hundredth of an interval
+  // is sampled in one of a hundred cases.
   const std::int64_t first_ns = 1 + random_.below(interval.count());
   if (!entered || !arm(timer, first_ns, interval.count())) {
     if (entered) handler::leave_timed_thread(thread.tid.value);

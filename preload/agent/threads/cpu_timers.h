@@ -1,10 +1,9 @@
-// CPU timers of threads that run in short bursts: the kernel looks at its own clock interrupt
-// whether a thread has used up an interval of CPU time, and sends the signal that takes the stack
-// to that thread, on its way back to its code. A sleeping thread is never met, no call ends early,
-// and what is seen is drawn from the thread's CPU time: nobody has to get onto a CPU first to look
-// at it. Context: control thread. Source: kernel/time/posix-cpu-timers.c; with
-// CONFIG_POSIX_CPU_TIMERS_TASK_WORK (5.10, x86-64) the signal is sent by the thread itself when it
-// leaves the kernel.
+// CPU timers of threads that run in short bursts. In its clock interrupt the kernel checks whether
+// a thread has used an interval of CPU time, and sends the sampling signal to that thread when it
+// returns to its code. A sleeping thread is never interrupted, no call returns early, and samples
+// are drawn from the thread's CPU time, because the control thread needs no CPU for them. Context:
+// control thread. Source: kernel/time/posix-cpu-timers.c; with CONFIG_POSIX_CPU_TIMERS_TASK_WORK
+// (5.10, x86-64) the signal is sent by the thread itself when it leaves the kernel.
 #pragma once
 
 #include <bit>
@@ -21,24 +20,25 @@ namespace swipr::agent {
 
 class CpuTimers {
  public:
-  // While the sampling signal's handler is installed. False: the kernel makes none, no thread will
-  // have one.
+  // While the sampling signal's handler is installed. False: the kernel refuses timers; no thread
+  // will have one.
   bool open() noexcept;
-  // Deletes all timers. True: one of their signals still waits where the program would get it.
+  // Deletes all timers. True: one of their signals is still pending where the program would get it.
   bool close(ThreadList& threads) noexcept;
   bool is_usable() const noexcept { return usable_; }
 
   // Gives the thread a timer that fires whenever it has used `interval` of CPU time; the first time
-  // somewhere within. Without one afterwards: it blocks the signal, or a bound is reached.
+  // at a random point of the first interval. It gets none if it blocks the signal or a limit is
+  // reached.
   void start(std::uint32_t place, Thread& thread, std::chrono::nanoseconds interval,
              SignalPool& signals, int task_directory, Moment now, std::int64_t cpu_ns) noexcept;
   // After its timer has fired: the next time is half to one and a half intervals from now, so that
-  // threads whose CPU time has a period are not met at one phase of it.
+  // threads whose CPU time is periodic are not sampled at one phase only.
   void draw_next(const Thread& thread) noexcept;
   void stop(Thread& thread) noexcept;
   // For good.
   void give_up(Thread& thread) noexcept;
-  // Its timer has fired, by this CPU clock of the thread.
+  // The thread's timer has fired at this time of its CPU clock.
   static void note_fired(Thread& thread, std::int64_t cpu_ns) noexcept {
     thread.timer.seen_cpu_ns_ = cpu_ns;
   }
@@ -48,8 +48,8 @@ class CpuTimers {
   static bool runs(const Thread& thread) noexcept {
     return thread.timer.timer_ >= 0 && !handler::has_stopped_timer(thread.tid.value);
   }
-  // The thread has used so much CPU time without a word from its timer that none will come: it has
-  // closed its mask in a way that is not noticed, or has deleted a timer that is not its own.
+  // The thread has used so much CPU time without an answer of its timer that none will come: it has
+  // blocked the signal undetected, or the program has deleted the timer.
   static bool is_silent(const Thread& thread, std::int64_t cpu_ns) noexcept;
 
   // Calls `on_answer(place, generation's low bits, slot)` for each stack, then opens its slot

@@ -4,7 +4,8 @@ namespace swipr::agent::own_waiters {
 
 namespace {
 constinit std::array<std::atomic<std::int32_t>, kMaxWaiters> tids{};
-// Of the places above: spares the common case the search. Raised first and lowered last.
+// Number of entries in use, which makes a search unnecessary if it is 0. Incremented first and
+// decremented last.
 constinit std::atomic<std::uint32_t> count{0};
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The program's threads that wait inside swipr's own code. Where they stand is swipr's doing, so
-// no recording shows it.
+// The program's threads that wait in swipr's own code. Recordings do not show these waits, because
+// swipr causes them.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace swipr::agent::own_waiters {
 
-// A thread beyond these is recorded as waiting in swipr's function.
+// Further threads are recorded as waiting in swipr's function.
 inline constexpr std::size_t kMaxWaiters = 64;
 
 // Context: the thread that waits, signal handlers included.
@@ -21,11 +21,11 @@ void leave(Tid thread) noexcept;
 // Context: any thread.
 bool contains(Tid thread) noexcept;
 
-// In the child of a fork: nobody waits.
+// In the child of a fork: no thread waits.
 void clear() noexcept;
 
-// The thread that waits for a recording of the process's start, 0: none. What it does until then is
-// swipr's own time. Cleared by the thread itself, on its way back to the program.
+// The thread that waits for a recording at the start of the process; 0: none. Its time until then
+// is swipr's own. Cleared by the thread itself when it returns to the program.
 inline std::atomic<std::int32_t> starting_tid{0};
 
 }  // namespace swipr::agent::own_waiters

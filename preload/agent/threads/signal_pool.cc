@@ -14,14 +14,14 @@ namespace swipr::agent {
 
 namespace {
 constexpr std::size_t kSlotsBytes = round_to_pages(handler::kSlotCount * sizeof(handler::Slot));
-// Handlers, and threads that are just being made, block everything for a moment.
+// Handlers, and threads that are being created, block all signals for a short time.
 constexpr std::uint8_t kMaskReadings = 8;
 }  // namespace
 
 bool SignalPool::open(Pid process) noexcept {
   process_ = process;
   if (slots_ != nullptr) return true;
-  // Zeroed memory is idle slots. Never unmapped: a handler may be on its way in.
+  // Slots of zeroed memory are idle. Never unmapped: a handler may be about to use it.
   slots_ = static_cast<handler::Slot*>(map_memory(kSlotsBytes));
   if (slots_ == nullptr) return false;
   for (std::uint16_t number = 0; number < handler::kSlotCount; ++number) {
@@ -103,9 +103,9 @@ bool SignalPool::is_calm(handler::Asking& asking, Moment now) noexcept {
   return calm;
 }
 
-// A thread's mask is its own to change, and libc's functions for that count their uses. What they
-// do not see (a longjmp, a system call of the program's own) is seen when it is read again. True
-// also where the mask cannot be known at this moment.
+// Changes of a thread's mask by libc's functions are counted. Other changes (a longjmp, a raw
+// system call) are detected when the mask is read again. True also if the mask is unknown at this
+// time.
 bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread, int task_directory,
                                std::int64_t cpu_ns) noexcept {
   if (handler::is_in_signal_wait(thread.tid.value)) return true;
@@ -129,7 +129,7 @@ bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread, in
       thread.signal.blocks_signal_
           ? std::min<std::uint8_t>(thread.signal.blocked_readings_ + 1, kMaskReadings)
           : 0;
-  // A moment of its own time: it may have to wait for a CPU in the middle.
+  // A short time of its CPU clock: it may have to wait for a CPU in between.
   constexpr std::int64_t kLongestMoment = 1'000'000;
   thread.signal.mask_known_ = !thread.signal.blocks_signal_ ||
                               (thread.signal.blocked_readings_ == kMaskReadings &&

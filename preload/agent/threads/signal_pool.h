@@ -1,5 +1,5 @@
-// The agent's side of the slots: asks threads for their stacks by signal and collects the answers.
-// A thread has at most one signal outstanding; several recordings share its answer.
+// The agent's side of the slots: signals threads and collects their stacks. A thread has at most
+// one signal outstanding; several recordings share its answer.
 // Context: control thread.
 #pragma once
 
@@ -18,31 +18,31 @@ class SignalPool {
  public:
   // False: no memory.
   bool open(Pid process) noexcept;
-  // Waits, for some milliseconds, until all that were asked have answered.
+  // Waits, for some milliseconds, until all signalled threads have answered.
   void await_answers() noexcept;
-  // Cancels everything and gives memory back. True: signals may still be pending in some threads.
+  // Cancels all requests and frees memory. True: signals may still be pending in some threads.
   bool close() noexcept;
 
   enum class Asked : std::uint8_t { kSent, kShared, kFailed, kBlocked };
-  // Asks for the thread's stack on behalf of recording `recording` (an index below 32). kShared: a
-  // signal is outstanding already. kFailed: not now, no slot is free, or the kernel refused.
-  // kBlocked: the thread blocks the signal. `task_directory`: where its mask is read when it may
-  // have changed. `cpu_ns`: its CPU clock as it was last read.
+  // Requests the thread's stack for recording `recording` (an index below 32). kShared: a signal is
+  // already outstanding. kFailed: not possible now, no slot is free, or the kernel refused.
+  // kBlocked: the thread blocks the signal. `task_directory`: used to read its mask if it may have
+  // changed. `cpu_ns`: its CPU clock as it was last read.
   Asked ask(std::uint32_t place, Thread& thread, unsigned recording, int task_directory, Moment now,
             std::int64_t cpu_ns) noexcept;
-  // An answer is still to come, or a signal that nobody waits for any more.
+  // An answer is outstanding, or a signal whose answer is no longer needed.
   bool is_waiting() const noexcept { return active_count_ != 0 || gave_up_; }
-  // An answer for this recording is still to come.
+  // An answer for this recording is outstanding.
   bool is_asked_for(unsigned recording) const noexcept;
 
-  // False: not now, or the thread blocks the signal. Holds as long as `asking`.
+  // False: not possible now, or the thread blocks the signal. Valid while `asking` exists.
   bool may_signal(handler::Asking& asking, Thread& thread, int task_directory, Moment now,
                   std::int64_t cpu_ns) noexcept {
     return is_calm(asking, now) && !blocks_signal(asking, thread, task_directory, cpu_ns);
   }
 
   // Calls `on_answer(place, generation, recordings, slot)` for each answer, then frees its slot.
-  // `recordings`: one bit for each that asked.
+  // `recordings`: one bit for each that requested it.
   template <typename OnAnswer>
   void collect(OnAnswer&& on_answer) noexcept {
     for (std::size_t at = 0; at < active_count_;) {
@@ -56,7 +56,7 @@ class SignalPool {
       release(at);
     }
   }
-  // Its answer was collected: it may be asked again.
+  // Its answer was collected: it may be signalled again.
   static void note_answered(Thread& thread) noexcept {
     thread.signal.slot_ = ThreadSignal::kNoSlot;
   }
@@ -65,15 +65,15 @@ class SignalPool {
     distrust_mask(thread);
     thread.signal.blocked_readings_ = 0;
   }
-  // Its mask has changed in a way that was not noticed: it is read before the next signal.
+  // Its mask has changed undetected: it is read before the next signal.
   static void distrust_mask(Thread& thread) noexcept { thread.signal.mask_known_ = false; }
-  // The thread has ended: frees its slot. A handler that is at work in it keeps it.
+  // The thread has ended: frees its slot, unless a handler uses it.
   void cancel(Thread& thread) noexcept;
   // The same for one that does not answer.
   void give_up(Thread& thread) noexcept;
-  // Frees the slot of one that has not answered although no signal waits in it: where the program
-  // has sent the same signal to the same thread, the kernel keeps one of the two only. True: it was
-  // so.
+  // Frees the slot of a thread that has not answered although no signal is pending in it: if the
+  // program has sent the same signal to the thread, the kernel keeps only one of the two. True:
+  // freed.
   bool cancel_lost(Thread& thread, int task_directory) noexcept;
   void forget_recording(unsigned recording) noexcept;
 
@@ -94,8 +94,8 @@ class SignalPool {
   handler::Slot* slots_ = nullptr;
   Moment calm_at_{};  // and its epoch: the last time that no mask was being changed
   std::uint32_t calm_epoch_ = 0;
-  bool gave_up_ = false;        // a signal may still be on its way to somebody who did not answer
-  std::uint64_t sequence_ = 0;  // never starts again: late signals must not find a new request
+  bool gave_up_ = false;        // a signal may still be pending in a thread that did not answer
+  std::uint64_t sequence_ = 0;  // never reset: late signals must not match a new request
   std::size_t active_count_ = 0;
   std::size_t free_count_ = 0;
   std::array<std::uint16_t, handler::kSlotCount> active_{};

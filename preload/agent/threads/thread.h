@@ -46,8 +46,8 @@ class ThreadTimer {
   std::int64_t seen_cpu_ns_ = 0;  // its CPU clock when it got the timer, or when that last fired
 };
 
-// Registers that a function must keep for its caller, as the handler found them while the thread
-// was blocked at `place`: with them the next look at the same place needs no signal.
+// Callee-saved registers, as the handler found them while the thread was blocked at `place`: with
+// them the next check at the same place needs no signal.
 struct KeptRegisters {
   // As DWARF numbers (System V AMD64 ABI, 3.2.1).
   static constexpr unsigned kNumbers[6] = {unwind::kRbx, unwind::kRbp, 12, 13, 14, 15};
@@ -55,34 +55,35 @@ struct KeptRegisters {
   std::uint64_t values[6] = {};
 };
 
-// One wait of a thread whose place the kernel does not show (no `syscall` file). A signal that
-// swipr's handler answers adds one voluntary switch, and the wait goes on.
+// One wait of a thread whose location the kernel does not show (no `syscall` file). A signal that
+// swipr's handler answers adds one voluntary switch, and the wait continues.
 struct HiddenWait {
   enum class Asked : std::uint8_t { kNo, kYes, kFoundWaiting };
   std::uint64_t switches = 0;  // of the thread, while it is in this wait
-  std::uint32_t number = 0;    // counts the waits that were seen; 0: none yet
-  Asked asked = Asked::kNo;    // in this wait, and what the answer told
-  bool barred = false;         // a signal ended a call of this thread: no more of them
+  std::uint32_t number = 0;    // number of waits observed; 0: none yet
+  Asked asked = Asked::kNo;    // in this wait, and the result of the answer
+  bool barred = false;         // a signal interrupted a call of this thread: no more are sent
 };
 
-// What the last looks at the thread have shown. Owner: Sampler.
+// Results of the last checks of the thread. Owner: Sampler.
 struct ThreadLooks {
   std::uint8_t late_count = 0;       // signals in a row that were not answered in time
-  std::uint8_t name_looks_left = 3;  // threads name themselves shortly after they are born
-  bool was_on_cpu = false;           // when it was asked for its stack
+  std::uint8_t name_looks_left = 3;  // threads set their names shortly after they start
+  bool was_on_cpu = false;           // when it was last signalled
   bool runs_in_bursts = false;       // it has run and waited again
   std::uint8_t busy_looks = 0;       // in a row, while it runs in bursts
   std::int64_t muted_until_ns = 0;   // CLOCK_MONOTONIC: does not answer, is not signalled
-  std::int64_t asleep_cpu_ns = -1;   // its CPU clock when it was last seen asleep; -1: never
+  std::int64_t asleep_cpu_ns = -1;   // its CPU clock when it was last found asleep; -1: never
   WaitPlace signalled_place;         // where it was blocked when it got its outstanding signal
   KeptRegisters kept;
   HiddenWait hidden;
-  std::int64_t last_wait_call = -1;  // system call in which it was last seen blocked; -1: none
+  std::int64_t last_wait_call = -1;  // system call in which it was last found blocked; -1: none
   WaitPlace channel_place;           // where `wait_channel` was read
   std::uint64_t channel_argument = 0;
   std::uint32_t wait_channel = 0;  // of WaitChannels
 
-  // Its clock is near where it was seen asleep: nearer than the longest way out of a system call.
+  // It has used less CPU time since it was found asleep than the longest return from a system call
+  // takes.
   bool may_be_waking(std::int64_t clock_ns) const noexcept {
     constexpr std::int64_t kWayOutNs = 20'000;
     return asleep_cpu_ns >= 0 && clock_ns - asleep_cpu_ns < kWayOutNs;
@@ -93,7 +94,7 @@ struct alignas(64) Thread {
   // Owner: ThreadList.
   Tid tid{};                     // 0: place is free
   std::uint32_t generation = 0;  // counts the threads at this place
-  std::uint32_t listing = 0;     // last listing that had it
+  std::uint32_t listing = 0;     // last listing that contained it
   std::uint32_t name_version = 0;
   char name[16] = {};
 

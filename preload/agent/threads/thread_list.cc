@@ -33,10 +33,10 @@ bool ThreadList::open(Tid control_thread) noexcept {
     close();
     return false;
   }
-  // These have their names, and refreshing them all on the first ticks would cost 6 µs each.
+  // These have their names already, and reading them all at the first ticks would cost 6 µs each.
   for (Thread& thread : threads_) thread.looks.name_looks_left = 0;
-  // 2 + number of threads (kernel, fs/proc/base.c, proc_task_getattr). Other kernels' stand-ins may
-  // not know that: then every tick lists.
+  // 2 + number of threads (kernel, fs/proc/base.c, proc_task_getattr). Emulations of the kernel may
+  // not provide it: then threads are listed at every tick.
   links_tell_count_ = links_at_listing_ == std::uint64_t{live_count_} + 3;
   return true;
 }
@@ -61,7 +61,7 @@ bool ThreadList::list() noexcept {
   ++listing_;
   new_tids_.clear();
   struct stat status {};
-  // Before the listing: a thread born between the two is listed again at the next tick.
+  // Read before the listing: a thread that starts between the two is listed at the next tick.
   links_at_listing_ = ::fstat(directory_, &status) == 0 ? status.st_nlink : 0;
   bool has_memory = true;
   const bool read = for_each_name<16384>(directory_, [&](const char* name) noexcept {
@@ -125,7 +125,7 @@ bool ThreadList::rebuild_index() noexcept {
   return true;
 }
 
-// The entry that holds `tid`, or the free one where it belongs.
+// The entry of `tid`, or the free one where it belongs.
 std::uint32_t& ThreadList::index_entry(Tid tid) noexcept {
   const std::size_t mask = index_.size() - 1;
   std::size_t at = hash(tid) & mask;

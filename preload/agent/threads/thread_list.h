@@ -1,5 +1,5 @@
-// The threads of the process as of the last look at /proc/self/task, each at a place that stays its
-// own as long as it lives. The control thread is not among them.
+// The threads of the process as of the last listing of /proc/self/task, each at an index (place)
+// that stays the same while it lives. The control thread is not among them.
 // Context: control thread.
 #pragma once
 
@@ -17,16 +17,15 @@ class ThreadList {
  public:
   // False: no /proc/self/task.
   bool open(Tid control_thread) noexcept;
-  // Gives memory and descriptor back.
+  // Frees memory and descriptor.
   void close() noexcept;
   int directory() const noexcept { return directory_; }
 
-  // Cheap: false when the number of threads is certainly the same as at the last listing. One that
-  // ended while another was born shows as a thread whose clock cannot be read.
+  // Cheap. False: the number of threads is the same as at the last listing. If one ended while
+  // another started, the clock of the first cannot be read.
   bool count_changed() noexcept;
-  // Lists all. Calls `on_gone(place)` for each thread that ended, while its entry still stands; its
-  // place is given to no thread before the next refresh. False: no memory, some threads are
-  // missing.
+  // Lists all. Calls `on_gone(place)` for each thread that ended, before its entry is freed; its
+  // place is not reused before the next refresh. False: no memory, some threads are missing.
   template <typename OnGone>
   bool refresh(OnGone&& on_gone) noexcept {
     if (!list()) return false;

@@ -184,8 +184,8 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
     *error = "no room for the recording's first bytes";
     return false;
   }
-  if (!subjects_.knows_runqueue) recording.leave_runqueue_out();
-  recording.set_wait_channels(subjects_.wait_channels);
+  if (!subjects_.knows_runqueue) recording.accounts().leave_runqueue_out();
+  recording.stream().set_wait_channels(subjects_.wait_channels);
   recording.begin_modules(subjects_.modules);
   refresh_threads();
   if (another_is_blocked_less()) take_other_signal();
@@ -194,7 +194,7 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
   }
   build_first_tables(recording);
   recording.start_accounts(monotonic_now());
-  recording.introduce_all(subjects_.threads);
+  recording.accounts().introduce_all(subjects_.threads);
   warn(recording);
   tell_unwinder(recording);
   recording.send_now(monotonic_now());
@@ -215,34 +215,39 @@ void Engine::build_first_tables(const Recording& recording) noexcept {
 void Engine::warn(Recording& recording) noexcept {
   constexpr auto kWarning = wire::MessageLevel::kWarning;
   if (subjects_.threads.live_count() == 0) {
-    recording.write_message(kWarning,
-                            "/proc shows no thread of this process, as it belongs to another PID "
-                            "namespace: there are no samples (unshare --pid needs --mount-proc)");
+    recording.stream().write_message(
+        kWarning,
+        "/proc shows no thread of this process, as it belongs to another PID "
+        "namespace: there are no samples (unshare --pid needs --mount-proc)");
   }
   if (!modules_known_) {
-    recording.write_message(kWarning, "/proc/self/maps cannot be read: addresses have no names");
+    recording.stream().write_message(kWarning,
+                                     "/proc/self/maps cannot be read: addresses have no names");
   }
   if (!subjects_.memory.is_open()) {
-    recording.write_message(kWarning,
-                            "/proc/self/mem cannot be opened: stacks come from signals and frame "
-                            "pointers only");
+    recording.stream().write_message(
+        kWarning,
+        "/proc/self/mem cannot be opened: stacks come from signals and frame "
+        "pointers only");
   }
   if (frame_registrations::left_out_count() != 0 || subjects_.modules.jit_interface().left_out()) {
-    recording.write_message(kWarning,
-                            "more call frame information was registered at run time than fits: "
-                            "stacks may end in generated code");
+    recording.stream().write_message(
+        kWarning,
+        "more call frame information was registered at run time than fits: "
+        "stacks may end in generated code");
   }
   if (!subjects_.knows_runqueue && recording.mode() != wire::RecordMode::kCpu) {
-    recording.write_message(kWarning,
-                            "the kernel keeps no schedstat: waiting for a CPU counts as blocked");
+    recording.stream().write_message(
+        kWarning, "the kernel keeps no schedstat: waiting for a CPU counts as blocked");
   }
   if (!subjects_.can_signal && recording.mode() != wire::RecordMode::kOffCpu) {
-    recording.write_message(
+    recording.stream().write_message(
         kWarning, "the signal handler cannot be installed: running threads have no stacks");
   } else if (recording.mode() != wire::RecordMode::kOffCpu && !subjects_.timers.is_usable()) {
-    recording.write_message(kWarning,
-                            "no CPU timers (they need Linux 5.10, or something forbids them): CPU "
-                            "time of threads that run in short bursts may go to wrong functions");
+    recording.stream().write_message(
+        kWarning,
+        "no CPU timers (they need Linux 5.10, or something forbids them): CPU "
+        "time of threads that run in short bursts may go to wrong functions");
   }
 }
 
@@ -251,14 +256,15 @@ void Engine::tell_unwinder(Recording& recording) noexcept {
   const SecondUnwinder& unwinder = subjects_.unwinder;
   if (!unwinder.failure().empty()) {
     recording.counters().unwinder_missing = true;
-    recording.write_message(wire::MessageLevel::kWarning, unwinder.failure());
+    recording.stream().write_message(wire::MessageLevel::kWarning, unwinder.failure());
   } else if (unwinder.choice() == UnwinderChoice::kLibunwind) {
-    recording.write_message(wire::MessageLevel::kNote,
-                            "libunwind walked the stacks (SWIPR_UNWINDER), not swipr's tables");
+    recording.stream().write_message(
+        wire::MessageLevel::kNote,
+        "libunwind walked the stacks (SWIPR_UNWINDER), not swipr's tables");
   } else if (unwinder.choice() == UnwinderChoice::kCompare) {
-    recording.set_differences(unwinder.differences());
-    recording.write_message(wire::MessageLevel::kNote,
-                            "each stack was walked by libunwind as well (SWIPR_UNWINDER)");
+    recording.stream().set_differences(unwinder.differences());
+    recording.stream().write_message(wire::MessageLevel::kNote,
+                                     "each stack was walked by libunwind as well (SWIPR_UNWINDER)");
   }
 }
 

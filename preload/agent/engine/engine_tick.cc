@@ -102,7 +102,8 @@ void Engine::sample_all(unsigned number, Moment now) noexcept {
   // One that ended may hide one that was born: their number is the same.
   refresh_threads();
   for (std::uint32_t place = 0; place < threads.place_count(); ++place) {
-    if (threads[place].tid.value == 0 || recording.find_thread(place, threads[place]) != nullptr) {
+    if (threads[place].tid.value == 0 ||
+        recording.accounts().find(place, threads[place]) != nullptr) {
       continue;
     }
     sampler_.sample(recording, number, place, now);

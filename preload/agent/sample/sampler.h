@@ -11,6 +11,7 @@
 #include "preload/agent/proc/proc_memory.h"
 #include "preload/agent/proc/task_files.h"
 #include "preload/agent/record/recording.h"
+#include "preload/agent/sample/decision.h"
 #include "preload/agent/sample/frame_recovery.h"
 #include "preload/agent/threads/cpu_timers.h"
 #include "preload/agent/threads/signal_pool.h"
@@ -82,7 +83,24 @@ class Sampler {
   Activity judge(const Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
   wire::ThreadState state_of(const handler::Slot& slot, const Thread& thread) noexcept;
   std::int32_t call_before(const unwind::Registers& registers) noexcept;
+  bool is_in_own_code(Recording& recording, const Thread& thread, RecordedThread& known,
+                      std::int64_t clock_ns) noexcept;
+  Observation observe(const Recording& recording, const Thread& thread, const RecordedThread& known,
+                      std::int64_t clock_ns) noexcept;
+  void act(const Observation& seen, Recording& recording, unsigned number, std::uint32_t place,
+           RecordedThread& known, std::int64_t clock_ns, Moment now) noexcept;
+  static void keep_stack(ThreadAccounts& accounts, RecordedThread& known,
+                         std::int64_t clock_ns) noexcept;
+  bool extend_to(Recording& recording, std::uint32_t place, RecordedThread& known,
+                 std::int64_t clock_ns) noexcept;
   enum class Look : std::uint8_t { kSettled, kRunning, kFleeting, kNeedsSignal, kMoved };
+  void follow(Look found, bool ran, Recording& recording, unsigned number, std::uint32_t place,
+              RecordedThread& known, Moment now) noexcept;
+  void lose_run(Recording& recording, const Thread& thread, RecordedThread& known) noexcept;
+  Look take_step(LookStep step, Recording& recording, std::uint32_t place, RecordedThread& known,
+                 const WaitPlace& wait, Moment now) noexcept;
+  Look look_at_unwalked(Recording& recording, std::uint32_t place, RecordedThread& known,
+                        const WaitPlace& wait) noexcept;
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
   Look walk_blocked(Recording& recording, std::uint32_t place, RecordedThread& known,
                     const WaitPlace& wait, Moment now) noexcept;
@@ -124,12 +142,17 @@ class Sampler {
   bool look_after_timer(const Recording& recording, Thread& thread, RecordedThread& known,
                         std::int64_t clock_ns) noexcept;
   bool is_met_in_burst(Thread& thread, const RecordedThread& known) noexcept;
-  void leave_to_timer(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  void split_bursts(Recording& recording, Thread& thread, RecordedThread& known,
+                    std::int64_t clock_ns) noexcept;
+  static bool keeps_busy(const Recording& recording, const Thread& thread,
+                         const RecordedThread& known, bool told_by_timer) noexcept;
+  static void set_timed(Recording& recording, RecordedThread& known, bool timed) noexcept;
+  void leave_to_timer(Recording& recording, RecordedThread& known) noexcept;
   void note_busy_look(const Recording& recording, Thread& thread, const RecordedThread& known,
                       std::int64_t clock_ns) noexcept;
   void give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
                Moment now) noexcept;
-  void read_runqueue(const Thread& thread, RecordedThread& known) noexcept;
+  void read_runqueue(Recording& recording, const Thread& thread, RecordedThread& known) noexcept;
   static std::uint32_t wire_syscall(const WaitPlace& place) noexcept;  // as records have it
   WaitKey wait_key(Thread& thread, const RecordedThread& known, const WaitPlace& wait) noexcept;
   std::uint32_t intern(Recording& recording, const unwind::FrameBuffer& frames,

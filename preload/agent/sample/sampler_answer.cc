@@ -12,7 +12,7 @@ namespace swipr::agent {
 
 namespace {
 
-using Run = RecordedThread::Run;
+using Run = RunState::Kind;
 using Asked = HiddenWait::Asked;
 using wire::RecordMode;
 using wire::ThreadState;
@@ -119,8 +119,8 @@ void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
 void Sampler::take_answer(Recording& recording, std::uint32_t place,
                           const handler::Slot& slot) noexcept {
   const Thread& thread = subjects_.threads[place];
-  RecordedThread* known = recording.find_thread(place, thread);
-  if (known == nullptr || known->run != Run::kAwaiting) return;
+  RecordedThread* known = recording.accounts().find(place, thread);
+  if (known == nullptr || known->run.kind() != Run::kAwaiting) return;
   if (slot.bare) ++recording.counters().signals_bare;
   if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted)
     ++recording.counters().calls_interrupted;
@@ -132,37 +132,36 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const std::uint32_t stack =
       intern(recording, slot.frames, blocked ? WaitKey{.syscall = wire_syscall(wait)} : WaitKey{});
   if (hidden) {
-    known->stack = stack;
-    known->stack_generation = recording.stack_generation();
-    known->hidden_wait = thread.looks.hidden.number;
+    known->run.keep_stack(stack, recording.stack_generation());
+    known->looks.hidden_wait = thread.looks.hidden.number;
   }
   // Now it has run: a wait for a CPU that it was in at the tick is complete.
-  read_runqueue(thread, *known);
-  const bool ran = known->run_cpu_ns > known->written.cpu_ns;
-  known->state = blocked ? ThreadState::kBlocked
-                 : ran   ? state_of(slot, thread)
-                         : ThreadState::kRunnable;
-  known->run = Run::kNone;
-  if (known->is_timed && known->state == ThreadState::kRunning) {
-    if (!known->bursts.is_left_to_timer()) {
-      known->bursts.note_met();
-      recording.note_met_stack(place, *known, stack);
+  read_runqueue(recording, thread, *known);
+  const ThreadState state = blocked                    ? ThreadState::kBlocked
+                            : known->account.has_run() ? state_of(slot, thread)
+                                                       : ThreadState::kRunnable;
+  known->run.set_thread_state(state);
+  known->run.reopen();
+  if (known->burst.is_timed() && state == ThreadState::kRunning) {
+    if (!known->looks.bursts.is_left_to_timer()) {
+      known->looks.bursts.note_met();
+      recording.accounts().note_met_stack(*known, stack);
     }
-    return leave_to_timer(recording, place, *known);
+    return leave_to_timer(recording, *known);
   }
-  if (recording.mode() == RecordMode::kCpu && known->state != ThreadState::kRunning) {
-    return recording.leave_out_run(*known);
+  if (recording.mode() == RecordMode::kCpu && state != ThreadState::kRunning) {
+    return recording.accounts().leave_out_run(*known);
   }
-  recording.end_run(place, *known, stack, known->state);
+  recording.accounts().end_run(*known, stack, state);
 }
 
 void Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
                                const handler::Slot& slot) noexcept {
-  RecordedThread* known = recording.find_thread(place, subjects_.threads[place]);
-  if (known == nullptr || !known->is_timed) return;
-  CpuTimers::note_fired(subjects_.threads[place], known->run_cpu_ns);
-  if (!known->bursts.is_left_to_timer()) return;
-  recording.note_cpu_stack(*known, intern(recording, slot.frames, {}));
+  RecordedThread* known = recording.accounts().find(place, subjects_.threads[place]);
+  if (known == nullptr || !known->burst.is_timed()) return;
+  CpuTimers::note_fired(subjects_.threads[place], known->account.cpu_ns());
+  if (!known->looks.bursts.is_left_to_timer()) return;
+  recording.accounts().note_timer_stack(*known, intern(recording, slot.frames, {}));
 }
 
 std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames,

@@ -8,10 +8,8 @@ namespace swipr::agent {
 
 namespace {
 
-using Run = RecordedThread::Run;
 using Asked = HiddenWait::Asked;
 using wire::RecordMode;
-using wire::ThreadState;
 
 // Waits whose time-outs are absolute, or that have none: whenever they began, made again they end
 // at the same time. Everybody may read the kernel's function. Source: kernel, kernel/futex,
@@ -37,11 +35,11 @@ Sampler::Look Sampler::look_at_hidden(Recording& recording, std::uint32_t place,
     wait.switches = switches.value_or(0);
   }
   const bool is_known =
-      known.hidden_wait == wait.number && known.stack_generation == recording.stack_generation();
-  if (!is_known) known.stack = 0;
-  if (!is_known && switches && known.asked_wait != wait.number &&
+      known.looks.hidden_wait == wait.number && known.run.is_of(recording.stack_generation());
+  if (!is_known) known.run.forget_stack();
+  if (!is_known && switches && known.looks.asked_wait != wait.number &&
       may_ask_hidden(recording, thread, known)) {
-    known.asked_wait = wait.number;
+    known.looks.asked_wait = wait.number;
     wait.asked = Asked::kYes;
     ++recording.counters().signals_to_blocked;
     return Look::kNeedsSignal;
@@ -56,7 +54,7 @@ bool Sampler::may_ask_hidden(const Recording& recording, const Thread& thread,
       thread.looks.hidden.barred || !handler::restarts_calls()) {
     return false;
   }
-  if (known.wait_is_young) return true;
+  if (known.looks.wait_is_young) return true;
   char text[64];
   return is_timeless(read_task_file(subjects_.threads.directory(), thread.tid, "wchan", text));
 }
@@ -64,12 +62,9 @@ bool Sampler::may_ask_hidden(const Recording& recording, const Thread& thread,
 void Sampler::settle_hidden(Recording& recording, std::uint32_t place,
                             RecordedThread& known) noexcept {
   time_bursts(recording, place, known);
-  read_runqueue(subjects_.threads[place], known);
-  known.state = ThreadState::kBlocked;
-  known.stack_generation = recording.stack_generation();
-  known.settled_cpu_ns = known.run_cpu_ns;
-  known.run = Run::kSettled;
-  recording.end_run(place, known, known.stack, known.state);
+  read_runqueue(recording, subjects_.threads[place], known);
+  known.run.settle_hidden(recording.stack_generation(), known.account.cpu_ns());
+  recording.accounts().end_run(known, known.run.stack(), known.run.thread_state());
 }
 
 }  // namespace swipr::agent

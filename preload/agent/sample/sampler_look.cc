@@ -11,7 +11,6 @@ namespace swipr::agent {
 
 namespace {
 
-using Run = RecordedThread::Run;
 using wire::RecordMode;
 using wire::ThreadState;
 
@@ -42,54 +41,74 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   thread.looks.signalled_place = WaitPlace{};
   thread.looks.hidden.asked = HiddenWait::Asked::kNo;
   thread.looks.was_on_cpu = false;
-  if (!thread.looks.may_be_waking(known.run_cpu_ns) && is_on_cpu(thread, known))
+  if (!thread.looks.may_be_waking(known.account.cpu_ns()) && is_on_cpu(thread, known))
     return Look::kRunning;
   WaitPlace last;
-  bool asleep = false;
-  const int attempts = known.is_timed ? kLookAttemptsOfTimed : kLookAttempts;
-  for (int attempt = 0; attempt < attempts; ++attempt) {
+  Sight seen{.mode = recording.mode(), .can_walk = can_walk};
+  const int attempts = known.burst.is_timed() ? kLookAttemptsOfTimed : kLookAttempts;
+  LookStep step = LookStep::kAwaitLeaving;
+  for (int attempt = 0; attempt < attempts && !ends_look(step); ++attempt) {
     last = read_wait_place(thread.tid);
     if (last.kind == WaitKind::kBlocked) thread.looks.last_wait_call = last.system_call;
-    asleep = last.kind == WaitKind::kBlocked || is_hidden(last, thread.tid);
-    if (asleep && recording.mode() == RecordMode::kCpu) {
-      return pass_over(recording, place, known);
-    }
-    if (last.kind == WaitKind::kBlocked && can_walk) {
-      const Look found = walk_blocked(recording, place, known, last, now);
-      if (found != Look::kMoved) return found;
-    } else if (last.kind == WaitKind::kUnknown && asleep) {
-      const Look found = look_at_hidden(recording, place, known);
-      if (found != Look::kMoved) return found;
-    } else if (asleep) {
-      thread.looks.asleep_cpu_ns = known.run_cpu_ns;
-      break;
-    } else if (recording.mode() == RecordMode::kOffCpu) {
-      if (!thread.looks.may_be_waking(known.run_cpu_ns)) return Look::kRunning;
-      break;  // nothing is sent to it: no need to wait until that would be safe
-    } else if (has_left_its_call(recording, thread, known) || known.is_timed) {
-      return Look::kRunning;
-    }
+    seen.wait = last.kind;
+    seen.is_hidden = is_hidden(last, thread.tid);
+    seen.is_waking = thread.looks.may_be_waking(known.account.cpu_ns());
+    step = next_step(seen);
+    const Look found = take_step(step, recording, place, known, last, now);
+    if (found != Look::kMoved) return found;
   }
-  // It blocks and wakes faster than it can be looked at: no signal to such a thread.
-  if (known.is_timed && can_walk && last.kind == WaitKind::kBlocked) return Look::kFleeting;
-  if (!asleep) {
+  // It blocks and wakes faster than it can be looked at.
+  if (known.burst.is_timed() && can_walk && last.kind == WaitKind::kBlocked) return Look::kFleeting;
+  if (last.kind != WaitKind::kBlocked && !seen.is_hidden) {
     settle_waking(recording, place, known);
     return Look::kSettled;
   }
-  // It blocks and wakes faster than it can be looked at: a signal may meet it blocked.
-  if (may_interrupt(recording, last)) {
+  return look_at_unwalked(recording, place, known, last);
+}
+
+// kMoved: what was read may be torn, or the thread is on its way out of its call.
+Sampler::Look Sampler::take_step(LookStep step, Recording& recording, std::uint32_t place,
+                                 RecordedThread& known, const WaitPlace& wait,
+                                 Moment now) noexcept {
+  Thread& thread = subjects_.threads[place];
+  switch (step) {
+    case LookStep::kPassOver:
+      return pass_over(recording, place, known);
+    case LookStep::kWalk:
+      return walk_blocked(recording, place, known, wait, now);
+    case LookStep::kAskHidden:
+      return look_at_hidden(recording, place, known);
+    case LookStep::kRunning:
+      return Look::kRunning;
+    case LookStep::kStop:
+      thread.looks.asleep_cpu_ns = known.account.cpu_ns();
+      break;
+    case LookStep::kStopAwake:
+      break;
+    case LookStep::kAwaitLeaving:
+      if (has_left_its_call(recording, thread, known) || known.burst.is_timed())
+        return Look::kRunning;
+      break;
+  }
+  return Look::kMoved;
+}
+
+// Asleep, and its stack cannot be walked from outside: a signal may meet it blocked.
+Sampler::Look Sampler::look_at_unwalked(Recording& recording, std::uint32_t place,
+                                        RecordedThread& known, const WaitPlace& wait) noexcept {
+  if (may_interrupt(recording, wait)) {
     ++recording.counters().signals_to_blocked;
     return Look::kRunning;
   }
   frames_.frame_count = 0;
-  settle(recording, place, known, last);
+  settle(recording, place, known, wait);
   return Look::kSettled;
 }
 
 // The kernel brings the clock of a thread that is on a CPU up to date at every reading.
 bool Sampler::is_on_cpu(Thread& thread, const RecordedThread& known) noexcept {
   const auto clock = read_thread_clock(thread.tid);
-  thread.looks.was_on_cpu = clock && clock->count() != known.run_cpu_ns;
+  thread.looks.was_on_cpu = clock && clock->count() != known.account.cpu_ns();
   return thread.looks.was_on_cpu;
 }
 
@@ -100,8 +119,8 @@ std::optional<Sampler::Look> Sampler::look_behind_sleep(Recording& recording, Th
   const auto clock = read_thread_clock(thread.tid);
   if (!clock) return Look::kRunning;
   thread.looks.asleep_cpu_ns = clock->count();
-  if (clock->count() == known.run_cpu_ns) return std::nullopt;
-  recording.note_cpu(known, clock->count());
+  if (clock->count() == known.account.cpu_ns()) return std::nullopt;
+  recording.accounts().note_cpu(known, clock->count());
   return Look::kMoved;
 }
 
@@ -138,11 +157,11 @@ Sampler::Look Sampler::pass_over(Recording& recording, std::uint32_t place,
                                  RecordedThread& known) noexcept {
   Thread& thread = subjects_.threads[place];
   if (const auto clock = read_thread_clock(thread.tid)) {
-    recording.note_cpu(known, clock->count());
+    recording.accounts().note_cpu(known, clock->count());
     thread.looks.asleep_cpu_ns = clock->count();
   }
   time_bursts(recording, place, known);
-  recording.leave_out_run(known);
+  recording.accounts().leave_out_run(known);
   return Look::kSettled;
 }
 
@@ -154,30 +173,31 @@ bool Sampler::has_left_its_call(Recording& recording, const Thread& thread,
                                 RecordedThread& known) noexcept {
   constexpr int kClockReads = 64;  // 30 µs
   constexpr int kStillReads = 4;
-  if (known.is_timed && known.bursts.is_left_to_timer()) return true;  // it gets no signal
+  if (known.burst.is_timed() && known.looks.bursts.is_left_to_timer())
+    return true;  // it gets no signal
   int still = 0;
-  for (int read = 0; read < kClockReads && thread.looks.may_be_waking(known.run_cpu_ns); ++read) {
+  for (int read = 0; read < kClockReads && thread.looks.may_be_waking(known.account.cpu_ns());
+       ++read) {
     const auto clock = read_thread_clock(thread.tid);
     if (!clock) return true;
-    still = clock->count() == known.run_cpu_ns ? still + 1 : 0;
+    still = clock->count() == known.account.cpu_ns() ? still + 1 : 0;
     if (still == kStillReads) return false;
-    recording.note_cpu(known, clock->count());
+    recording.accounts().note_cpu(known, clock->count());
   }
-  return !thread.looks.may_be_waking(known.run_cpu_ns);
+  return !thread.looks.may_be_waking(known.account.cpu_ns());
 }
 
 // It has been woken and has not come out of its call: its last stack is still its stack.
 void Sampler::settle_waking(Recording& recording, std::uint32_t place,
                             RecordedThread& known) noexcept {
-  const bool holds = known.settled_cpu_ns == subjects_.threads[place].looks.asleep_cpu_ns &&
-                     known.stack_generation == recording.stack_generation();
-  if (recording.mode() == RecordMode::kCpu) return recording.leave_out_run(known);
-  if (!holds) known.stack = 0;
+  const bool holds = known.run.was_settled_at(subjects_.threads[place].looks.asleep_cpu_ns) &&
+                     known.run.is_of(recording.stack_generation());
+  if (recording.mode() == RecordMode::kCpu) return recording.accounts().leave_out_run(known);
+  if (!holds) known.run.forget_stack();
   time_bursts(recording, place, known);
-  read_runqueue(subjects_.threads[place], known);
-  known.state = ThreadState::kRunnable;
-  known.run = known.stack != 0 ? Run::kSettled : Run::kNone;
-  recording.end_run(place, known, known.stack, known.state);
+  read_runqueue(recording, subjects_.threads[place], known);
+  known.run.settle_waking();
+  recording.accounts().end_run(known, known.run.stack(), known.run.thread_state());
 }
 
 WaitPlace Sampler::read_wait_place(Tid tid) noexcept {
@@ -237,7 +257,7 @@ WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
   const std::uint32_t channel = subjects_.wait_channels.number_of(
       read_task_file(subjects_.threads.directory(), thread.tid, "wchan", text));
   const auto clock = read_thread_clock(thread.tid);
-  if (!clock || clock->count() != known.run_cpu_ns) return key;
+  if (!clock || clock->count() != known.account.cpu_ns()) return key;
   thread.looks.channel_place = wait;
   thread.looks.channel_argument = wait.first_argument;
   thread.looks.wait_channel = channel;
@@ -248,13 +268,11 @@ WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
 void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,
                      const WaitPlace& wait) noexcept {
   time_bursts(recording, place, known);
-  read_runqueue(subjects_.threads[place], known);
-  known.state = ThreadState::kBlocked;
-  known.stack = intern(recording, frames_, wait_key(subjects_.threads[place], known, wait));
-  known.stack_generation = recording.stack_generation();
-  known.settled_cpu_ns = known.run_cpu_ns;
-  known.run = known.stack != 0 ? Run::kSettled : Run::kNone;
-  recording.end_run(place, known, known.stack, known.state);
+  read_runqueue(recording, subjects_.threads[place], known);
+  const std::uint32_t stack =
+      intern(recording, frames_, wait_key(subjects_.threads[place], known, wait));
+  known.run.settle(stack, recording.stack_generation(), known.account.cpu_ns());
+  recording.accounts().end_run(known, stack, known.run.thread_state());
 }
 
 }  // namespace swipr::agent

@@ -1,7 +1,6 @@
-// Names of generated code, as the program tells them to debuggers: written when an object is met,
-// and kept nowhere.
+#include "preload/agent/record/code_stream.h"
+
 #include "common/wire/names.h"
-#include "preload/agent/record/recording.h"
 #include "preload/unwind/image/jit_object.h"
 
 namespace swipr::agent {
@@ -17,31 +16,31 @@ std::uint64_t wire_time(Moment moment) noexcept {
 
 }  // namespace
 
-void Recording::sync_code(const JitInterface& jit) noexcept {
-  if (code_change_count_ == jit.change_count()) return;
+void CodeStream::sync(const JitInterface& jit, StreamWriter& stream) noexcept {
+  if (change_count_ == jit.change_count()) return;
   const std::span<const JitEntry> entries = jit.entries();
-  if (told_code_.size() < entries.size() && !told_code_.resize(entries.size())) return;
+  if (told_.size() < entries.size() && !told_.resize(entries.size())) return;
   std::size_t functions_left = kMaxFunctions;
   for (std::size_t place = 0; place < entries.size(); ++place) {
     const JitEntry& entry = entries[place];
-    std::uint64_t& told = told_code_[place];
+    std::uint64_t& told = told_[place];
     const bool is_gone = entry.gone != Moment{0};
     if (is_gone && told == entry.id) {
       const wire::CodeGoneRecord record{.object = entry.id,
                                         .valid_until_ns = wire_time(entry.gone)};
-      if (!writer_.put([&record](wire::Encoder& out) { wire::encode(out, record); })) return;
+      if (!stream.put_record(record)) return;
       told = 0;
     } else if (!is_gone && (told != entry.id || partly_told_.id == entry.id)) {
       told = entry.id;
-      if (!write_code(jit, entry, functions_left)) return;
+      if (!write_code(jit, entry, functions_left, stream)) return;
     }
   }
-  code_change_count_ = jit.change_count();
+  change_count_ = jit.change_count();
 }
 
 // False: not all of it. The next call goes on from there.
-bool Recording::write_code(const JitInterface& jit, const JitEntry& entry,
-                           std::size_t& functions_left) noexcept {
+bool CodeStream::write_code(const JitInterface& jit, const JitEntry& entry,
+                            std::size_t& functions_left, StreamWriter& stream) noexcept {
   unwind::JitObject object;
   if (!jit.open(entry, object)) {
     partly_told_ = {};
@@ -57,7 +56,7 @@ bool Recording::write_code(const JitInterface& jit, const JitEntry& entry,
                                   .name = name.substr(0, wire::kMaxStringBytes),
                                   .object = entry.id};
     if (functions_left == 0 ||
-        !writer_.put([&record](wire::Encoder& out) { wire::encode(out, record, {}); })) {
+        !stream.put([&record](wire::Encoder& out) { wire::encode(out, record, {}); })) {
       return false;
     }
     --functions_left;

@@ -1,0 +1,82 @@
+#include "preload/agent/record/module_stream.h"
+
+namespace swipr::agent {
+
+namespace {
+
+bool write_module(const ModuleMap& modules, const Module& module, StreamWriter& stream) noexcept {
+  const Image* image = modules.image_of(module);
+  wire::ModuleRecord record{.module_id = module.id,
+                            .start = module.start,
+                            .size_bytes = module.end - module.start,
+                            .file_offset = module.file_offset,
+                            .load_bias = module.start - module.file_offset,
+                            .build_id = {},
+                            .path = modules.path_of(module)};
+  if (image != nullptr && image->built.status != unwind::BuildStatus::kUnreadable) {
+    record.load_bias = image->built.load_bias;
+    record.build_id = std::span(image->built.build_id, image->built.build_id_bytes);
+  }
+  return stream.put_record(record);
+}
+
+}  // namespace
+
+void ModuleStream::begin(const ModuleMap& modules, StreamWriter& stream) noexcept {
+  const bool written = write_new(modules, false, stream);
+  if (written) change_count_ = modules.change_count();
+  gone_count_ = modules.gone_count();
+  last_at_start_ = modules.last_id();
+  behind_ = !written;
+}
+
+bool ModuleStream::write_new(const ModuleMap& modules, StreamWriter& stream) noexcept {
+  return write_new(modules, true, stream) && write_new(modules, false, stream);
+}
+
+bool ModuleStream::take_gone(const ModuleMap& modules) noexcept {
+  if (gone_count_ == modules.gone_count()) return false;
+  gone_count_ = modules.gone_count();
+  return true;
+}
+
+void ModuleStream::end_sync(bool written, const ModuleMap& modules, StreamWriter& stream) noexcept {
+  behind_ = !written || !write_gone(modules, stream);
+  if (!behind_) change_count_ = modules.change_count();
+}
+
+// False: not all of those that the stream lacks.
+bool ModuleStream::write_new(const ModuleMap& modules, bool gone, StreamWriter& stream) noexcept {
+  const std::span<const Module> slots = modules.modules();
+  if (told_.size() < slots.size() && !told_.resize(slots.size())) return false;
+  for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+    const Module& module = slots[slot];
+    std::uint64_t& told = told_[slot];
+    if (module.id == 0 || module.id == told || module.gone != gone) continue;
+    if (gone && module.id <= last_at_start_) continue;
+    // The slot was another module's, of which the stream has not been told that it is gone.
+    if (told != 0 && !write_gone(told, stream)) return false;
+    if (!write_module(modules, module, stream)) return false;
+    told = module.id;
+  }
+  return true;
+}
+
+// What the stream has and the process no longer. False: not all.
+bool ModuleStream::write_gone(const ModuleMap& modules, StreamWriter& stream) noexcept {
+  const std::span<const Module> slots = modules.modules();
+  for (std::size_t slot = 0; slot < told_.size(); ++slot) {
+    const bool mapped = slot < slots.size() && slots[slot].id == told_[slot] && !slots[slot].gone;
+    if (told_[slot] != 0 && !mapped && !write_gone(told_[slot], stream)) return false;
+  }
+  return true;
+}
+
+// Takes the id out of what the stream knows.
+bool ModuleStream::write_gone(std::uint64_t& told, StreamWriter& stream) noexcept {
+  if (!stream.put_record(wire::ModuleGoneRecord{.module_id = told})) return false;
+  told = 0;
+  return true;
+}
+
+}  // namespace swipr::agent

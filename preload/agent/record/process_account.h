@@ -1,0 +1,33 @@
+// The CPU time of the whole process during one recording. Context: control thread.
+#pragma once
+
+#include <cstdint>
+
+namespace swipr::agent {
+
+class ProcessAccount {
+ public:
+  // What is used from now on counts.
+  void start() noexcept;
+  // Up to now.
+  void freeze() noexcept;
+  // What a thread ran behind the last tick is nobody's.
+  void leave_out(std::int64_t cpu_ns) noexcept { beyond_cpu_ns_ += cpu_ns; }
+  // The last freeze. What the process used and no thread explains is what threads used that ended
+  // between two looks.
+  void close(std::int64_t attributed_cpu_ns, std::uint32_t live_threads) noexcept;
+
+  std::uint64_t process_cpu_ns() const noexcept;
+  std::uint64_t agent_cpu_ns() const noexcept;  // of the control thread
+  std::int64_t ended_cpu_ns() const noexcept { return ended_cpu_ns_; }
+
+ private:
+  std::int64_t start_process_cpu_ns_ = 0;
+  std::int64_t start_agent_cpu_ns_ = 0;
+  std::int64_t end_process_cpu_ns_ = 0;
+  std::int64_t end_agent_cpu_ns_ = 0;
+  std::int64_t beyond_cpu_ns_ = 0;
+  std::int64_t ended_cpu_ns_ = 0;
+};
+
+}  // namespace swipr::agent

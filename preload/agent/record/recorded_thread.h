@@ -1,0 +1,92 @@
+// A thread as one recording knows it. Each part has one owner, the only one that writes it.
+// Times in ns since the recording's start, clocks in ns of CPU. Context: control thread.
+#pragma once
+
+#include <cstdint>
+
+#include "preload/agent/record/burst_judge.h"
+#include "preload/agent/record/run_state.h"
+
+namespace swipr::agent {
+
+// How far the stream accounts for a thread's time, on its clocks.
+struct Accounted {
+  std::int64_t wall_ns = 0;
+  std::int64_t cpu_ns = 0;
+  std::int64_t runqueue_ns = 0;
+  std::int64_t off_cpu_ns = 0;  // wall minus CPU: can stand still where both have moved
+};
+
+// The thread's times: what the stream has of them, and the open run behind that.
+class ThreadAccount {
+ public:
+  std::int64_t tick_ns() const noexcept { return tick_ns_; }
+  std::int64_t cpu_ns() const noexcept { return cpu_ns_; }
+  std::int64_t start_ns() const noexcept { return start_ns_; }
+  bool has_run() const noexcept { return cpu_ns_ > written_.cpu_ns; }
+
+ private:
+  friend class ThreadAccounts;
+  Accounted until(std::int64_t cpu_ns) const noexcept {
+    return {tick_ns_, cpu_ns, runqueue_ns_, tick_ns_ - cpu_ns};
+  }
+
+  // The open run: up to its last tick.
+  std::uint32_t ticks_ = 0;  // that no entry stands for yet
+  std::int64_t tick_ns_ = 0;
+  std::int64_t cpu_ns_ = 0;
+  std::uint64_t counted_ticks_ = 0;  // of the recording
+  // What the stream has: everything up to these.
+  Accounted written_;
+  std::int64_t runqueue_ns_ = 0;
+  std::int64_t start_ns_ = 0;
+};
+
+// The stack of the CPU time of a thread that runs in bursts. While `is_timed`, CPU time goes to the
+// stacks that its CPU timer (cpu_timers.h) or ticks take while it runs, and the rest of its time to
+// those that are seen in its waits.
+class BurstStack {
+ public:
+  bool is_timed() const noexcept { return is_timed_; }
+
+ private:
+  friend class ThreadAccounts;
+
+  bool is_timed_ = false;
+  bool answered_ = false;  // the timer took `stack_`, and nothing was credited to it yet
+  std::uint32_t stack_ = 0;
+  std::uint32_t generation_ = 0;
+  std::int64_t met_cpu_ns_ = 0;    // the clock when a tick took `stack_`; 0: none did, or the stack
+                                   // has got its time
+  std::int64_t ticks_cpu_ns_ = 0;  // the clock up to which ticks stand for CPU time
+};
+
+// What looks at the thread have shown. Owner: Sampler.
+struct RecordedLooks {
+  std::uint8_t still = 0;         // looks in a row that found the clock unmoved
+  bool wait_is_young = false;     // it ran since its last look, which was moments ago
+  std::uint32_t hidden_wait = 0;  // which HiddenWait the kept stack is of
+  std::uint32_t asked_wait = 0;   // in which it was signalled
+  BurstJudge bursts;
+};
+
+// What the stream says of the thread. Owner: StreamWriter, and for the last entry ThreadAccounts.
+struct ThreadInStream {
+  std::uint32_t index = 0;
+  std::uint32_t name_version = 0;  // 0: not yet introduced
+  std::uint32_t stack = 0;         // of the last entry
+  std::uint32_t generation = 0;
+  std::int64_t tick_ns = 0;  // time of the tick record that holds the last entry
+};
+
+struct alignas(64) RecordedThread {
+  std::uint32_t generation = 0;  // of the thread list's entry; 0: not met yet
+  // First what every look needs.
+  ThreadAccount account;
+  RunState run;
+  BurstStack burst;
+  RecordedLooks looks;
+  ThreadInStream stream;
+};
+
+}  // namespace swipr::agent

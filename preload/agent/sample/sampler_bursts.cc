@@ -1,0 +1,116 @@
+// Threads that run in bursts: who takes the stacks of their CPU time, and what their waits get.
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+#include "preload/agent/sample/sampler.h"
+
+namespace swipr::agent {
+
+namespace {
+
+using wire::RecordMode;
+using wire::ThreadState;
+
+// A CPU timer is looked at by the kernel's clock interrupt, at 100 to 1000 Hz: at shorter intervals
+// a thread that runs all the time is seen more often by asking it.
+constexpr std::chrono::milliseconds kTimerTick{4};
+constexpr std::uint8_t kBusyLooks = 8;
+
+bool is_poll(std::int64_t system_call) noexcept {
+  return system_call == SYS_poll || system_call == SYS_ppoll || system_call == SYS_select ||
+         system_call == SYS_pselect6;
+}
+
+}  // namespace
+
+// It runs nearly all the time, and ticks see it at least as often as its timer does.
+bool Sampler::keeps_busy(const Recording& recording, const Thread& thread,
+                         const RecordedThread& known, bool told_by_timer) noexcept {
+  if (thread.looks.busy_looks != kBusyLooks) return false;
+  return !known.looks.bursts.is_left_to_timer() ||
+         (told_by_timer && recording.interval() < kTimerTick);
+}
+
+// A thread that has run and waits again has run in bursts. Who has to get onto a CPU to look at it
+// comes when the thread leaves it, or too late: bursts of microseconds are never met.
+void Sampler::time_bursts(const Recording& recording, std::uint32_t place,
+                          const RecordedThread& known) noexcept {
+  if (!known.account.has_run() || !subjects_.can_signal || recording.mode() == RecordMode::kOffCpu)
+    return;
+  Thread& thread = subjects_.threads[place];
+  if (!thread.looks.runs_in_bursts) thread.looks.busy_looks = 0;
+  thread.looks.runs_in_bursts = true;
+  if (CpuTimers::runs(thread)) return;
+  subjects_.timers.start(place, thread, recording.interval(), subjects_.signals,
+                         subjects_.threads.directory(), monotonic_now(), known.account.cpu_ns());
+}
+
+// Keeps the stacks of CPU time apart from those of waits, or no longer.
+void Sampler::split_bursts(Recording& recording, Thread& thread, RecordedThread& known,
+                           std::int64_t clock_ns) noexcept {
+  const bool timed = look_after_timer(recording, thread, known, clock_ns);
+  set_timed(recording, known, timed);
+  if (!timed || !recording.stretches()) return;
+  known.looks.bursts.leave_to_timer(clock_ns, recording.interval().count());
+  recording.accounts().credit_met_stack(known, known.account.cpu_ns());
+}
+
+void Sampler::set_timed(Recording& recording, RecordedThread& known, bool timed) noexcept {
+  if (known.burst.is_timed() == timed) return;
+  recording.accounts().set_timed(known, timed);
+  known.looks.bursts.restart();
+}
+
+// Whether the stacks of the thread's CPU time are apart from those of its waits: taken by ticks
+// that meet it at work, or by its timer.
+bool Sampler::look_after_timer(const Recording& recording, Thread& thread, RecordedThread& known,
+                               std::int64_t clock_ns) noexcept {
+  if (recording.mode() == RecordMode::kOffCpu || !thread.looks.runs_in_bursts) return false;
+  if (CpuTimers::runs(thread)) {
+    if (CpuTimers::is_silent(thread, clock_ns)) {
+      subjects_.timers.give_up(thread);
+    } else if (recording.interval().count() < thread.timer.interval_ns()) {
+      subjects_.timers.stop(thread);  // a slower recording's: it gets another when it waits again
+    }
+  }
+  known.looks.bursts.look(clock_ns, recording.interval().count());
+  return CpuTimers::runs(thread) || !known.looks.bursts.is_left_to_timer();
+}
+
+// It is at work this moment, on another CPU or on this one, from which this thread took it.
+bool Sampler::is_met_in_burst(Thread& thread, const RecordedThread& known) noexcept {
+  if (known.looks.bursts.is_left_to_timer() || thread.looks.may_be_waking(known.account.cpu_ns()))
+    return false;
+  if (thread.looks.was_on_cpu || is_on_cpu(thread, known)) return true;
+  // Those look for signals before they see that their time is over: it would begin anew.
+  if (is_poll(thread.looks.last_wait_call)) return false;
+  char text[512];
+  return is_runnable_on(read_task_file(subjects_.threads.directory(), thread.tid, "stat", text),
+                        ::sched_getcpu());
+}
+
+// It runs: its timer will take its stack. If it has hardly slept since its last entry, it waited
+// for its CPU, where it runs. Otherwise its next wait that is seen gets the time, or its last wait
+// where none is seen for long. Behind read_runqueue.
+void Sampler::leave_to_timer(Recording& recording, RecordedThread& known) noexcept {
+  if (recording.mode() == RecordMode::kCpu) return recording.accounts().leave_out_run(known);
+  const std::uint32_t run_stack = recording.accounts().run_stack(known);
+  if (run_stack != 0 && recording.accounts().has_hardly_slept(known)) {
+    return recording.accounts().end_run(known, run_stack, ThreadState::kRunnable);
+  }
+  if (!recording.accounts().is_long(known)) return;
+  recording.accounts().end_run(known, recording.accounts().wait_stack(known),
+                               ThreadState::kBlocked);
+}
+
+void Sampler::note_busy_look(const Recording& recording, Thread& thread,
+                             const RecordedThread& known, std::int64_t clock_ns) noexcept {
+  const std::int64_t passed_ns = recording.accounts().tick_ns() - known.account.tick_ns();
+  const bool busy = (clock_ns - known.account.cpu_ns()) * 8 >= passed_ns * 7;
+  thread.looks.busy_looks =
+      busy ? std::min<std::uint8_t>(thread.looks.busy_looks + 1, kBusyLooks) : 0;
+}
+
+}  // namespace swipr::agent

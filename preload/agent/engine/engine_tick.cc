@@ -127,14 +127,20 @@ void Engine::collect() noexcept {
   subjects_.timers.collect(
       [this](std::uint32_t place, std::uint16_t generation, handler::Slot& slot) {
         if (place >= subjects_.threads.place_count()) return;
-        const Thread& thread = subjects_.threads[place];
+        Thread& thread = subjects_.threads[place];
         if (static_cast<std::uint16_t>(thread.generation) != generation || thread.tid.value == 0)
           return;
         sampler_.finish_walk(slot);
+        bool needed = false;
         for (Recording* recording : recordings_) {
-          if (recording != nullptr) sampler_.take_timer_stack(*recording, place, slot);
+          needed = (recording != nullptr && sampler_.take_timer_stack(*recording, place, slot)) ||
+                   needed;
         }
-        subjects_.timers.draw_next(thread);
+        if (needed) {
+          subjects_.timers.draw_next(thread);
+        } else {
+          subjects_.timers.stop(thread);
+        }
       });
 }
 

@@ -67,6 +67,8 @@ struct RecordedLooks {
   bool wait_is_young = false;     // it ran since its last look, which was moments ago
   std::uint32_t hidden_wait = 0;  // which HiddenWait the kept stack is of
   std::uint32_t asked_wait = 0;   // in which it was signalled
+  bool runs_in_bursts = false;    // it has run and waited again
+  std::uint8_t busy = 0;          // looks in a row that found it at work, while it runs in bursts
   BurstJudge bursts;
 };
 

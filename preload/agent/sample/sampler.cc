@@ -69,7 +69,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     subjects_.threads.refresh_name(place);
   }
   recording.plan_look(place, judge(recording, *known, clock_ns));
-  split_bursts(recording, thread, *known, clock_ns);
+  split_bursts(recording, place, *known, clock_ns);
   act(observe(recording, thread, *known, clock_ns), recording, number, place, *known, clock_ns,
       now);
   return true;
@@ -132,7 +132,7 @@ void Sampler::act(const Observation& seen, Recording& recording, unsigned number
     case Action::kLook:
       break;
   }
-  if (!extend_to(recording, place, known, clock_ns)) return;
+  if (!extend_to(recording, known, clock_ns)) return;
   const Look found = look(recording, place, known, now);
   follow(found, seen.ran, recording, number, place, known, now);
 }
@@ -147,17 +147,15 @@ void Sampler::keep_stack(ThreadAccounts& accounts, RecordedThread& known,
 }
 
 // Extends the open run to this tick. False: there is no time left for a look.
-bool Sampler::extend_to(Recording& recording, std::uint32_t place, RecordedThread& known,
+bool Sampler::extend_to(Recording& recording, RecordedThread& known,
                         std::int64_t clock_ns) noexcept {
-  Thread& thread = subjects_.threads[place];
-  note_busy_look(recording, thread, known, clock_ns);
+  note_busy_look(recording, known, clock_ns);
   const bool ran = clock_ns != known.account.cpu_ns();
   known.looks.wait_is_young = ran && is_young(recording, known);
   recording.accounts().extend_run(known, clock_ns);
   const bool told_by_timer = recording.accounts().credit_timer_stack(known);
-  if (known.burst.is_timed() && keeps_busy(recording, thread, known, told_by_timer)) {
-    subjects_.timers.stop(thread);
-    thread.looks.runs_in_bursts = false;
+  if (known.burst.is_timed() && keeps_busy(recording, known, told_by_timer)) {
+    known.looks.runs_in_bursts = false;
     set_timed(recording, known, false);
   }
   if (!has_time_to_look()) {

@@ -64,8 +64,8 @@ class Sampler {
   void close_account(Recording& recording, std::uint32_t place, Moment now) noexcept;
   // The thread answered: gives its stack to the recording when it waits for it.
   void take_answer(Recording& recording, std::uint32_t place, const handler::Slot& slot) noexcept;
-  // The thread's CPU timer took its stack.
-  void take_timer_stack(Recording& recording, std::uint32_t place,
+  // The thread's CPU timer took its stack. False: the recording does not need the timer.
+  bool take_timer_stack(Recording& recording, std::uint32_t place,
                         const handler::Slot& slot) noexcept;
   // What the answer tells about the thread itself. Call once before take_answer.
   void note_answer(std::uint32_t place, handler::Slot& slot) noexcept;
@@ -91,8 +91,7 @@ class Sampler {
            RecordedThread& known, std::int64_t clock_ns, Moment now) noexcept;
   static void keep_stack(ThreadAccounts& accounts, RecordedThread& known,
                          std::int64_t clock_ns) noexcept;
-  bool extend_to(Recording& recording, std::uint32_t place, RecordedThread& known,
-                 std::int64_t clock_ns) noexcept;
+  bool extend_to(Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
   enum class Look : std::uint8_t { kSettled, kRunning, kFleeting, kNeedsSignal, kMoved };
   void follow(Look found, bool ran, Recording& recording, unsigned number, std::uint32_t place,
               RecordedThread& known, Moment now) noexcept;
@@ -137,19 +136,17 @@ class Sampler {
               const WaitPlace& wait) noexcept;
   void ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,
            Moment now) noexcept;
-  void time_bursts(const Recording& recording, std::uint32_t place,
-                   const RecordedThread& known) noexcept;
-  bool look_after_timer(const Recording& recording, Thread& thread, RecordedThread& known,
-                        std::int64_t clock_ns) noexcept;
+  void note_burst(const Recording& recording, RecordedThread& known) noexcept;
+  bool has_timer(const Recording& recording, std::uint32_t place, std::int64_t clock_ns) noexcept;
   bool is_met_in_burst(Thread& thread, const RecordedThread& known) noexcept;
-  void split_bursts(Recording& recording, Thread& thread, RecordedThread& known,
+  void split_bursts(Recording& recording, std::uint32_t place, RecordedThread& known,
                     std::int64_t clock_ns) noexcept;
-  static bool keeps_busy(const Recording& recording, const Thread& thread,
-                         const RecordedThread& known, bool told_by_timer) noexcept;
+  static bool keeps_busy(const Recording& recording, const RecordedThread& known,
+                         bool told_by_timer) noexcept;
   static void set_timed(Recording& recording, RecordedThread& known, bool timed) noexcept;
   void leave_to_timer(Recording& recording, RecordedThread& known) noexcept;
-  void note_busy_look(const Recording& recording, Thread& thread, const RecordedThread& known,
-                      std::int64_t clock_ns) noexcept;
+  static void note_busy_look(const Recording& recording, RecordedThread& known,
+                             std::int64_t clock_ns) noexcept;
   void give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
                Moment now) noexcept;
   void read_runqueue(Recording& recording, const Thread& thread, RecordedThread& known) noexcept;

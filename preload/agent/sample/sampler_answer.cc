@@ -155,13 +155,15 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   recording.accounts().end_run(*known, stack, state);
 }
 
-void Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
+bool Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
                                const handler::Slot& slot) noexcept {
   RecordedThread* known = recording.accounts().find(place, subjects_.threads[place]);
-  if (known == nullptr || !known->burst.is_timed()) return;
+  const bool needed =
+      known != nullptr && known->looks.runs_in_bursts && known->looks.bursts.is_left_to_timer();
+  if (!needed) return false;
   CpuTimers::note_fired(subjects_.threads[place], known->account.cpu_ns());
-  if (!known->looks.bursts.is_left_to_timer()) return;
   recording.accounts().note_timer_stack(*known, intern(recording, slot.frames, {}));
+  return true;
 }
 
 std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames,

@@ -26,35 +26,34 @@ bool is_poll(std::int64_t system_call) noexcept {
 }  // namespace
 
 // It runs nearly all the time, and ticks see it at least as often as its timer does.
-bool Sampler::keeps_busy(const Recording& recording, const Thread& thread,
-                         const RecordedThread& known, bool told_by_timer) noexcept {
-  if (thread.looks.busy_looks != kBusyLooks) return false;
+bool Sampler::keeps_busy(const Recording& recording, const RecordedThread& known,
+                         bool told_by_timer) noexcept {
+  if (known.looks.busy != kBusyLooks) return false;
   return !known.looks.bursts.is_left_to_timer() ||
          (told_by_timer && recording.interval() < kTimerTick);
 }
 
 // A thread that has run and waits again has run in bursts. Who has to get onto a CPU to look at it
 // comes when the thread leaves it, or too late: bursts of microseconds are never met.
-void Sampler::time_bursts(const Recording& recording, std::uint32_t place,
-                          const RecordedThread& known) noexcept {
+void Sampler::note_burst(const Recording& recording, RecordedThread& known) noexcept {
   if (!known.account.has_run() || !subjects_.can_signal || recording.mode() == RecordMode::kOffCpu)
     return;
-  Thread& thread = subjects_.threads[place];
-  if (!thread.looks.runs_in_bursts) thread.looks.busy_looks = 0;
-  thread.looks.runs_in_bursts = true;
-  if (CpuTimers::runs(thread)) return;
-  subjects_.timers.start(place, thread, recording.interval(), subjects_.signals,
-                         subjects_.threads.directory(), monotonic_now(), known.account.cpu_ns());
+  if (!known.looks.runs_in_bursts) known.looks.busy = 0;
+  known.looks.runs_in_bursts = true;
 }
 
 // Keeps the stacks of CPU time apart from those of waits, or no longer.
-void Sampler::split_bursts(Recording& recording, Thread& thread, RecordedThread& known,
+void Sampler::split_bursts(Recording& recording, std::uint32_t place, RecordedThread& known,
                            std::int64_t clock_ns) noexcept {
-  const bool timed = look_after_timer(recording, thread, known, clock_ns);
-  set_timed(recording, known, timed);
-  if (!timed || !recording.stretches()) return;
-  known.looks.bursts.leave_to_timer(clock_ns, recording.interval().count());
-  recording.accounts().credit_met_stack(known, known.account.cpu_ns());
+  BurstJudge& bursts = known.looks.bursts;
+  if (!known.looks.runs_in_bursts) return set_timed(recording, known, false);
+  const std::int64_t interval_ns = recording.interval().count();
+  bursts.look(clock_ns, interval_ns);
+  if (recording.stretches()) bursts.leave_to_timer(clock_ns, interval_ns);
+  set_timed(recording, known, !bursts.is_left_to_timer() || has_timer(recording, place, clock_ns));
+  if (bursts.is_left_to_timer()) {
+    recording.accounts().credit_met_stack(known, known.account.cpu_ns());
+  }
 }
 
 void Sampler::set_timed(Recording& recording, RecordedThread& known, bool timed) noexcept {
@@ -63,20 +62,22 @@ void Sampler::set_timed(Recording& recording, RecordedThread& known, bool timed)
   known.looks.bursts.restart();
 }
 
-// Whether the stacks of the thread's CPU time are apart from those of its waits: taken by ticks
-// that meet it at work, or by its timer.
-bool Sampler::look_after_timer(const Recording& recording, Thread& thread, RecordedThread& known,
-                               std::int64_t clock_ns) noexcept {
-  if (recording.mode() == RecordMode::kOffCpu || !thread.looks.runs_in_bursts) return false;
+// Gives the thread a timer where it has none. Engine::collect stops timers that no recording needs.
+bool Sampler::has_timer(const Recording& recording, std::uint32_t place,
+                        std::int64_t clock_ns) noexcept {
+  Thread& thread = subjects_.threads[place];
+  CpuTimers& timers = subjects_.timers;
   if (CpuTimers::runs(thread)) {
     if (CpuTimers::is_silent(thread, clock_ns)) {
-      subjects_.timers.give_up(thread);
+      timers.give_up(thread);
     } else if (recording.interval().count() < thread.timer.interval_ns()) {
-      subjects_.timers.stop(thread);  // a slower recording's: it gets another when it waits again
+      timers.stop(thread);  // a slower recording's
     }
   }
-  known.looks.bursts.look(clock_ns, recording.interval().count());
-  return CpuTimers::runs(thread) || !known.looks.bursts.is_left_to_timer();
+  if (CpuTimers::runs(thread)) return true;
+  timers.start(place, thread, recording.interval(), subjects_.signals,
+               subjects_.threads.directory(), monotonic_now(), clock_ns);
+  return CpuTimers::runs(thread);
 }
 
 // It is at work this moment, on another CPU or on this one, from which this thread took it.
@@ -105,12 +106,11 @@ void Sampler::leave_to_timer(Recording& recording, RecordedThread& known) noexce
                                ThreadState::kBlocked);
 }
 
-void Sampler::note_busy_look(const Recording& recording, Thread& thread,
-                             const RecordedThread& known, std::int64_t clock_ns) noexcept {
+void Sampler::note_busy_look(const Recording& recording, RecordedThread& known,
+                             std::int64_t clock_ns) noexcept {
   const std::int64_t passed_ns = recording.accounts().tick_ns() - known.account.tick_ns();
   const bool busy = (clock_ns - known.account.cpu_ns()) * 8 >= passed_ns * 7;
-  thread.looks.busy_looks =
-      busy ? std::min<std::uint8_t>(thread.looks.busy_looks + 1, kBusyLooks) : 0;
+  known.looks.busy = busy ? std::min<std::uint8_t>(known.looks.busy + 1, kBusyLooks) : 0;
 }
 
 }  // namespace swipr::agent

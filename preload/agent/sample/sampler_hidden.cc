@@ -61,7 +61,7 @@ bool Sampler::may_ask_hidden(const Recording& recording, const Thread& thread,
 
 void Sampler::settle_hidden(Recording& recording, std::uint32_t place,
                             RecordedThread& known) noexcept {
-  time_bursts(recording, place, known);
+  note_burst(recording, known);
   read_runqueue(recording, subjects_.threads[place], known);
   known.run.settle_hidden(recording.stack_generation(), known.account.cpu_ns());
   recording.accounts().end_run(known, known.run.stack(), known.run.thread_state());

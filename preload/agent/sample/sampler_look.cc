@@ -160,7 +160,7 @@ Sampler::Look Sampler::pass_over(Recording& recording, std::uint32_t place,
     recording.accounts().note_cpu(known, clock->count());
     thread.looks.asleep_cpu_ns = clock->count();
   }
-  time_bursts(recording, place, known);
+  note_burst(recording, known);
   recording.accounts().leave_out_run(known);
   return Look::kSettled;
 }
@@ -194,7 +194,7 @@ void Sampler::settle_waking(Recording& recording, std::uint32_t place,
                      known.run.is_of(recording.stack_generation());
   if (recording.mode() == RecordMode::kCpu) return recording.accounts().leave_out_run(known);
   if (!holds) known.run.forget_stack();
-  time_bursts(recording, place, known);
+  note_burst(recording, known);
   read_runqueue(recording, subjects_.threads[place], known);
   known.run.settle_waking();
   recording.accounts().end_run(known, known.run.stack(), known.run.thread_state());
@@ -267,7 +267,7 @@ WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
 
 void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,
                      const WaitPlace& wait) noexcept {
-  time_bursts(recording, place, known);
+  note_burst(recording, known);
   read_runqueue(recording, subjects_.threads[place], known);
   const std::uint32_t stack =
       intern(recording, frames_, wait_key(subjects_.threads[place], known, wait));

@@ -70,8 +70,6 @@ struct ThreadLooks {
   std::uint8_t late_count = 0;       // signals in a row that were not answered in time
   std::uint8_t name_looks_left = 3;  // threads set their names shortly after they start
   bool was_on_cpu = false;           // when it was last signalled
-  bool runs_in_bursts = false;       // it has run and waited again
-  std::uint8_t busy_looks = 0;       // in a row, while it runs in bursts
   std::int64_t muted_until_ns = 0;   // CLOCK_MONOTONIC: does not answer, is not signalled
   std::int64_t asleep_cpu_ns = -1;   // its CPU clock when it was last found asleep; -1: never
   WaitPlace signalled_place;         // where it was blocked when it got its outstanding signal

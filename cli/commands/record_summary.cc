@@ -23,7 +23,7 @@ std::string format_summary(const session::SessionTotals& totals, std::uint64_t r
     text += fmt::format(", {} without a stack", counted(totals.stacks_missing, "sample"));
   }
   if (totals.ticks_stretched != 0) {
-    text += fmt::format("; idle threads were skipped in {} (overhead limit)",
+    text += fmt::format("; threads that had hardly run were skipped in {} (overhead limit)",
                         counted(totals.ticks_stretched, "tick"));
   }
   if (totals.samples == 0) text += "; nothing was recorded";

@@ -91,7 +91,7 @@ void Engine::sample_all(unsigned number, Moment now) noexcept {
   for (std::uint32_t at = 0; at < count; ++at) {
     const std::uint32_t place = first + at < count ? first + at : first + at - count;
     if (!recording.looks_at(place)) {
-      any_left_out = true;
+      any_left_out = any_left_out || threads[place].tid.value != 0;
       continue;
     }
     if (threads[place].tid.value == 0) continue;

@@ -38,11 +38,12 @@ TEST(FormatSummary, SaysHowManySamplesHaveNoStack) {
               testing::HasSubstr("99.8 % of stacks complete, 47 samples without a stack;"));
 }
 
-TEST(FormatSummary, SaysThatIdleThreadsWereLeftOut) {
+TEST(FormatSummary, SaysThatThreadsWereLeftOut) {
   session::SessionTotals totals = some_totals();
   totals.ticks_stretched = 900;
   EXPECT_THAT(format_summary(totals, 47920),
-              testing::HasSubstr("; idle threads were skipped in 900 ticks (overhead limit);"));
+              testing::HasSubstr(
+                  "; threads that had hardly run were skipped in 900 ticks (overhead limit);"));
 }
 
 TEST(FormatSummary, SurvivesNothing) {

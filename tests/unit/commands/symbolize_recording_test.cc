@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
 namespace swipr::commands {
 namespace {
 
@@ -37,6 +41,26 @@ TEST(SymbolizeRecording, NamesTheBareAddressOutsideOfModules) {
   EXPECT_EQ(named.names.frames.at(0).at(0).function, "[0x77]");
   ASSERT_EQ(named.notes.size(), 1u);
   EXPECT_TRUE(named.notes.front().starts_with("1 address outside of all files has no name; "));
+}
+
+// Java: the hot code is in anonymous memory, beside few addresses of the program's file.
+TEST(SymbolizeRecording, TellsOfNamelessCodeInAnonymousMemoryToo) {
+  constexpr std::uint64_t kFrames = 68;
+  profile::Recording recording = recording_with("/no/such/java");
+  recording.frames.push_back({0, 0, RuntimeAddr{0x10010}, PcKind::kExact});
+  profile::Module heap = recording.modules.front();
+  heap.start = RuntimeAddr{0x20000};
+  heap.path = "[anon]";
+  recording.modules.push_back(heap);
+  for (std::uint64_t frame = 0; frame < kFrames; ++frame) {
+    recording.frames.push_back({0, 1, RuntimeAddr{0x20000 + frame}, PcKind::kExact});
+  }
+  const NamedRecording named = symbolize_recording(recording, {});
+  const auto is_of_generated = [](const std::string& note) {
+    return note.starts_with(
+        "68 addresses outside of all files have no name; for JIT-compiled code");
+  };
+  EXPECT_TRUE(std::any_of(named.notes.begin(), named.notes.end(), is_of_generated));
 }
 
 }  // namespace

@@ -11,8 +11,11 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <vector>
 
+#include "preload/handler/asking.h"
 #include "preload/handler/disposition.h"
+#include "tests/unit/preload/recorder/accounts.h"
 #include "tests/unit/preload/recorder/control_loop.h"
 #include "tests/unit/preload/recorder/program_threads.h"
 
@@ -132,6 +135,40 @@ TEST(RecorderLimits, AThreadThatBlocksTheSignalIsCountedAndItsTimesStayRight) {
   EXPECT_GE(recording.totals.at("stacks_missing"), seen->sum_ticks());
   for (const DecodedEntry& entry : seen->entries) EXPECT_EQ(entry.sample.stack_id, 0u);
   EXPECT_THAT(recording.messages, testing::HasSubstr("block the sampling signal"));
+}
+
+// As the wrapped pthread_sigmask does. Others keep it from its CPU, also in the middle of a moment.
+TEST(RecorderLimits, AThreadThatBlocksSignalsForMomentsIsNotSaidToBlockThem) {
+  std::atomic<bool> stop{false};
+  ProgramThread thread([&] {
+    sigset_t all, before;
+    sigfillset(&all);
+    while (!stop) {
+      {
+        const handler::MaskChange change(true);
+        ::pthread_sigmask(SIG_BLOCK, &all, &before);
+      }
+      burn(std::chrono::microseconds(100));
+      {
+        const handler::MaskChange change(false);
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      }
+      burn(std::chrono::microseconds(900));
+    }
+  });
+  std::vector<std::unique_ptr<ProgramThread>> others;
+  for (int other = 0; other < 6; ++other) {
+    others.push_back(std::make_unique<ProgramThread>([&] { recorder_test_spin(&stop); }));
+  }
+  const auto all = record({{.request = {.interval = milliseconds(1)}}},
+                          {.after_start = {}, .before_ticks = {}, .meanwhile = [&] {
+                             const auto until = thread.cpu() + milliseconds(200);
+                             EXPECT_TRUE(eventually([&] { return thread.cpu() >= until; }));
+                           }});
+  stop = true;
+  thread.join();
+  EXPECT_TRUE(has_stack(all.at(0), thread.tid()));
+  EXPECT_THAT(all.at(0).messages, testing::Not(testing::HasSubstr("block the sampling signal")));
 }
 
 std::atomic<int> signals_of_the_program{0};

@@ -178,33 +178,6 @@ os.execvp(sys.argv[2], sys.argv[2:])"""
         self.assertEqual((finished.code, finished.out), (1, b"ran\n"), repr(finished))
         self.assertRegex(finished.err, r"^swipr: .*limited\.swipr.*File too large.*\n$")
 
-    def check_unrecorded(self, script, *expected):
-        """The messages of record and report about processes that cannot load the library."""
-        finished, path = self.record_command("sh", "-c", f"{script}; true")
-        report = self.swipr("report", path)
-        for pattern in expected:
-            self.assertRegex(finished.err, pattern)
-            self.assertRegex(report.err, pattern)
-
-    def test_static_programs_below_the_command_are_named(self):
-        self.check_unrecorded(
-            f"{self.target_path('burn_static')} 600",
-            r"not recorded: burn_static \(process \d+, with .* of CPU time.*\): is statically linked",
-            r"of the command's .* of CPU time \(\d+ %\) are in no sample",
-        )
-
-    def test_programs_that_lose_their_environment_are_named(self):
-        self.check_unrecorded(
-            f"env -i {self.target_path('burn_nofp')} 600",
-            r"not recorded: burn_nofp \(.*\): was started without the environment of the command",
-            r"are in no sample",
-        )
-
-    def test_a_command_that_is_recorded_whole_lacks_nothing(self):
-        finished, _ = self.record_command("sh", "-c", f"{self.target_path('burn_nofp')} 600; true")
-        self.assertNotIn("not recorded", finished.err)
-        self.assertNotIn("in no sample", finished.err)
-
     def test_a_recording_of_nothing_says_so_and_why(self):
         path = self.folder / "nothing.swipr"
         finished = self.swipr("record", "--interval", "10s", "-o", path, "--", "true")

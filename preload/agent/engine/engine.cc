@@ -46,6 +46,12 @@ bool has_scheduler_times(int task_directory) noexcept {
       .known;
 }
 
+// False: /proc belongs to another PID namespace, where the threads have other numbers.
+bool has_own_numbers(int task_directory) noexcept {
+  char text[16];
+  return !read_task_file(task_directory, Tid{::getpid()}, "stat", text).empty();
+}
+
 void log_end(const RecordingCounters& counters, std::string_view reason) noexcept {
   FixedText<512> text;
   const auto put = [&text](std::string_view what, std::uint64_t count) {
@@ -214,7 +220,8 @@ void Engine::build_first_tables(const Recording& recording) noexcept {
 // Limits of this process, for the person who reads the profile.
 void Engine::warn(Recording& recording) noexcept {
   constexpr auto kWarning = wire::MessageLevel::kWarning;
-  if (subjects_.threads.live_count() == 0) {
+  const bool has_threads = has_own_numbers(subjects_.threads.directory());
+  if (!has_threads) {
     recording.stream().write_message(
         kWarning,
         "/proc shows no thread of this process, as it belongs to another PID "
@@ -236,7 +243,7 @@ void Engine::warn(Recording& recording) noexcept {
         "more call frame information was registered at run time than fits: "
         "stacks may end in generated code");
   }
-  if (!subjects_.knows_runqueue && recording.mode() != wire::RecordMode::kCpu) {
+  if (has_threads && !subjects_.knows_runqueue && recording.mode() != wire::RecordMode::kCpu) {
     recording.stream().write_message(
         kWarning, "the kernel keeps no schedstat: waiting for a CPU counts as blocked");
   }

@@ -1,0 +1,92 @@
+"""Descendants of a command that cannot be recorded are reported with the reason, and so is CPU time that
+is in no sample."""
+
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from support.case import NOBODY, SwiprCase
+
+# Works for 0.6 s of CPU time, as burn does.
+SOURCE = """
+#include <time.h>
+int main(void) {
+  while (clock() < CLOCKS_PER_SEC * 6 / 10) {
+  }
+  return 0;
+}
+"""
+is_root = os.geteuid() == 0
+
+
+def may_run(*command):
+    return subprocess.run([*command, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+class UnrecordedTest(SwiprCase):
+    def check(self, command, *expected, missing=True):
+        """The messages of record and of report. The program is not the command itself, but its child."""
+        path = self.folder / "unrecorded.swipr"
+        script = " ".join(map(str, command))
+        finished = self.swipr("record", "--interval", "5ms", "-o", path, "--", "sh", "-c", f"{script}; true")
+        messages = (*expected, r"of the command's .* of CPU time \(\d+ %\) are in no sample") if missing else expected
+        for pattern in messages:
+            self.assertRegex(finished.err, pattern)
+            self.assertRegex(self.swipr("report", path).err, pattern)
+        return finished.err, self.swipr("report", path).err
+
+    def test_static_programs(self):
+        self.check((self.target_path("burn_static"), 600),
+                   r"not recorded: burn_static \(process \d+, with .* of CPU time.*\): is statically linked")
+
+    def test_programs_without_the_environment(self):
+        self.check(("env", "-i", self.target_path("burn_nofp"), 600),
+                   r"not recorded: burn_nofp \(.*\): was started without the environment of the command")
+
+    @unittest.skipUnless(is_root, "only root makes programs setuid for another user")
+    def test_setuid_programs(self):
+        program = self.folder / "setuid"
+        shutil.copy(self.target_path("burn_nofp"), program)
+        os.chown(program, NOBODY, NOBODY)
+        program.chmod(0o4755)
+        self.check((program, 600), r"not recorded: setuid \(.*\): is setuid, setgid or has file capabilities")
+
+    @unittest.skipUnless(is_root, "only root changes its root directory")
+    def test_programs_in_another_root_directory(self):
+        root = self.folder / "root"
+        program = self.target_path("burn_nofp")
+        libraries = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout)
+        self.assertTrue(libraries)
+        for file in (*libraries, program):
+            place = root / str(file).lstrip("/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, place)
+        self.check(("chroot", root, program, 600),
+                   r"not recorded: burn_nofp \(.*\): runs in another root directory \(chroot or container\)")
+
+    def test_programs_linked_with_musl(self):
+        source, program = self.folder / "burn.c", self.folder / "burn-musl"
+        source.write_text(SOURCE)
+        self.assertEqual(self.start("musl-gcc", source, "-o", program).wait().code, 0)
+        self.check((program,), r"not recorded: burn-musl \(.*\): is linked with musl, but .* needs glibc")
+
+    @unittest.skipUnless(may_run("unshare", "--pid", "--fork"), "only root makes namespaces, and not in every container")
+    def test_programs_that_proc_does_not_show(self):
+        """They connect, but have no thread that could be sampled: their recording says so."""
+        _, report = self.check(("unshare", "--pid", "--fork", self.target_path("burn_nofp"), 600))
+        self.assertRegex(report, r"burn_nofp .*/proc shows no thread of this process, as it belongs to another PID namespace")
+
+    def test_programs_that_end_before_they_are_found(self):
+        """A hundred of 6 ms each: none is seen in /proc, or few are."""
+        self.check(("for i in $(seq 100); do", self.target_path("burn_static"), "6; done"))
+
+    def test_a_command_that_is_recorded_whole_lacks_nothing(self):
+        for said in self.check((self.target_path("burn_nofp"), 600), missing=False):
+            self.assertNotIn("not recorded", said)
+            self.assertNotIn("in no sample", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -124,19 +124,26 @@ bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread, in
     return true;
   }
   thread.signal.blocks_signal_ = (blocked >> (handler::installed_signal() - 1) & 1) != 0;
-  if (thread.signal.blocked_readings_ == 0) thread.signal.blocked_since_cpu_ns_ = cpu_ns;
   thread.signal.blocked_readings_ =
       thread.signal.blocks_signal_
           ? std::min<std::uint8_t>(thread.signal.blocked_readings_ + 1, kMaskReadings)
           : 0;
-  // A short time of its CPU clock: it may have to wait for a CPU in between.
-  constexpr std::int64_t kLongestMoment = 1'000'000;
-  thread.signal.mask_known_ = !thread.signal.blocks_signal_ ||
-                              (thread.signal.blocked_readings_ == kMaskReadings &&
-                               cpu_ns - thread.signal.blocked_since_cpu_ns_ >= kLongestMoment);
+  thread.signal.mask_known_ = !thread.signal.blocks_signal_ || blocks_for_long(thread, cpu_ns);
   thread.signal.mask_epoch_ = epoch;
   thread.signal.mask_uses_ = 0;
   return thread.signal.blocks_signal_;
+}
+
+// As many readings in a row at different times of its own: it may have to wait for a CPU in the
+// middle of a moment, where many readings see the same one.
+bool SignalPool::blocks_for_long(Thread& thread, std::int64_t cpu_ns) noexcept {
+  constexpr std::int64_t kBetween = 1'000'000 / kMaskReadings;
+  ThreadSignal& signal = thread.signal;
+  if (signal.blocked_readings_ == 1) signal.blocked_times_ = 0;
+  if (signal.blocked_times_ == kMaskReadings) return true;
+  if (signal.blocked_times_ != 0 && cpu_ns - signal.blocked_cpu_ns_ < kBetween) return false;
+  signal.blocked_cpu_ns_ = cpu_ns;
+  return ++signal.blocked_times_ == kMaskReadings;
 }
 
 void SignalPool::cancel(Thread& thread) noexcept {

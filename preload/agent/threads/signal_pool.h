@@ -85,6 +85,7 @@ class SignalPool {
     std::uint32_t recordings = 0;
   };
 
+  static bool blocks_for_long(Thread& thread, std::int64_t cpu_ns) noexcept;
   bool blocks_signal(const handler::Asking& asking, Thread& thread, int task_directory,
                      std::int64_t cpu_ns) noexcept;
   bool is_calm(handler::Asking& asking, Moment now) noexcept;

@@ -29,7 +29,8 @@ class ThreadSignal {
   std::uint8_t blocked_readings_ = 0;  // in a row
   std::uint16_t mask_uses_ = 0;        // since it was read
   std::uint32_t mask_epoch_ = 0;
-  std::int64_t blocked_since_cpu_ns_ = 0;  // its CPU clock at the first of blocked_readings_
+  std::uint8_t blocked_times_ = 0;   // of them, at different times of its CPU clock
+  std::int64_t blocked_cpu_ns_ = 0;  // the last of these
 };
 
 // The thread's CPU timer.

@@ -169,6 +169,30 @@ BENCHMARK_CAPTURE(build, libc, "libc.so.6")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(build, libcrypto, "libcrypto.so.3")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(build, libLLVM, "libLLVM-14.so.1")->Unit(benchmark::kMillisecond);
 
+// 64 KiB of code in the middle: what a walk builds that meets it.
+void build_part_of(benchmark::State& state, const std::string& name) {
+  MappedFile file("/usr/lib/x86_64-linux-gnu/" + name);
+  if (!file.is_open()) {
+    state.SkipWithError("not installed");
+    return;
+  }
+  const BuildResult image = describe_image(file.elf_header(), file.reader());
+  const std::uint64_t begin = image.text.begin + (image.text.end - image.text.begin) / 2;
+  double functions = 0;
+  for ([[maybe_unused]] auto _ : state) {
+    const UnwindTable* table = nullptr;
+    if (build_part(image, {begin, begin + 0x10000}, file.reader(), table) != BuildStatus::kOk) {
+      state.SkipWithError("no table");
+      return;
+    }
+    functions = table->function_count;
+    destroy_table(table);
+  }
+  state.counters["functions"] = functions;
+}
+BENCHMARK_CAPTURE(build_part_of, libc, "libc.so.6")->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(build_part_of, libcrypto, "libcrypto.so.3")->Unit(benchmark::kMicrosecond);
+
 // What is left of that when nothing is understood: the section is copied and as many rows are
 // written, into memory that the kernel hands out and takes back.
 void build_floor(benchmark::State& state, const std::string& name) {

@@ -59,6 +59,10 @@ struct Slot {
   std::uint32_t copied_words;
   const std::uint64_t* apart;  // where the words are with kUnwalked
 
+  // The walk needed a table that was not built, and then more of the stack than was copied.
+  bool is_cut_short() const noexcept {
+    return copy == Copy::kWhole && end == unwind::WalkEnd::kUnreadable;
+  }
   std::span<const std::uint64_t> copied_stack() const noexcept {
     if (copy == Copy::kUnwalked) return {apart, copied_words};
     return std::span(frames.pcs).subspan(frames.frame_count, copied_words);

@@ -122,6 +122,26 @@ void walk_randomly(const UnwindTable* table, std::uint64_t load_bias,
   if (has_lost_caller(*frames)) keep_words(map, memory, frames->hole);
 }
 
+// In parts, as the agent builds images that have a search table.
+void build_in_parts(std::span<const std::byte> image) {
+  const ImageReader reader{&read_image, &image};
+  const BuildResult described = describe_image(kLoadBias, reader);
+  if (described.search.count == 0) return;
+  const std::uint64_t middle =
+      described.text.begin + (described.text.end - described.text.begin) / 2;
+  for (const swipr::Range<std::uint64_t> part :
+       {swipr::Range<std::uint64_t>{described.text.begin, middle},
+        swipr::Range<std::uint64_t>{middle, described.text.end}}) {
+    const UnwindTable* table = nullptr;
+    const BuildStatus status = build_part(described, part, reader, table);
+    if ((status == BuildStatus::kOk) != (table != nullptr)) std::abort();
+    if (table != nullptr) {
+      walk_randomly(table, kLoadBias, image.last(std::min(image.size(), kWalkBytes)));
+    }
+    destroy_table(table);
+  }
+}
+
 // As if the second half of the input were its file's .debug_frame.
 void build_with_debug_frame(std::span<const std::byte> image) {
   std::span<const std::byte> section = image.last(image.size() / 2);
@@ -173,6 +193,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (built.build_id_bytes > sizeof built.build_id) std::abort();
   walk_randomly(built.table, kLoadBias, image.last(std::min(size, kWalkBytes)));
   destroy_table(built.table);
+  build_in_parts(image);
   build_with_debug_frame(image);
   build_registered(image);
   find_exported({kLoadBias + size / 2, kLoadBias + size}, kLoadBias, "__jit_debug_descriptor",

@@ -198,7 +198,7 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
   for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
     if (subjects_.threads[place].tid.value != 0) sampler_.meet(recording, place);
   }
-  build_first_tables(recording);
+  if (recording.mode() != wire::RecordMode::kCpu) build_first_tables();
   recording.start_accounts(monotonic_now());
   recording.accounts().introduce_all(subjects_.threads);
   warn(recording);
@@ -208,11 +208,11 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
 }
 
 // Of the threads that the first tick looks at in any case.
-void Engine::build_first_tables(const Recording& recording) noexcept {
+void Engine::build_first_tables() noexcept {
   std::uint32_t left = Sampler::kFreeLooks;
   for (std::uint32_t place = 0; place < subjects_.threads.place_count() && left != 0; ++place) {
     if (subjects_.threads[place].tid.value == 0) continue;
-    sampler_.build_tables_for(recording, place);
+    sampler_.build_tables_for(place);
     --left;
   }
 }

@@ -60,7 +60,7 @@ class Engine {
   void refresh_names(Moment now) noexcept;
   void end_where_memory_is_short(Moment now) noexcept;
   void collect() noexcept;
-  void build_first_tables(const Recording& recording) noexcept;
+  void build_first_tables() noexcept;
   void add_up(const Recording& recording, RecorderCounters& sum) const noexcept;
 
   Subjects subjects_;

@@ -151,8 +151,10 @@ std::uint32_t ModuleMap::find_or_add_image(const MapsLine& line, std::uint64_t h
   image.device = line.device;
   image.inode = line.inode;
   image.live = true;
-  image.is_built = !memory.is_open();
-  if (memory.is_open()) image.built = unwind::describe_image(header, memory.image_reader());
+  if (memory.is_open()) {
+    image.described = unwind::describe_image(header, memory.image_reader());
+    image.tables = ImageTables(image.described);
+  }
   std::uint32_t index = kNoImage;
   add_image(image, index);
   return index;
@@ -162,7 +164,7 @@ bool ModuleMap::add_image(const Image& image, std::uint32_t& index) noexcept {
   std::uint32_t place = 0;
   // Modules that are gone and not forgotten still name their images.
   const bool any_free = gone_count_ == forgotten_count_;
-  const auto is_free = [](const Image& old) { return !old.live && old.built.table == nullptr; };
+  const auto is_free = [](const Image& old) { return !old.live && !old.tables.has_memory(); };
   while (place < images_.size() && !(any_free && is_free(images_[place]))) ++place;
   if (place == images_.size() && !images_.push_back({})) return false;
   images_[place] = image;
@@ -231,7 +233,7 @@ bool ModuleMap::update_registered(ProcMemory& memory, bool& changed) noexcept {
   bare_code_.clear();
   for (const std::uint32_t index : live_) {
     const Module& module = modules_[index];
-    if (own_table_of(module) != nullptr) continue;
+    if (!is_bare(module)) continue;
     if (!bare_code_.push_back({module.start, module.end})) return false;
   }
   return registered_.rebuild(bare_code_.span(), memory);
@@ -240,17 +242,16 @@ bool ModuleMap::update_registered(ProcMemory& memory, bool& changed) noexcept {
 void ModuleMap::find_jit_descriptors() noexcept {
   registered_.jit_interface().forget_descriptors();
   for (const Image& image : images_) {
-    if (image.live && image.built.jit_descriptor != 0) {
-      registered_.jit_interface().add_descriptor(image.built.jit_descriptor);
+    if (image.live && image.described.jit_descriptor != 0) {
+      registered_.jit_interface().add_descriptor(image.described.jit_descriptor);
     }
   }
 }
 
 // Until it is built an image counts as one that has a table.
-const unwind::UnwindTable* ModuleMap::own_table_of(const Module& module) const noexcept {
+bool ModuleMap::is_bare(const Module& module) const noexcept {
   const Image* const image = image_of(module);
-  if (image == nullptr) return nullptr;
-  return image->is_built ? image->built.table : &unwind::kUnbuiltTable;
+  return image == nullptr || image->tables.has_no_table();
 }
 
 const Image* ModuleMap::image_of(const Module& module) const noexcept {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "preload/agent/base/mapped_memory.h"
+#include "preload/agent/modules/image_tables.h"
 #include "preload/agent/modules/kept_tables.h"
 #include "preload/agent/modules/registered_code.h"
 #include "preload/agent/modules/table_files.h"
@@ -44,9 +45,8 @@ struct Image {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   bool live = false;
-  bool is_built = false;  // as far as it can be; before, `built` only describes the image
-  bool is_new = false;    // the table is in no file
-  unwind::BuildResult built;
+  unwind::BuildResult described;
+  ImageTables tables;
 };
 
 class ModuleMap {
@@ -69,8 +69,9 @@ class ModuleMap {
   // A walk met code that no module covers: refreshes, unless that was tried moments ago and found
   // nothing. True: the code map has changed.
   bool refresh_for_unknown_code(ProcMemory& memory, std::chrono::nanoseconds now) noexcept;
-  // A walk ended with kUnbuilt, or will meet the code at this address: makes the table of its image
-  // and gives it to the code map in use. False: that has not changed, another walk ends there, too.
+  // A walk ended with kUnbuilt, or will meet the code at this address: makes the table of that part
+  // of its image and gives it to the code map in use. False: that has not changed, another walk
+  // ends there, too.
   bool build_table_at(std::uint64_t address, ProcMemory& memory) noexcept;
   // Withdraws the code map. True: all memory was given back; false: a handler holds the map, call
   // again later.
@@ -96,7 +97,7 @@ class ModuleMap {
   std::string_view path_of(const Module& module) const noexcept {
     return {texts_.data() + module.path_begin, module.path_size};
   }
-  // nullptr before the first refresh.
+  // nullptr before the first refresh. Its ranges are parts of modules.
   const unwind::CodeMap* code_map() const noexcept;
   std::chrono::nanoseconds cost_of_last_refresh() const noexcept { return cost_; }
 
@@ -109,21 +110,24 @@ class ModuleMap {
   bool take_mapping(const MapsLine& line, std::uint64_t header, ProcMemory& memory,
                     bool& changed) noexcept;
   std::uint32_t find_module(const MapsLine& line) const noexcept;
-  bool has_room_for_table(const Module& module) noexcept;
+  bool has_room_for_table(std::uint64_t code_bytes) noexcept;
   std::uint32_t find_or_add_image(const MapsLine& line, std::uint64_t header,
                                   ProcMemory& memory) noexcept;
-  void keep_table(Image& image) noexcept;
+  void keep_tables(Image& image) noexcept;
   const Module* find_live(std::uint64_t address) const noexcept;
-  void find_table(const Module& module, Image& image, ProcMemory& memory) noexcept;
-  bool build_image(const Module& module, ProcMemory& memory) noexcept;
+  void find_table(const Module& module, Image& image, unsigned part, ProcMemory& memory) noexcept;
+  void build_part(const Module& module, unsigned part, ProcMemory& memory) noexcept;
   bool add_module(const Module& module) noexcept;
   bool add_image(const Image& image, std::uint32_t& index) noexcept;
   void forget_paths() noexcept;
   bool drop_vanished(bool& changed) noexcept;
   bool update_registered(ProcMemory& memory, bool& changed) noexcept;
   void find_jit_descriptors() noexcept;
-  const unwind::UnwindTable* own_table_of(const Module& module) const noexcept;
-  unwind::CodeRange range_of(const Module& module) const noexcept;
+  bool is_bare(const Module& module) const noexcept;
+  template <typename Take>
+  void for_each_part(const Module& module, Take take) const noexcept;
+  unwind::CodeRange range_of(const Module& module, unsigned part,
+                             Range<std::uint64_t> code) const noexcept;
   bool publish() noexcept;
   bool set_table(std::uint64_t start, const unwind::UnwindTable* table) noexcept;
   void release_retired() noexcept;
@@ -154,5 +158,22 @@ class ModuleMap {
   std::chrono::nanoseconds unknown_code_due_{0};  // CLOCK_MONOTONIC
   std::chrono::nanoseconds unknown_code_pause_{0};
 };
+
+// Calls take(part, range of run-time addresses) for each part of its image that the module has some
+// of, in ascending order; together they are the module.
+template <typename Take>
+void ModuleMap::for_each_part(const Module& module, Take take) const noexcept {
+  const Image* const image = image_of(module);
+  if (image == nullptr) return take(0u, Range<std::uint64_t>{module.start, module.end});
+  const std::uint64_t bias = image->described.load_bias;
+  const unsigned last = image->tables.index_of(module.end - 1 - bias);
+  unsigned part = image->tables.index_of(module.start - bias);
+  for (std::uint64_t at = module.start; at < module.end; ++part) {
+    // A hostile image may claim addresses that wrap around: the part is the last one then, too.
+    const std::uint64_t end = part < last ? image->tables.part(part).end + bias : module.end;
+    take(part, Range<std::uint64_t>{at, end});
+    at = end;
+  }
+}
 
 }  // namespace swipr::agent

@@ -16,12 +16,16 @@ struct ModuleMap::Snapshot {
   unwind::CodeMap map;
 };
 
-unwind::CodeRange ModuleMap::range_of(const Module& module) const noexcept {
-  unwind::CodeRange range{.start = module.start, .end = module.end};
+// Of one part of its image.
+unwind::CodeRange ModuleMap::range_of(const Module& module, unsigned part,
+                                      Range<std::uint64_t> code) const noexcept {
+  unwind::CodeRange range{.start = code.begin, .end = code.end};
   const Image* const image = image_of(module);
-  if (image != nullptr) range.load_bias = image->built.load_bias;
-  range.table = own_table_of(module);
-  if (range.table != nullptr) return range;
+  if (image != nullptr) {
+    range.load_bias = image->described.load_bias;
+    range.table = image->tables.table(part);
+    if (range.table != nullptr) return range;
+  }
   range.table = registered_.find(module.start);
   if (range.table == nullptr) return range;
   range.load_bias = 0;
@@ -32,20 +36,27 @@ unwind::CodeRange ModuleMap::range_of(const Module& module) const noexcept {
 bool ModuleMap::publish() noexcept {
   if (current_ != nullptr && retired_count_ == kMaxRetired) free_retired();
   if (current_ != nullptr && retired_count_ == kMaxRetired) return false;
-  const std::size_t bytes =
-      round_to_pages(sizeof(Snapshot) + live_.size() * sizeof(unwind::CodeRange));
+  std::size_t count = 0;
+  for (const std::uint32_t index : live_) {
+    for_each_part(modules_[index], [&count](unsigned, Range<std::uint64_t>) { ++count; });
+  }
+  const std::size_t bytes = round_to_pages(sizeof(Snapshot) + count * sizeof(unwind::CodeRange));
   void* memory = map_memory(bytes);
   if (memory == nullptr) return false;
   auto* ranges =
       reinterpret_cast<unwind::CodeRange*>(static_cast<std::byte*>(memory) + sizeof(Snapshot));
-  for (std::size_t at = 0; at < live_.size(); ++at) {
-    ranges[at] = range_of(modules_[live_[at]]);
+  unwind::CodeRange* next = ranges;
+  for (const std::uint32_t index : live_) {
+    const Module& module = modules_[index];
+    for_each_part(module, [this, &module, &next](unsigned part, Range<std::uint64_t> code) {
+      *next++ = range_of(module, part, code);
+    });
   }
   // The cache is fresh memory, all zero.
   auto* snapshot = static_cast<Snapshot*>(memory);
   snapshot->bytes = bytes;
   new (&snapshot->map)
-      unwind::CodeMap(std::span<const unwind::CodeRange>(ranges, live_.size()), &snapshot->cache,
+      unwind::CodeMap(std::span<const unwind::CodeRange>(ranges, count), &snapshot->cache,
                       registered_.withdrawals(), registered_.witnesses());
   handler::shared.code_map.store(&snapshot->map, std::memory_order_seq_cst);
   if (current_ != nullptr) retired_[retired_count_++] = current_;
@@ -83,7 +94,7 @@ void ModuleMap::release_retired() noexcept {
 void ModuleMap::destroy_dead_tables() noexcept {
   registered_.destroy_dead();
   for (Image& image : images_) {
-    if (!image.live && image.built.table != nullptr) keep_table(image);
+    if (!image.live) keep_tables(image);
   }
 }
 

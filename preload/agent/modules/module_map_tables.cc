@@ -13,9 +13,23 @@ namespace {
 // The tables of CPython and libc together have 0.6 MB.
 constexpr std::size_t kMaxKeptBytes = std::size_t{1} << 20;
 
+Range<std::uint64_t> text_of(const Image& image, unsigned part) noexcept {
+  const Range<std::uint64_t> text = image.described.text;
+  const Range<std::uint64_t> code = image.tables.part(part);
+  return {std::max(text.begin, code.begin), std::min(text.end, code.end)};
+}
+
+unwind::TableKey key_of(const Image& image, unsigned part) noexcept {
+  unwind::TableKey key = unwind::key_of(image.described);
+  const Range<std::uint64_t> code = text_of(image, part);
+  key.text_begin = code.begin;
+  key.text_end = code.end;
+  return key;
+}
+
 // Code built without .eh_frame still has the few bytes of it that belong to the start-up code.
-unwind::BuildResult make_table(std::string_view path, const Image& image,
-                               ProcMemory& memory) noexcept {
+const unwind::UnwindTable* make_whole_table(std::string_view path, const Image& image,
+                                            ProcMemory& memory) noexcept {
   constexpr std::uint64_t kStartUpOnly = 1024;
   using unwind::BuildStatus;
   unwind::BuildResult built = unwind::build_table(image.header, memory.image_reader());
@@ -23,14 +37,23 @@ unwind::BuildResult make_table(std::string_view path, const Image& image,
       built.status == BuildStatus::kOk
           ? built.eh_frame_bytes < kStartUpOnly
           : built.status == BuildStatus::kNoCfi || built.status == BuildStatus::kDamaged;
-  if (!may_have_more) return built;
+  if (!may_have_more) return built.table;
   DebugFrameFile file(path, image.inode);
-  if (file.section().bytes == 0) return built;
+  if (file.section().bytes == 0) return built.table;
   unwind::BuildResult more =
       unwind::build_table(image.header, memory.image_reader(), file.section());
-  if (more.status != BuildStatus::kOk) return built;
+  if (more.status != BuildStatus::kOk) return built.table;
   unwind::destroy_table(built.table);
-  return more;
+  return more.table;
+}
+
+const unwind::UnwindTable* make_table(std::string_view path, const Image& image, unsigned part,
+                                      ProcMemory& memory) noexcept {
+  if (!image.tables.is_divided()) return make_whole_table(path, image, memory);
+  const unwind::UnwindTable* table = nullptr;
+  const unwind::BuildStatus status =
+      unwind::build_part(image.described, text_of(image, part), memory.image_reader(), table);
+  return status == unwind::BuildStatus::kNoCfi ? &unwind::kEmptyTable : table;
 }
 
 }  // namespace
@@ -45,54 +68,60 @@ const Module* ModuleMap::find_live(std::uint64_t address) const noexcept {
 }
 
 // The table and the copy that it is made from take less than half of what the code itself has.
-bool ModuleMap::has_room_for_table(const Module& module) noexcept {
-  if (room_ != nullptr && !room_->has(kLeastRoom + (module.end - module.start) / 2)) {
-    short_of_room_ = true;
-  }
+bool ModuleMap::has_room_for_table(std::uint64_t code_bytes) noexcept {
+  if (room_ != nullptr && !room_->has(kLeastRoom + code_bytes / 2)) short_of_room_ = true;
   return !short_of_room_;
 }
 
-void ModuleMap::find_table(const Module& module, Image& image, ProcMemory& memory) noexcept {
-  const unwind::TableKey key = unwind::key_of(image.built);
-  image.built.table = kept_.take(key);
-  if (image.built.table == nullptr) image.built.table = files_.load(key);
-  if (image.built.table != nullptr) return;
-  image.built = make_table(path_of(module), image, memory);
-  image.is_new = image.built.table != nullptr;
+void ModuleMap::find_table(const Module& module, Image& image, unsigned part,
+                           ProcMemory& memory) noexcept {
+  const unwind::TableKey key = key_of(image, part);
+  const unwind::UnwindTable* table = kept_.take(key);
+  if (table == nullptr) table = files_.load(key);
+  const bool is_new = table == nullptr;
+  if (is_new) table = make_table(path_of(module), image, part, memory);
+  image.tables.set(part, table, is_new);
 }
 
-// No code map knows it any more.
-void ModuleMap::keep_table(Image& image) noexcept {
-  const unwind::TableKey key = unwind::key_of(image.built);
-  if (image.is_new) files_.store(*image.built.table, key);
-  kept_.put(image.built.table, key);
-  image.built.table = nullptr;
+// No code map knows them any more.
+void ModuleMap::keep_tables(Image& image) noexcept {
+  for (unsigned part = 0; part < image.tables.count(); ++part) {
+    bool is_new = false;
+    const unwind::UnwindTable* const table = image.tables.release(part, is_new);
+    if (table == nullptr) continue;
+    const unwind::TableKey key = key_of(image, part);
+    if (is_new) files_.store(*table, key);
+    kept_.put(table, key);
+  }
   // A kept table is not worth what the kernel could end the program for.
   kept_.trim(room_ != nullptr && room_->is_limited() ? 0 : kMaxKeptBytes);
 }
 
-// False: it is built.
-bool ModuleMap::build_image(const Module& module, ProcMemory& memory) noexcept {
-  if (module.image == kNoImage || images_[module.image].is_built) return false;
+void ModuleMap::build_part(const Module& module, unsigned part, ProcMemory& memory) noexcept {
   Image& image = images_[module.image];
-  image.is_built = true;
-  if (has_room_for_table(module)) find_table(module, image, memory);
-  // Code without a table of its own may be in that of registered code.
-  if (image.built.table == nullptr && !registered_.is_unused()) {
-    bare_code_grew_ = true;
+  if (image.tables.is_built(part)) return;
+  const Range<std::uint64_t> code = text_of(image, part);
+  if (has_room_for_table(code.end - code.begin)) {
+    find_table(module, image, part, memory);
+  } else {
+    image.tables.set(part, nullptr, false);
   }
-  return true;
+  // Code without a table of its own may be in that of registered code.
+  if (is_bare(module) && !registered_.is_unused()) bare_code_grew_ = true;
 }
 
 bool ModuleMap::build_table_at(std::uint64_t address, ProcMemory& memory) noexcept {
   const Module* const met = find_live(address);
-  if (met == nullptr || current_ == nullptr || stale_) return false;
-  build_image(*met, memory);
+  if (met == nullptr || met->image == kNoImage || current_ == nullptr || stale_) return false;
+  const Image& image = images_[met->image];
+  const unsigned wanted = image.tables.index_of(address - image.described.load_bias);
+  build_part(*met, wanted, memory);
   bool changed = false;
   for (const std::uint32_t index : live_) {
-    const Module& module = modules_[index];
-    if (module.image != met->image) continue;
-    changed = set_table(module.start, own_table_of(module)) || changed;
+    if (modules_[index].image != met->image) continue;
+    for_each_part(modules_[index], [&](unsigned part, Range<std::uint64_t> code) {
+      if (part == wanted) changed = set_table(code.begin, image.tables.table(part)) || changed;
+    });
   }
   return changed;
 }

@@ -22,13 +22,14 @@ constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
 
 constinit char folder[512] = {};
 
-// A build-id in hexadecimal and what is put behind it.
+// Build-id and first address in hexadecimal, and what is put behind it.
 using FileName = FixedText<192>;
 
-void append_build_id(FileName& name, const unwind::TableKey& key) noexcept {
+void append_key(FileName& name, const unwind::TableKey& key) noexcept {
   for (const std::byte byte : std::span(key.build_id).first(key.build_id_bytes)) {
     name.append_hex(std::to_integer<std::uint64_t>(byte), 2);
   }
+  name.append("-").append_hex(key.text_begin, 1);
 }
 
 bool is_ours(const struct stat& status) noexcept {
@@ -53,14 +54,17 @@ bool read_all(int file, std::span<std::byte> out) noexcept {
   return true;
 }
 
-bool write_all(int file, std::span<const std::byte> bytes) noexcept {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
-  return true;
+// At once: what a signal or a full disk cuts short is not tried again.
+bool write_all(int file, const unwind::TableImage& image) noexcept {
+  std::array<iovec, 1 + unwind::kTablePartCount> parts;
+  std::size_t bytes = 0;
+  const auto part = [&bytes](std::span<const std::byte> from) {
+    bytes += from.size();
+    return iovec{const_cast<std::byte*>(from.data()), from.size()};
+  };
+  parts[0] = part(std::as_bytes(std::span(&image.header, 1)));
+  std::transform(image.parts.begin(), image.parts.end(), parts.begin() + 1, part);
+  return ::writev(file, parts.data(), parts.size()) == static_cast<ssize_t>(bytes);
 }
 
 const unwind::UnwindTable* read_table(int file, const unwind::TableKey& key) noexcept {
@@ -105,7 +109,7 @@ void TableFiles::close() noexcept {
 const unwind::UnwindTable* TableFiles::load(const unwind::TableKey& key) const noexcept {
   if (directory_ < 0 || !key.is_usable()) return nullptr;
   FileName name;
-  append_build_id(name, key);
+  append_key(name, key);
   const int file =
       ::openat(directory_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return nullptr;
@@ -118,7 +122,7 @@ void TableFiles::store(const unwind::UnwindTable& table,
                        const unwind::TableKey& key) const noexcept {
   if (directory_ < 0 || !key.is_usable()) return;
   FileName name;
-  append_build_id(name, key);
+  append_key(name, key);
   FileName temporary;
   temporary.append(".")
       .append(name.view())
@@ -127,11 +131,7 @@ void TableFiles::store(const unwind::UnwindTable& table,
   const int file = ::openat(directory_, temporary.c_str(),
                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return;
-  const unwind::TableImage image = unwind::image_of(table, key);
-  const auto header = std::as_bytes(std::span(&image.header, 1));
-  const bool written =
-      write_all(file, header) && std::all_of(image.parts.begin(), image.parts.end(),
-                                             [file](auto part) { return write_all(file, part); });
+  const bool written = write_all(file, unwind::image_of(table, key));
   ::close(file);
   if (!written || ::renameat(directory_, temporary.c_str(), directory_, name.c_str()) != 0) {
     ::unlinkat(directory_, temporary.c_str(), 0);

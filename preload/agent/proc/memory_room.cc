@@ -144,12 +144,15 @@ void MemoryRoom::open(const char* cgroups, const char* mounts) noexcept {
   close();
   LineReader lines(cgroups);
   std::string_view line;
+  // A controller is in one hierarchy; that of version 2 comes last.
+  bool is_in_version_1 = false;
   while (lines.next(line)) {
     const std::string_view number = take_field(line, ':');
     const std::string_view controllers = take_field(line, ':');
     if (number == "0" && controllers.empty()) {
-      add_levels(line, Files::kVersion2, mounts);
+      if (!is_in_version_1) add_levels(line, Files::kVersion2, mounts);
     } else if (has_item(controllers, Files::kVersion1.controller)) {
+      is_in_version_1 = true;
       add_levels(line, Files::kVersion1, mounts);
     }
   }
@@ -177,9 +180,13 @@ void MemoryRoom::add_level(const char* path, const Files& files) noexcept {
   if (level_count_ == kMaxLevels) return;
   const int directory = ::open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return;
-  const Level level{directory, ::openat(directory, files.limit, O_RDONLY | O_CLOEXEC),
-                    ::openat(directory, files.usage, O_RDONLY | O_CLOEXEC), &files};
-  if (read_bytes(level.limit, kNoLimit) != kNoLimit && level.usage >= 0) {
+  Level level{.directory = directory,
+              .limit = ::openat(directory, files.limit, O_RDONLY | O_CLOEXEC),
+              .files = &files};
+  if (read_bytes(level.limit, kNoLimit) != kNoLimit) {
+    level.usage = ::openat(directory, files.usage, O_RDONLY | O_CLOEXEC);
+  }
+  if (level.usage >= 0) {
     levels_[level_count_++] = level;
   } else {
     close_files(level);

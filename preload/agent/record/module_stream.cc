@@ -13,9 +13,9 @@ bool write_module(const ModuleMap& modules, const Module& module, StreamWriter& 
                             .load_bias = module.start - module.file_offset,
                             .build_id = {},
                             .path = modules.path_of(module)};
-  if (image != nullptr && image->built.status != unwind::BuildStatus::kUnreadable) {
-    record.load_bias = image->built.load_bias;
-    record.build_id = std::span(image->built.build_id, image->built.build_id_bytes);
+  if (image != nullptr && image->described.status != unwind::BuildStatus::kUnreadable) {
+    record.load_bias = image->described.load_bias;
+    record.build_id = std::span(image->described.build_id, image->described.build_id_bytes);
   }
   return stream.put_record(record);
 }

@@ -155,7 +155,9 @@ std::optional<CodeGap> CodeGap::find(const unwind::CodeMap& map, std::uint64_t p
 }
 
 bool CodeGap::contains(std::uint64_t address) const noexcept {
-  return address >= range_->start && address < range_->end &&
+  // The table begins with the function before its part of the image.
+  const std::uint64_t begin = std::min(range_->start, range_->load_bias + table_->base);
+  return address >= begin && address < range_->end &&
          table_->find(address - range_->load_bias) == nullptr && start_of(address) == start_;
 }
 

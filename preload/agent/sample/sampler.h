@@ -51,7 +51,7 @@ class Sampler {
   // A thread that exists when the recording starts: its times count from now.
   void meet(Recording& recording, std::uint32_t place) noexcept;
   // Builds the tables that the thread's first look will need, before ticks have to be in time.
-  void build_tables_for(const Recording& recording, std::uint32_t place) noexcept;
+  void build_tables_for(std::uint32_t place) noexcept;
   // Completes the walk of an answer that ended where a table was not built or a caller was lost,
   // and verifies what it has claimed about code. Call before the answer is taken.
   void finish_walk(handler::Slot& slot) noexcept;
@@ -125,7 +125,7 @@ class Sampler {
   unwind::WalkEnd walk_with_frame_pointer(unwind::Registers& registers, bool exact,
                                           unwind::StackReader stack, const ReadLog& log,
                                           unwind::FrameBuffer& frames) noexcept;
-  void walk_on(handler::Slot& slot, unwind::StackReader stack) noexcept;
+  void walk_on(handler::Slot& slot, bool exact, unwind::StackReader stack) noexcept;
   unwind::WalkEnd find_lost_caller_outside(const unwind::Registers& registers, StackPieces& stack,
                                            unwind::WalkEnd end) noexcept;
   unwind::WalkEnd find_vfork_caller(const WaitPlace& wait, StackPieces& stack,

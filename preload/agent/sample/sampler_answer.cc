@@ -34,11 +34,6 @@ Found found_at(const handler::Slot& slot) noexcept {
   return pc == behind ? Found::kBehindACall : Found::kInItsCode;
 }
 
-// The walk needed a table that was not built, and then more of the stack than was copied.
-bool is_cut_short(const handler::Slot& slot) noexcept {
-  return slot.copy == handler::Slot::Copy::kWhole && slot.end == unwind::WalkEnd::kUnreadable;
-}
-
 // Calls that do nothing but wait.
 bool is_pure_wait(std::int32_t call) noexcept {
   constexpr std::int32_t kCalls[] = {
@@ -128,7 +123,7 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const bool hidden = thread.looks.hidden.asked == HiddenWait::Asked::kFoundWaiting;
   const bool blocked = hidden || wait.kind == WaitKind::kBlocked;
   // Its tables are built now: the next tick asks again.
-  if (!blocked && is_cut_short(slot)) return;
+  if (!blocked && slot.is_cut_short()) return;
   const std::uint32_t stack =
       intern(recording, slot.frames, blocked ? WaitKey{.syscall = wire_syscall(wait)} : WaitKey{});
   if (hidden) {

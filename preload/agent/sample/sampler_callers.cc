@@ -45,15 +45,18 @@ class CopiedStack {
       return true;
     }
     // Code is what it was.
-    return map_.find(address) != nullptr &&
+    return (reads_on_ || map_.find(address) != nullptr) &&
            memory_.read(address, std::as_writable_bytes(std::span(&out, 1)));
   }
+  // From now on beyond the copy as well, where the stack may be another by now.
+  void read_on() noexcept { reads_on_ = true; }
 
  private:
   std::span<const std::byte> bytes_;
   std::uint64_t begin_;
   const unwind::CodeMap& map_;
   const ProcMemory& memory_;
+  bool reads_on_ = false;
 };
 
 // Frames of a walk that goes on behind the frame `last`. False: they do not fit.
@@ -108,7 +111,15 @@ void Sampler::finish_own_walk(handler::Slot& slot) noexcept {
   unwind::StackWords words(slot.copied_from, copied);
   KeptStack kept(words, *map, subjects_.memory);
   const bool is_whole = slot.copy != Copy::kWords;
-  if (slot.end == WalkEnd::kUnbuilt) walk_on(slot, is_whole ? whole.reader() : kept.reader());
+  if (slot.end == WalkEnd::kUnbuilt) {
+    const bool exact = (frames.kinds[frames.frame_count - 1] & unwind::kExactFrame) != 0;
+    walk_on(slot, exact, is_whole ? whole.reader() : kept.reader());
+    if (slot.is_cut_short()) {  // the tables that the next answer needs
+      CopiedStack longer = whole;
+      longer.read_on();
+      walk_and_build(slot.stopped, exact, longer.reader(), scratch.chain);
+    }
+  }
   check_code_claims(subjects_.memory, map, scratch.callers, frames);
   if (!unwind::has_lost_caller(frames)) return;
   if (is_whole) {
@@ -120,10 +131,9 @@ void Sampler::finish_own_walk(handler::Slot& slot) noexcept {
 }
 
 // From the frame whose table was not built.
-void Sampler::walk_on(handler::Slot& slot, unwind::StackReader stack) noexcept {
+void Sampler::walk_on(handler::Slot& slot, bool exact, unwind::StackReader stack) noexcept {
   FrameBuffer& frames = slot.frames;
   const std::uint32_t last = frames.frame_count - 1;
-  const bool exact = (frames.kinds[last] & unwind::kExactFrame) != 0;
   slot.end = walk_and_build(slot.stopped, exact, stack, scratch.chain);
   // The first of these is the last of those. It may have turned out to be exact.
   const unsigned kind = frames.kinds[last] | (scratch.chain.kinds[0] & unwind::kExactFrame);

@@ -1,7 +1,4 @@
 // Walks that meet code whose table is not built yet.
-#include <sys/auxv.h>
-#include <unistd.h>
-
 #include "preload/agent/sample/sampler.h"
 #include "preload/agent/threads/own_waiters.h"
 #include "preload/unwind/table/unwind_table.h"
@@ -9,7 +6,6 @@
 namespace swipr::agent {
 
 using unwind::WalkEnd;
-using wire::RecordMode;
 
 // Builds what the walk meets: each round has one table more.
 WalkEnd Sampler::walk_and_build(const unwind::Registers& registers, bool exact,
@@ -25,7 +21,7 @@ WalkEnd Sampler::walk_and_build(const unwind::Registers& registers, bool exact,
   }
 }
 
-void Sampler::build_tables_for(const Recording& recording, std::uint32_t place) noexcept {
+void Sampler::build_tables_for(std::uint32_t place) noexcept {
   if (!subjects_.memory.is_open() || subjects_.modules.code_map() == nullptr) return;
   const Thread& thread = subjects_.threads[place];
   // It waits for the recording to begin: many a process ends before its first tick.
@@ -34,14 +30,8 @@ void Sampler::build_tables_for(const Recording& recording, std::uint32_t place) 
     return;
   }
   const WaitPlace wait = read_wait_place(thread.tid);
-  if (wait.kind == WaitKind::kBlocked) {
-    // What the walk gives does not matter, so the thread may well wake meanwhile.
-    if (recording.mode() != RecordMode::kCpu) walk_from_outside(wait, thread.looks.kept);
-  } else if (recording.mode() != RecordMode::kOffCpu) {
-    // It runs, nobody knows where: nearly always in the program, in libc, or called from there.
-    subjects_.modules.build_table_at(::getauxval(AT_ENTRY), subjects_.memory);
-    subjects_.modules.build_table_at(reinterpret_cast<std::uint64_t>(&::getpid), subjects_.memory);
-  }
+  // What the walk gives does not matter, so the thread may well wake meanwhile.
+  if (wait.kind == WaitKind::kBlocked) walk_from_outside(wait, thread.looks.kept);
 }
 
 }  // namespace swipr::agent

@@ -9,13 +9,25 @@ namespace {
 
 constexpr std::size_t kFollowedBytes = std::size_t{64} << 10;
 
-// 0: no FDE covers it.
-std::uint64_t function_start(const unwind::CodeMap& map, std::uint64_t address) noexcept {
-  const unwind::CodeRange* const range = map.find(address);
-  const unwind::UnwindTable* const table = range == nullptr ? nullptr : map.table_of(*range);
-  if (table == nullptr || table->find(address - range->load_bias) == nullptr) return 0;
-  return table->function_start(address - range->load_bias) + range->load_bias;
-}
+// The table of the code at an address. It has all of each function that it has some of.
+class Functions {
+ public:
+  Functions(const unwind::CodeMap& map, std::uint64_t address) noexcept {
+    const unwind::CodeRange* const range = map.find(address);
+    if (range == nullptr) return;
+    table_ = map.table_of(*range);
+    load_bias_ = range->load_bias;
+  }
+  // 0: no FDE covers it.
+  std::uint64_t start_of(std::uint64_t address) const noexcept {
+    if (table_ == nullptr || table_->find(address - load_bias_) == nullptr) return 0;
+    return table_->function_start(address - load_bias_) + load_bias_;
+  }
+
+ private:
+  const unwind::UnwindTable* table_ = nullptr;
+  std::uint64_t load_bias_ = 0;
+};
 
 bool may_be_call(const Instruction& instruction) noexcept {
   return instruction.is_plain && (instruction.opcode == 0xe8 || instruction.opcode == 0xff);
@@ -28,14 +40,14 @@ struct Calls {
   unsigned count = 0;
 };
 
-Calls find_calls(const ProcMemory& memory, const unwind::CodeMap& map, std::uint64_t begin,
+Calls find_calls(const ProcMemory& memory, const Functions& functions, std::uint64_t begin,
                  std::uint64_t vfork, std::uint64_t childs) noexcept {
   Calls calls;
   for (std::uint64_t address = begin; address - begin < kFollowedBytes;) {
     const Code code(memory, address, address + Code::kPieceBytes);
     if (!code.is_inside(0)) break;
     for (std::size_t at = 0; code.is_inside(at); address = code.address(at)) {
-      if (function_start(map, address) != begin) return calls;
+      if (functions.start_of(address) != begin) return calls;
       const Instruction instruction = decode_instruction(code.from(at));
       if (instruction.bytes == 0) return calls;
       at += instruction.bytes;
@@ -55,10 +67,11 @@ Calls find_calls(const ProcMemory& memory, const unwind::CodeMap& map, std::uint
 
 std::optional<std::uint64_t> find_vfork_return(const ProcMemory& memory, const unwind::CodeMap& map,
                                                std::uint64_t pc, std::uint64_t below) noexcept {
-  const std::uint64_t vfork = function_start(map, pc);
-  const std::uint64_t caller = below == 0 ? 0 : function_start(map, below - 1);
+  const Functions callers(map, below - 1);
+  const std::uint64_t vfork = Functions(map, pc).start_of(pc);
+  const std::uint64_t caller = below == 0 ? 0 : callers.start_of(below - 1);
   if (vfork == 0 || caller == 0 || !follows_call(memory, map, below)) return std::nullopt;
-  const Calls calls = find_calls(memory, map, caller, vfork, below);
+  const Calls calls = find_calls(memory, callers, caller, vfork, below);
   if (calls.only != 0) return calls.only;
   return calls.last_before != 0 ? calls.last_before : below;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "preload/unwind/base/growable_array.h"
+#include "preload/unwind/base/mapped_object.h"
 #include "preload/unwind/cfi/cfi_program.h"
 #include "preload/unwind/cfi/cfi_rows.h"
 #include "preload/unwind/cfi/rule_maker.h"
@@ -17,19 +18,6 @@ namespace swipr::unwind {
 namespace {
 
 constexpr std::uint64_t kMaxCoveredBytes = UINT32_MAX;  // rows count from the base in 32 bits
-
-// Start of an FDE's code, relative to the text's first byte, in the high half and position of the
-// entry in the low half: one number, so that sorting moves little data.
-class FdeIndex {
- public:
-  FdeIndex(std::uint64_t start, std::uint64_t position) noexcept : bits_(start << 32 | position) {}
-  std::uint64_t start() const noexcept { return bits_ >> 32; }
-  std::size_t position() const noexcept { return bits_ & UINT32_MAX; }
-  friend auto operator<=>(FdeIndex, FdeIndex) noexcept = default;
-
- private:
-  std::uint64_t bits_;
-};
 
 // By start; FDEs with the same start keep their order, by offset. Linkers write runs of sorted
 // FDEs, one per section of each input file, which do not help quicksort: it takes 7 ms for 100,000,
@@ -67,17 +55,19 @@ class CfiCompiler {
 
   BuildStatus run(const UnwindTable*& table) noexcept {
     if (text_.end - text_.begin > kMaxCoveredBytes) return BuildStatus::kTooLarge;
-    if (!rules_.prepare()) return BuildStatus::kNoMemory;
     for (const PlacedSection& placed : sections_) {
       if (!collect(placed)) return BuildStatus::kNoMemory;
     }
-    if (fdes_.empty()) return BuildStatus::kNoCfi;
-    if (!sort_by_start(fdes_.span())) return BuildStatus::kNoMemory;
-    RowWriter rows(text_.begin + fdes_[0].start());
-    for (const FdeIndex fde : fdes_.span()) {
-      if (!compile(fde, rows)) return BuildStatus::kNoMemory;
+    return compile_all(fdes_.span(), table);
+  }
+
+  BuildStatus compile_all(std::span<FdeIndex> fdes, const UnwindTable*& table) noexcept {
+    if (!rules_.prepare() || !sort_by_start(fdes)) return BuildStatus::kNoMemory;
+    for (const FdeIndex fde : fdes) {
+      if (!compile(fde)) return BuildStatus::kNoMemory;
     }
-    table = pack_table(rows, rules_);
+    if (rows_.addresses().empty()) return BuildStatus::kNoCfi;
+    table = pack_table(rows_, rules_);
     return table != nullptr ? BuildStatus::kOk : BuildStatus::kNoMemory;
   }
 
@@ -90,6 +80,10 @@ class CfiCompiler {
     if (instructions.size() > budget_) return false;
     budget_ -= instructions.size();
     return true;
+  }
+
+  bool is_inside(const Fde& fde) const noexcept {
+    return !fde.code.empty() && fde.code.begin >= text_.begin && fde.code.end <= text_.end;
   }
 
   // A CIE and the state that its instructions set up.
@@ -135,9 +129,7 @@ class CfiCompiler {
       const CachedCie& cached = load_cie(placed, entry->cie);
       if (!cached.cie) continue;
       const std::optional<Fde> fde = from.parse_fde(*entry, *cached.cie);
-      if (!fde || fde->code.empty() || fde->code.begin < text_.begin || fde->code.end > text_.end) {
-        continue;
-      }
+      if (!fde || !is_inside(*fde)) continue;
       if (!fdes_.push_back({fde->code.begin - text_.begin, placed.position + entry->offset})) {
         return false;
       }
@@ -167,18 +159,19 @@ class CfiCompiler {
   };
 
   // False: no memory. Code after a damaged instruction gets no rule.
-  bool compile(FdeIndex index, RowWriter& writer) noexcept {
+  bool compile(FdeIndex index) noexcept {
     const PlacedSection& placed = section_at(index.position());
     const CfiSection& from = placed.section;
     const std::optional<CfiEntry> entry = from.parse_entry(index.position() - placed.position);
+    if (!entry || entry->is_cie) return true;
     const CachedCie& cached = load_cie(placed, entry->cie);
     const std::optional<Fde> fde = cached.cie ? from.parse_fde(*entry, *cached.cie) : std::nullopt;
-    if (!fde) return true;
+    if (!fde || !is_inside(*fde) || fde->code.begin != text_.begin + index.start()) return true;
     // A row needs at least one byte of code and one of instructions.
     const std::uint64_t max_rows =
         std::min<std::uint64_t>(fde->code.end - fde->code.begin, fde->instructions.size()) + 1;
-    if (!writer.begin_fde(fde->code.begin, static_cast<std::size_t>(max_rows))) return false;
-    Rows rows{from, rules_, writer, cached.cie->signal_frame};
+    if (!rows_.begin_fde(fde->code.begin, static_cast<std::size_t>(max_rows))) return false;
+    Rows rows{from, rules_, rows_, cached.cie->signal_frame};
     bool ok = true;
     if (spend(fde->instructions)) {
       CfiProgram program(from, *cached.cie, cached.state, *fde, remembered_);
@@ -186,7 +179,7 @@ class CfiCompiler {
     } else {
       ok = rows.add_none(fde->code.begin);
     }
-    writer.end_fde(fde->code.end);
+    rows_.end_fde(fde->code.end);
     return ok;
   }
 
@@ -198,6 +191,7 @@ class CfiCompiler {
   RememberedStates remembered_;
   GrowableArray<FdeIndex> fdes_;
   RuleSet rules_;
+  RowWriter rows_;
 };
 
 }  // namespace
@@ -205,7 +199,15 @@ class CfiCompiler {
 BuildStatus compile_cfi(std::span<const PlacedSection> sections, Range<std::uint64_t> text,
                         const UnwindTable*& table) noexcept {
   if (sections.empty()) return BuildStatus::kNoCfi;
-  return CfiCompiler(sections, text).run(table);
+  const MappedObject<CfiCompiler> compiler(sections, text);
+  return compiler ? compiler->run(table) : BuildStatus::kNoMemory;
+}
+
+BuildStatus compile_fdes(const CfiSection& section, Range<std::uint64_t> text,
+                         std::span<FdeIndex> fdes, const UnwindTable*& table) noexcept {
+  const PlacedSection placed{section};
+  const MappedObject<CfiCompiler> compiler(std::span(&placed, 1), text);
+  return compiler ? compiler->compile_all(fdes, table) : BuildStatus::kNoMemory;
 }
 
 }  // namespace swipr::unwind

@@ -91,8 +91,8 @@ class ImageParser {
     Elf64_Phdr header_segment;
     unsigned index = 0;
     if (!next(index, PT_GNU_EH_FRAME, header_segment)) return BuildStatus::kNoCfi;
-    // version, three encodings, and the pointer to .eh_frame: at most 8 bytes of any encoding that
-    // linkers use. The search table behind it is not needed: the frames are sorted anyway.
+    // version, three encodings, the pointer to .eh_frame, at most 8 bytes of any encoding that
+    // linkers use, and mostly the number of entries of the search table.
     std::byte bytes[12] = {};
     const std::uint64_t address = header_segment.p_vaddr;
     const std::uint64_t available = header_segment.p_filesz;
@@ -110,7 +110,29 @@ class ImageParser {
     if (version != 1 || !decode_pointer(cursor, encoding, bases, eh_frame)) {
       return BuildStatus::kDamaged;
     }
-    return bound_eh_frame(eh_frame, address);
+    const BuildStatus status = bound_eh_frame(eh_frame, address);
+    if (status == BuildStatus::kOk) find_search(head, header_segment);
+    return status;
+  }
+
+  // As all linkers write it: the pointer in four bytes, the count as udata4, the entries as datarel
+  // sdata4. An FDE takes more bytes than its entry does.
+  void find_search(std::span<const std::byte> head, const Elf64_Phdr& segment) noexcept {
+    constexpr std::uint8_t kSigned4 = 0x0b;
+    constexpr std::uint8_t kUnsigned4 = 0x03;
+    constexpr std::uint8_t kDataRelativeSigned4 = 0x3b;
+    ByteCursor cursor(head);
+    cursor.skip(1);
+    const bool is_usual = (cursor.u8() & 0x0f) == kSigned4 && cursor.u8() == kUnsigned4 &&
+                          cursor.u8() == kDataRelativeSigned4;
+    cursor.skip(4);
+    const auto count = cursor.fixed<std::uint32_t>();
+    const std::uint64_t bytes = std::uint64_t{count} * FrameSearch::kEntryBytes;
+    if (!is_usual || cursor.failed() || bytes > segment.p_filesz - FrameSearch::kEntriesAt ||
+        bytes > image_.eh_frame.end - image_.eh_frame.begin) {
+      return;
+    }
+    image_.search = {.header = segment.p_vaddr, .count = count};
   }
 
   // Its section header is not mapped: it ends at a zero length, and at the latest where its segment

@@ -11,11 +11,21 @@
 
 namespace swipr::unwind {
 
+// The search table of .eh_frame_hdr: pairs of a function's start and the address of its FDE, sorted
+// by start, both counted from the header. count 0: none that can be used.
+struct FrameSearch {
+  std::uint64_t header = 0;  // image address
+  std::uint64_t count = 0;
+  static constexpr std::uint64_t kEntriesAt = 12;  // behind the header's begin
+  static constexpr std::uint64_t kEntryBytes = 8;
+};
+
 struct ElfImage {
   std::uint64_t load_bias = 0;
   Range<std::uint64_t> text;  // image addresses, from the first to the last executable segment
   Range<std::uint64_t>
       eh_frame;  // image addresses; the end is a bound, a zero length may come first
+  FrameSearch search;
   Range<std::uint64_t> dynamic;  // image addresses of PT_DYNAMIC; empty: none
   std::uint32_t build_id_bytes = 0;
   std::byte build_id[64] = {};

@@ -11,6 +11,8 @@
 #include "preload/unwind/cfi/cfi_section.h"
 #include "preload/unwind/image/dynamic_symbol.h"
 #include "preload/unwind/image/elf_image.h"
+#include "preload/unwind/image/frame_search.h"
+#include "preload/unwind/image/section_copy.h"
 #include "preload/unwind/table/unwind_table.h"
 
 namespace swipr::unwind {
@@ -80,6 +82,7 @@ BuildResult describe(std::uint64_t elf_header, ImageReader direct, ElfImage& ima
   result.load_bias = image.load_bias;
   result.text = image.text;
   result.eh_frame = image.eh_frame;
+  result.search = image.search;
   result.build_id_bytes = image.build_id_bytes;
   std::memcpy(result.build_id, image.build_id, image.build_id_bytes);
   const Range<std::uint64_t> dynamic{image.load_bias + image.dynamic.begin,
@@ -121,17 +124,28 @@ BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
   return result;
 }
 
+BuildStatus build_part(const BuildResult& image, Range<std::uint64_t> part, ImageReader reader,
+                       const UnwindTable*& table) noexcept {
+  FdeList fdes;
+  SectionCopy copy;
+  BuildStatus status = find_fdes(image, part, reader, fdes);
+  if (status == BuildStatus::kOk) status = copy.open(image.eh_frame, image.load_bias, reader);
+  if (status != BuildStatus::kOk) return status;
+  for (const FdeIndex fde : fdes.span()) {
+    if (!copy.load_entry(fde.position())) return BuildStatus::kUnreadable;
+  }
+  const CfiSection section(copy.bytes(), image.eh_frame.begin, image.load_bias);
+  return compile_fdes(section, image.text, fdes.span(), table);
+}
+
 void destroy_table(const UnwindTable* table) noexcept {
   if (table == nullptr) return;
-  const auto mappings = table->mappings;  // the table itself is in one
-  for (const Mapping mapping : mappings) ::munmap(mapping.memory, mapping.bytes);
+  const Mapping mapping = table->mapping;  // the table itself is in it
+  ::munmap(mapping.memory, mapping.bytes);
 }
 
 std::size_t table_memory_bytes(const UnwindTable* table) noexcept {
-  std::size_t sum = 0;
-  if (table == nullptr) return sum;
-  for (const Mapping mapping : table->mappings) sum += mapping.bytes;
-  return sum;
+  return table == nullptr ? 0 : table->mapping.bytes;
 }
 
 }  // namespace swipr::unwind

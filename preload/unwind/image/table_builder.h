@@ -8,6 +8,7 @@
 
 #include "common/core/range.h"
 #include "preload/unwind/base/image_reader.h"
+#include "preload/unwind/image/elf_image.h"
 
 namespace swipr::unwind {
 
@@ -26,6 +27,7 @@ struct BuildResult {
   std::uint64_t load_bias = 0;       // valid when the ELF header was readable
   Range<std::uint64_t> text;         // image addresses, as in ElfImage
   Range<std::uint64_t> eh_frame;     // the same
+  FrameSearch search;                // count 0: tables of parts cannot be built
   std::uint64_t jit_descriptor = 0;  // run-time address of __jit_debug_descriptor; 0: not exported
   std::uint32_t build_id_bytes = 0;
   std::byte build_id[64] = {};  // of NT_GNU_BUILD_ID in a PT_NOTE
@@ -40,6 +42,11 @@ BuildResult describe_image(std::uint64_t elf_header, ImageReader reader) noexcep
 // a fault.
 BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
                         const DebugFrame& debug_frame = {}) noexcept;
+// The table of one part of the code of an image that was described and has a search table: time
+// and memory are the part's. kNoCfi: no FDE begins there.
+// Bounds: as build_table.
+BuildStatus build_part(const BuildResult& image, Range<std::uint64_t> part, ImageReader reader,
+                       const UnwindTable*& table) noexcept;
 void destroy_table(const UnwindTable* table) noexcept;
 std::size_t table_memory_bytes(const UnwindTable* table) noexcept;
 

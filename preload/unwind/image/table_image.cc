@@ -186,7 +186,7 @@ const UnwindTable* open_table_image(Mapping memory, std::size_t bytes,
       !TableCheck(table).is_safe()) {
     return nullptr;
   }
-  table.mappings[0] = memory;
+  table.mapping = memory;
   auto* const made = new (begin) UnwindTable(table);
   seal(*made);
   return made;

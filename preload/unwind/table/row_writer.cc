@@ -12,6 +12,7 @@ void RowWriter::drop_from(std::uint32_t relative) noexcept {
 }
 
 bool RowWriter::begin_fde(std::uint64_t start, std::size_t max_rows) noexcept {
+  if (starts_.empty()) base_ = start;
   const auto relative = static_cast<std::uint32_t>(start - base_);
   drop_from(relative);
   const std::size_t with_end = addresses_.size() + max_rows + 1;

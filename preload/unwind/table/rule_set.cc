@@ -6,15 +6,9 @@
 #include <cstring>
 
 namespace swipr::unwind {
-namespace {
-
-constexpr std::size_t kFirstSlots = 1024;
-
-}  // namespace
 
 bool RuleSet::prepare() noexcept {
-  return slots_.resize(kFirstSlots) && expressions_.resize(kKnownExpressions) &&
-         rules_.push_back(Rule{.flags = kRuleNone});
+  return slots_.resize(kFirstSlots) && rules_.push_back(Rule{.flags = kRuleNone});
 }
 
 std::uint64_t RuleSet::hash(const Rule& rule, std::span<const Location> locations) const noexcept {

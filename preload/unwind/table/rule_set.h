@@ -2,6 +2,7 @@
 // Context: control thread.  Allocates: mmap.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -47,7 +48,8 @@ class RuleSet {
     std::uint32_t position;
     std::uint32_t bytes;
   };
-  static constexpr std::size_t kKnownExpressions = 1024;
+  static constexpr std::size_t kKnownExpressions = 256;
+  static constexpr std::size_t kFirstSlots = 1024;
 
   static std::uint64_t plain_hash(std::uint64_t cfa_word, std::uint64_t saved_word) noexcept {
     return hash_word(cfa_word, saved_word);
@@ -57,12 +59,13 @@ class RuleSet {
   bool grow() noexcept;
   std::uint64_t hash(const Rule& rule, std::span<const Location> locations) const noexcept;
 
-  GrowableArray<Rule> rules_;
-  GrowableArray<Location> locations_;
-  GrowableArray<std::byte> pool_;
-  GrowableArray<std::uint16_t> slots_;  // open addressing; 0 = free, as rule 0 is never looked up
+  GrowableArray<Rule, 255> rules_;
+  GrowableArray<Location, 64> locations_;
+  GrowableArray<std::byte, 512> pool_;
+  // Open addressing; 0 = free, as rule 0 is never looked up.
+  GrowableArray<std::uint16_t, kFirstSlots> slots_;
   // Positions of bytes that may be equal. A lost entry only causes a second copy.
-  GrowableArray<Known> expressions_;
+  std::array<Known, kKnownExpressions> expressions_{};
 };
 
 }  // namespace swipr::unwind

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <new>
 
@@ -68,14 +67,14 @@ void lay_out(Layout& layout, const RowWriter& rows, const RuleSet& rules, Unwind
   description.row_count = static_cast<std::uint32_t>(rows.addresses().size());
   description.rule_count = static_cast<std::uint32_t>(rules.rules().size());
   description.page_rows = page_rows;
-  description.row_addresses = rows.addresses().data();
-  description.row_rules = rows.rules().data();
   description.function_count = static_cast<std::uint32_t>(rows.function_starts().size());
   description.location_count = static_cast<std::uint32_t>(rules.locations().size());
   description.pool_bytes = static_cast<std::uint32_t>(rules.pool().size());
+  description.row_addresses = layout.copy(rows.addresses());
   description.function_starts = layout.copy(rows.function_starts());
   description.rules = layout.copy(rules.rules());
   description.locations = layout.copy(rules.locations());
+  description.row_rules = layout.copy(rows.rules());
   description.pool = layout.copy(rules.pool());
   if (table == nullptr) return;
   fill_pages(rows.addresses(), shift, {page_rows, pages});
@@ -85,14 +84,12 @@ void lay_out(Layout& layout, const RowWriter& rows, const RuleSet& rules, Unwind
 }  // namespace
 
 void seal(const UnwindTable& table) noexcept {
-  for (const Mapping mapping : std::array(table.mappings)) {
-    if (mapping.memory == nullptr) continue;
-    ::madvise(mapping.memory, mapping.bytes, MADV_DONTFORK);
-    ::mprotect(mapping.memory, mapping.bytes, PROT_READ);
-  }
+  const Mapping mapping = table.mapping;
+  ::madvise(mapping.memory, mapping.bytes, MADV_DONTFORK);
+  ::mprotect(mapping.memory, mapping.bytes, PROT_READ);
 }
 
-const UnwindTable* pack_table(RowWriter& rows, const RuleSet& rules) noexcept {
+const UnwindTable* pack_table(const RowWriter& rows, const RuleSet& rules) noexcept {
   UnwindTable* table = nullptr;
   Layout sizes(nullptr);
   lay_out(sizes, rows, rules, table);
@@ -101,8 +98,7 @@ const UnwindTable* pack_table(RowWriter& rows, const RuleSet& rules) noexcept {
   if (memory == MAP_FAILED) return nullptr;
   Layout layout(static_cast<std::byte*>(memory));
   lay_out(layout, rows, rules, table);
-  table->mappings = {Mapping{memory, sizes.bytes()}, rows.release_addresses(),
-                     rows.release_rules()};
+  table->mapping = {memory, sizes.bytes()};
   seal(*table);
   return table;
 }

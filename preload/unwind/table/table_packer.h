@@ -8,8 +8,8 @@
 
 namespace swipr::unwind {
 
-// Takes ownership of the rows' memory. nullptr: no memory.
-const UnwindTable* pack_table(RowWriter& rows, const RuleSet& rules) noexcept;
+// nullptr: no memory.
+const UnwindTable* pack_table(const RowWriter& rows, const RuleSet& rules) noexcept;
 
 // Makes the table read-only, because a stray write by the program must not cause wrong stacks, and
 // excludes it from children of a fork.

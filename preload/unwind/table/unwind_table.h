@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -68,11 +67,12 @@ class UnwindTable {
   const Rule* rules = nullptr;
   const Location* locations = nullptr;
   const std::byte* pool = nullptr;  // bytes of expressions
-  // All memory of the table: rows stay where they were written, the rest follows this object.
-  std::array<Mapping, 3> mappings{};
+  Mapping mapping;                  // all memory of the table, which begins with this object
 };
 
 // Stands for the table of an image that has not been built yet. It covers nothing.
 inline constexpr UnwindTable kUnbuiltTable{};
+// That of a part of an image where no function begins.
+inline constexpr UnwindTable kEmptyTable{};
 
 }  // namespace swipr::unwind

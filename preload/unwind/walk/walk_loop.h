@@ -279,7 +279,7 @@ class WalkLoop {
       return StepStatus::kRoot;
     }
     if (table_at(*range, index, hot) != nullptr) {
-      if (hot.exact && is_called_from_top(*range, index, hot)) return step_by_guess(hot, source);
+      if (hot.exact && is_called_from_top(index, hot)) return step_by_guess(hot, source);
       if (!range->is_registered) note_hole(index, hot);
     }
     if (!is_known(hot, kFrameRegister)) return StepStatus::kUnknownRegister;
@@ -320,9 +320,8 @@ class WalkLoop {
   // In an image with CFI, code without it is assembly, mostly leaf functions that do not change the
   // frame pointer: following it would skip their caller. If the word on top of the stack is the
   // return address of a call to this code, it is the caller. Generated code has no such gaps.
-  bool is_called_from_top(const CodeRange& range, std::uint32_t index, const Hot& hot) noexcept {
-    const std::uint64_t lowest = hot.pc - (kLargestBare - 1);
-    return is_call_at(hot.stack, std::max(range.start, lowest), hot.pc + 1, index);
+  bool is_called_from_top(std::uint32_t index, const Hot& hot) noexcept {
+    return is_call_at(hot.stack, hot.pc - (kLargestBare - 1), hot.pc + 1, index);
   }
 
   // Code that switches to another stack, as Go does for calls into C, keeps the frame pointer of

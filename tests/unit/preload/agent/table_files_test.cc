@@ -75,7 +75,7 @@ class AgentTableFiles : public testing::Test {
     unwind::destroy_table(table);
     return true;
   }
-  std::string path() const { return folder_ + "/2a000000"; }
+  std::string path() const { return folder_ + "/2a000000-0"; }
 
   std::string home_;
   std::string folder_;
@@ -93,6 +93,18 @@ TEST_F(AgentTableFiles, KeepsATableUnderItsBuildId) {
   ASSERT_TRUE(fs::exists(path()));
   EXPECT_EQ(fs::status(path()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+}
+
+TEST_F(AgentTableFiles, PartsOfAnImageHaveFilesOfTheirOwn) {
+  open_new_folder();
+  TableKey other = key_;
+  other.text_begin = 0x20000;
+  files_.store(table_, key_);
+  EXPECT_FALSE(loads(other));
+  files_.store(table_, other);
+  EXPECT_TRUE(loads(other));
+  EXPECT_TRUE(loads(key_));
+  EXPECT_TRUE(fs::exists(folder_ + "/2a000000-20000"));
 }
 
 TEST_F(AgentTableFiles, PrefersTheCacheHome) {
@@ -187,7 +199,7 @@ const UnwindTable* owned_table() {
   void* const memory =
       ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   auto* const table = new (memory) UnwindTable(made_table());
-  table->mappings[0] = {memory, 4096};
+  table->mapping = {memory, 4096};
   return table;
 }
 

@@ -56,6 +56,25 @@ TEST_F(ModuleMapTest, BuildsTheTableThatIsAskedForAndNoOther) {
   EXPECT_EQ(range_of(in_program_).table, &unwind::kUnbuiltTable);
 }
 
+TEST_F(ModuleMapTest, RangesOfALibraryAreItsPartsWithoutGaps) {
+  const auto ranges = map_.code_map()->ranges();
+  for (const Module& module : map_.modules()) {
+    if (module.id == 0) continue;
+    std::uint64_t next = module.start;
+    for (const unwind::CodeRange& range : ranges) {
+      if (range.start < module.start || range.start >= module.end) continue;
+      EXPECT_EQ(range.start, next);
+      next = range.end;
+    }
+    EXPECT_EQ(next, module.end) << map_.path_of(module);
+  }
+  const unwind::CodeRange& libc = range_of(in_libc_);
+  EXPECT_LE(libc.end - libc.start, 0x20000u) << "a part of libc";
+  const std::uint64_t behind = libc.end;
+  ASSERT_TRUE(map_.build_table_at(in_libc_, memory_));
+  EXPECT_EQ(range_of(behind).table, &unwind::kUnbuiltTable);
+}
+
 TEST_F(ModuleMapTest, WhereNoModuleIsNothingIsBuilt) {
   const std::size_t before = unbuilt_count();
   EXPECT_FALSE(map_.build_table_at(0, memory_));

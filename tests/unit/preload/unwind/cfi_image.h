@@ -64,16 +64,28 @@ class CfiImage {
   static Bytes initial() { return {0x0c, 7, 8, 0x90, 1}; }
 
   std::size_t add_cie(const Bytes& instructions = initial(), const CieOptions& options = {});
-  // Behind its CIE. With "z" the augmentation data is empty.
-  void add_fde(std::size_t cie, std::uint64_t start, std::uint32_t size, const Bytes& instructions);
+  // Where the FDE begins in eh_frame. Behind its CIE. With "z" the augmentation data is empty.
+  std::size_t add_fde(std::size_t cie, std::uint64_t start, std::uint32_t size,
+                      const Bytes& instructions);
+  // An entry of the search table in .eh_frame_hdr, which there is when it has any.
+  void add_search(std::uint64_t start, std::size_t fde) { search.push_back({start, fde}); }
   void add_raw(const Bytes& bytes) { eh_frame.append(bytes); }
 
   // The image as it lies in memory, at kLoadBias. Tests may spoil it before they build.
   Bytes finish() const;
   static BuildResult build(const Bytes& image);
+  // Of `image`, which outlives the reader.
+  static ImageReader reader_of(const Bytes& image);
   BuildResult build() const { return build(finish()); }
 
+  static constexpr std::size_t kEhFrameHeader = 0x400;
+
+  struct Search {
+    std::uint64_t start;
+    std::size_t fde;
+  };
   Bytes eh_frame;
+  std::vector<Search> search;
   std::size_t trailing_bytes = 64;  // of zero behind .eh_frame; the first four are the terminator
   static constexpr std::uint64_t kBuildId = 0x1122334455667788;
 

@@ -294,6 +294,43 @@ TEST_P(LibdwAgreement, SameCallerAtRandomAddresses) {
   destroy_table(built.table);
 }
 
+// Parts as a walk builds them, one by one.
+TEST_P(LibdwAgreement, PartsSayWhatTheWholeTableSays) {
+  constexpr std::uint64_t kPartBytes = 0x10000;
+  const std::string path = library_path(GetParam());
+  if (path.empty()) GTEST_SKIP() << GetParam() << " is not installed";
+  MappedFile file(path);
+  ASSERT_TRUE(file.is_open());
+  const BuildResult whole = build_table(file.elf_header(), file.reader());
+  ASSERT_EQ(whole.status, BuildStatus::kOk);
+  ASSERT_NE(whole.search.count, 0u);
+  std::uint64_t compared = 0;
+  std::uint64_t differing = 0;
+  for (std::uint64_t begin = whole.text.begin; begin < whole.text.end; begin += kPartBytes) {
+    const Range<std::uint64_t> part{begin, std::min(begin + kPartBytes, whole.text.end)};
+    const UnwindTable* table = nullptr;
+    const BuildStatus status = build_part(whole, part, file.reader(), table);
+    ASSERT_TRUE(status == BuildStatus::kOk || status == BuildStatus::kNoCfi) << path;
+    for (std::uint64_t at = part.begin; at < part.end; at += 7, ++compared) {
+      const Rule* const expected = whole.table->find(at);
+      const Rule* const actual = table == nullptr ? nullptr : table->find(at);
+      if (expected == nullptr) {
+        differing += actual != nullptr;
+        continue;
+      }
+      Rule rule = actual == nullptr ? Rule{} : *actual;
+      rule.first_location = expected->first_location;  // numbers of another table
+      const bool is_same =
+          rule.flags == expected->flags && rule.cfa_register == expected->cfa_register;
+      differing += !is_same || (rule.flags == 0 && !(rule == *expected)) ||
+                   table->function_start(at) != whole.table->function_start(at);
+    }
+    destroy_table(table);
+  }
+  EXPECT_EQ(differing, 0u) << "of " << compared;
+  destroy_table(whole.table);
+}
+
 INSTANTIATE_TEST_SUITE_P(Libraries, LibdwAgreement,
                          testing::Values("libc.so.6", "ld-linux-x86-64.so.2", "libm.so.6",
                                          "libstdc++.so.6", "libcrypto.so.3", "libx265.so.199",

@@ -21,6 +21,9 @@ template <typename... Cases>
 struct Visitor : Cases... {
   using Cases::operator()...;
 };
+// Implicit since C++20, but not in clang before 17.
+template <typename... Cases>
+Visitor(Cases...) -> Visitor<Cases...>;
 
 commands::Outcome run(const options::Command& command) {
   return std::visit(

@@ -55,6 +55,8 @@ class BurstJudge {
     in_slices_ns_ = cpu_ns - slices_from_ns_;
   }
   bool is_left_to_timer() const noexcept { return timer_until_ns_ != 0; }
+  // Two trials in a row have failed: most of its stacks are taken at the kernel's clock interrupt.
+  bool fails_trials() const noexcept { return timer_intervals_ > 2 * kTimerIntervals; }
 
  private:
   // Of CPU time, in intervals.

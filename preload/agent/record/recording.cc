@@ -190,6 +190,15 @@ void Recording::close_account(RecordedThread& thread, std::int64_t cpu_ns) noexc
   process_.leave_out(cpu_ns - thread.account.cpu_ns());
 }
 
+void Recording::note_clock_bound_bursts() noexcept {
+  if (clock_bound_told_) return;
+  clock_bound_told_ = stream_.write_message(
+      wire::MessageLevel::kNote,
+      "some threads run in bursts, and ticks could not look at them in time or often enough: their "
+      "stacks were taken at the kernel's clock interrupt; if the bursts are in step with that, the "
+      "shares of their functions are wrong");
+}
+
 std::uint32_t Recording::intern(const unwind::FrameBuffer& frames, WaitKey wait, bool& is_new,
                                 const ModuleMap& modules, ThreadList& threads) noexcept {
   ++counters_.stacks_walked;

@@ -109,6 +109,7 @@ class Recording {
   void note_stretched() noexcept;
   void note_blocked_signal() noexcept;
   void note_muted_thread() noexcept;
+  void note_clock_bound_bursts() noexcept;
 
   std::chrono::nanoseconds interval() const noexcept { return request_.interval; }
   wire::RecordMode mode() const noexcept { return request_.mode; }
@@ -152,6 +153,7 @@ class Recording {
   bool stretch_told_ = false;
   bool blocked_signal_told_ = false;
   bool muted_thread_told_ = false;
+  bool clock_bound_told_ = false;
 };
 
 }  // namespace swipr::agent

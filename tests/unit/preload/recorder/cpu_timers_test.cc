@@ -32,6 +32,7 @@ std::vector<int> timers_of(int tid) {
   return numbers;
 }
 
+// Its bursts are over before a signal arrives: its stacks are left to a timer.
 class Burster {
  public:
   ~Burster() { naps_.end(); }
@@ -49,7 +50,7 @@ class Burster {
 
  public:
   ProgramThread thread{[this] {
-    while (naps_.nap(microseconds(busy_ ? 0 : 100))) burn(microseconds(busy_ ? 20'000 : 500));
+    while (naps_.nap(microseconds(busy_ ? 0 : 100))) burn(microseconds(busy_ ? 20'000 : 30));
   }};
 };
 
@@ -75,6 +76,24 @@ TEST(CpuTimers, TakeStacksAndLeaveNothingBehind) {
   EXPECT_TRUE(burster.has_used(milliseconds(20)));
   EXPECT_EQ(urgent_signals.load(), 0) << "the program's handler got one of swipr's";
   ::sigaction(SIGURG, &before, nullptr);
+}
+
+TEST(CpuTimers, AreToldOfWhereTicksNeverComeInTime) {
+  const auto messages_after = [](std::chrono::nanoseconds used) {
+    Burster burster;
+    agent::RecordingRequest request = kUntilStopped;
+    request.interval = milliseconds(1);
+    request.max_overhead_permille = 1000;
+    return record({{.request = request}},
+                  {.after_start = {},
+                   .before_ticks = {},
+                   .meanwhile = [&] { EXPECT_TRUE(burster.has_used(used)); }})
+        .at(0)
+        .messages;
+  };
+  // Trials are 8 ms of CPU time at least, and 128 ms apart.
+  EXPECT_EQ(messages_after(milliseconds(50)).find("clock interrupt"), std::string::npos);
+  EXPECT_NE(messages_after(milliseconds(400)).find("clock interrupt"), std::string::npos);
 }
 
 TEST(CpuTimers, AThreadWhoseTimerIsGoneIsAskedAgain) {

@@ -18,7 +18,7 @@ namespace swipr::agent {
 
 namespace {
 
-constexpr unsigned kCloseRangeUnshare = 2;  // linux/close_range.h is younger than the oldest libc
+constexpr unsigned kCloseRangeUnshare = 2;  // not in the headers of older libcs
 
 // Before Linux 5.9. Closing while reading the directory can hide entries, so repeat until none is
 // left.
@@ -34,7 +34,7 @@ bool close_some_listed(int directory) noexcept {
 }
 
 bool unshare_and_close() noexcept {
-  // Not through libc's name for it, which is wrapped to make room for the program's own calls.
+  // Not through libc's function, which is wrapped for the program's own calls.
   if (raw_syscall(SYS_unshare, CLONE_FILES) != 0) return false;
   const int directory = ::open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return true;  // no /proc: they stay open, in this thread only
@@ -47,15 +47,15 @@ bool unshare_and_close() noexcept {
 }  // namespace
 
 bool take_own_descriptors() noexcept {
-  // A root directory of its own: after the program's chroot sockets and /proc are where they were.
-  // And the program may enter a mount namespace, which it may not while somebody shares its root.
-  // Refused in most containers.
+  // A root directory of its own: after a chroot by the program, sockets and /proc are still
+  // reachable. It also permits the program to enter a mount namespace, which the kernel refuses
+  // while another thread shares its root. Refused in most containers.
   raw_syscall(SYS_unshare, CLONE_FS);
   const bool own = ::syscall(SYS_close_range, 3u, ~0u, kCloseRangeUnshare) == 0;
   if (!own && !unshare_and_close()) return false;
   open_log();
-  // The program's pipes must not stay open here when it closes them. Something has to have these
-  // numbers, or a socket would get them.
+  // The program's pipes must not stay open here when it closes them. These numbers must be in use,
+  // or a socket would get them.
   int placeholder = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (placeholder < 0) placeholder = ::eventfd(0, EFD_CLOEXEC);
   for (int fd = 0; fd <= 2; ++fd) {

@@ -45,7 +45,7 @@ Variable split(std::string_view entry) noexcept {
 
 bool is_on(std::string_view value) noexcept { return !value.empty() && value != "0"sv; }
 
-// 0: no number, or a signal that cannot be caught, that libc needs (32 and 33), or that faults
+// 0: not a number, or a signal that cannot be caught, that libc uses (32 and 33), or that faults
 // raise.
 int parse_signal(std::string_view text) noexcept {
   int number = 0;
@@ -78,7 +78,7 @@ std::string_view find_server_url(const char* const* environment) noexcept {
   return {};
 }
 
-// What a helper needs to find debug files and write UTF-8, and nothing of the program's secrets.
+// Variables that a helper needs to find debug files and to write UTF-8; none that may hold secrets.
 bool is_for_helper(std::string_view name) noexcept {
   constexpr std::string_view kNames[] = {"PATH", "HOME", "LANG", "TMPDIR", "DEBUGINFOD_URLS"};
   for (std::string_view wanted : kNames) {

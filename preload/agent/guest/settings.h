@@ -1,5 +1,5 @@
-// What the environment asks of the agent. Copied at start: programs write over their environment
-// (setproctitle) and setenv moves it.
+// The agent's settings from the environment. Copied at start, because programs overwrite their
+// environment (setproctitle) and setenv moves it.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace swipr::agent {
 
-// Strings are NUL-terminated behind their end; empty: not set.
+// Strings are NUL-terminated; empty: not set.
 struct Settings {
   bool disabled = false;       // SWIPR_DISABLE
-  int signal_number = 0;       // SWIPR_SIGNAL; 0: not set, or none that a program can spare
-  bool signal_free = true;     // SWIPR_SIGNAL_FREE=off: blocked threads are not walked from outside
+  int signal_number = 0;       // SWIPR_SIGNAL; 0: not set, or not usable
+  bool signal_free = true;     // SWIPR_SIGNAL_FREE=off: blocked threads have no stacks
   bool allow_remote = false;   // SWIPR_SERVER_ALLOW_REMOTE
   std::string_view only;       // SWIPR_ONLY: globs on the program's name
   std::string_view log;        // SWIPR_LOG: stderr, or a file to append to
@@ -24,7 +24,7 @@ struct Settings {
   std::string_view cache_home;         // XDG_CACHE_HOME; both empty with SWIPR_CACHE=off
   std::string_view home;               // HOME
   std::string_view server_url;         // SWIPR_SERVER_URL or its pattern form
-  std::string_view server_token;       // SWIPR_SERVER_TOKEN: what clients over TCP have to show
+  std::string_view server_token;       // SWIPR_SERVER_TOKEN: required from TCP clients
   std::string_view rendezvous;
   std::string_view record_path;      // SWIPR_RECORD
   std::string_view record_interval;  // SWIPR_RECORD_INTERVAL
@@ -32,7 +32,7 @@ struct Settings {
   bool record_jitter = true;         // SWIPR_RECORD_JITTER=off: ticks on a fixed grid
   bool record_arguments = true;      // SWIPR_RECORD_ARGUMENTS=off: without the command line
   UnwinderChoice unwinder = UnwinderChoice::kSwipr;  // SWIPR_UNWINDER
-  std::string_view unknown_unwinder;                 // its value, where that is no unwinder
+  std::string_view unknown_unwinder;                 // its value if that is not an unwinder
   std::string_view swipr_program;
   std::string_view search_path;  // PATH
 
@@ -44,11 +44,11 @@ struct Settings {
 
 inline constexpr std::size_t kSettingsArenaBytes = 32768;
 
-// Strings that do not fit into `arena` any more count as not set.
-// `environment`: as given to main, ends with a null pointer; may be null.
+// Strings that do not fit into `arena` count as not set. `environment`: as given to main, ends with
+// a null pointer; may be null.
 Settings parse_settings(const char* const* environment, std::span<char> arena) noexcept;
 
-// Whether swipr stays asleep in a program with these names (SWIPR_DISABLE, SWIPR_ONLY).
+// Whether swipr is disabled in a program with these names (SWIPR_DISABLE, SWIPR_ONLY).
 bool is_asleep(const Settings& settings, std::span<const std::string_view> program_names) noexcept;
 
 }  // namespace swipr::agent

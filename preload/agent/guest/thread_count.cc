@@ -12,7 +12,7 @@ unsigned* count = nullptr;
 
 void find() noexcept {
   count = static_cast<unsigned*>(::dlsym(RTLD_NEXT, "__nptl_nthreads"));
-  // This runs in a thread of the program's.
+  // This runs in a thread of the program.
   if (count != nullptr && __atomic_load_n(count, __ATOMIC_SEQ_CST) == 0) count = nullptr;
 }
 

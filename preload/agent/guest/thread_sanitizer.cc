@@ -9,7 +9,7 @@ namespace {
 using Annotation = void (*)(void*);
 Annotation annotate_release = nullptr;
 Annotation annotate_acquire = nullptr;
-char order = 0;  // its address names the order between the two
+char order = 0;  // its address identifies the synchronisation
 
 Annotation find_annotation(const char* name) noexcept {
   return reinterpret_cast<Annotation>(::dlsym(RTLD_DEFAULT, name));

@@ -1,6 +1,6 @@
-// Programs built with -fsanitize=thread. Their runtime watches the control thread as one of theirs,
-// but not what this library's own atomic operations order, and ends a child that starts a thread
-// when there were several at the fork.
+// Programs built with -fsanitize=thread. Their runtime checks the control thread as one of the
+// program's threads, does not see the synchronisation by this library's atomic operations, and
+// terminates a child that starts a thread if there were several at the fork.
 #pragma once
 
 namespace swipr::agent::thread_sanitizer {
@@ -8,7 +8,7 @@ namespace swipr::agent::thread_sanitizer {
 // Before the first control thread.
 void find() noexcept;
 bool is_present() noexcept;
-// All that the releasing thread did comes before what the acquiring one does.
+// Everything before the release happens before everything after the acquire.
 void release() noexcept;
 void acquire() noexcept;
 

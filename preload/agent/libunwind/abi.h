@@ -1,5 +1,5 @@
-// What libunwind-x86_64.so.8 expects of its callers: it is looked up at run time, and building
-// swipr's library does not need its headers. A unit test compares these layouts with them.
+// The interface of libunwind-x86_64.so.8, which is loaded at run time: building swipr's library
+// does not need its headers. A unit test compares these layouts with the headers.
 // Source: unw_create_addr_space(3), unw_init_remote(3); libunwind 1.6, libunwind-common.h and
 // libunwind-dynamic.h.
 #pragma once

@@ -1,5 +1,5 @@
-// What two unwinders found of the same stacks: how often they agreed, and the distinct pairs of
-// stacks where they did not, with counts.
+// Comparison of two unwinders on the same stacks: how often they agreed, and the distinct pairs of
+// stacks that differ, with counts.
 // Context: control thread.  Allocates: a mapping of bounded size, touched as it fills.
 #pragma once
 
@@ -19,7 +19,7 @@ struct FoundStack {
   std::uint32_t flags = 0;  // wire::StackFlags
 };
 
-// As far as both go that were cut for their depth, they are compared.
+// Stacks that were cut for their depth are compared up to the length of the shorter one.
 bool same_frames(const unwind::FrameBuffer& left, const unwind::FrameBuffer& right) noexcept;
 
 class Differences {
@@ -29,18 +29,18 @@ class Differences {
 
   // False: no memory.
   [[nodiscard]] bool open() noexcept;
-  // Forgets everything.
+  // Deletes all entries.
   void clear() noexcept;
 
   void note(const unwind::FrameBuffer& own, const unwind::FrameBuffer& other) noexcept;
 
   std::uint64_t compared() const noexcept { return compared_; }
   std::uint64_t equal() const noexcept { return equal_; }
-  // Stacks that differ and are in no entry: there was no room.
+  // Number of differing stacks without an entry, because there was no room.
   std::uint64_t left_out() const noexcept { return left_out_; }
   std::uint32_t entry_count() const noexcept { return entry_count_; }
 
-  // on_entry(number, count, own, other) for each entry, in the order in which they were met.
+  // on_entry(number, count, own, other) for each entry, in the order of insertion.
   template <typename OnEntry>
   void for_each(OnEntry&& on_entry) const noexcept {
     std::uint32_t number = 0;

@@ -1,8 +1,8 @@
-// The system's libunwind, loaded when a recording wants it: into a scope of its own, because
-// Debian's exports _Unwind_*, which would replace those of the program.
+// The system's libunwind, loaded on request of a recording, with RTLD_LOCAL, because Debian's
+// exports _Unwind_*, which would replace those of the program.
 //
-// Nothing here obeys the rules of a guest: dlopen takes the loader's lock and allocates by the
-// program's malloc, libunwind takes locks of its own and changes signal masks. All of it happens in
+// This code does not follow the rules for code in other programs: dlopen takes the loader's lock
+// and uses the program's malloc, libunwind takes locks and changes signal masks. All of it runs in
 // the control thread, none in a signal handler.
 // Context: control thread.
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace swipr::agent::libunwind {
 
-// While one exists the control thread is inside of libunwind or the loader: who is born of a fork
-// at such a moment may find their locks held for ever.
+// While one exists the control thread runs libunwind or the loader: in a child that is forked at
+// such a moment their locks may stay held.
 class AtWork {
  public:
   AtWork() noexcept;
@@ -23,7 +23,8 @@ class AtWork {
   AtWork(const AtWork&) = delete;
   AtWork& operator=(const AtWork&) = delete;
 
-  // Asked by the control thread when it is not: then its parent's was when this process was forked.
+  // If true when the control thread does not run libunwind: the parent's did when this process was
+  // forked.
   static bool was_interrupted_by_fork() noexcept { return worker.load() != 0; }
   // Context: any thread.
   static bool is_of_this_thread() noexcept;
@@ -32,11 +33,11 @@ class AtWork {
   static constinit std::atomic<int> worker;  // the thread; 0: none
 };
 
-// libunwind protects its locks by sigprocmask, and libc's leaves out the signal that wakes the
-// control thread (control_presence.cc): what was blocked before would be open afterwards, and the
-// next such signal ends the process. Where libunwind calls swipr's wrapper, that changes nothing
-// while at work: all signals are blocked in the control thread anyway. False: it would not be
-// called.
+// libunwind protects its locks by sigprocmask, and libc's function removes the signal that wakes
+// the control thread from every mask (control_presence.cc): that signal would be unblocked
+// afterwards, and the next one would end the process. If libunwind calls swipr's wrapper, it does
+// nothing meanwhile: all signals are blocked in the control thread anyway. False: the wrapper would
+// not be called.
 bool keeps_mask() noexcept;
 
 struct Library {
@@ -51,7 +52,7 @@ struct Library {
                       void* argument) = nullptr;
 };
 
-// False: `why` says what is missing. It is never unloaded.
+// False: `why` states what is missing. It is never unloaded.
 bool load_library(Library& out, TextWriter& why) noexcept;
 // The same of another file: for tests.
 bool load_library_from(const char* file, Library& out, TextWriter& why) noexcept;

@@ -10,7 +10,7 @@ namespace swipr::agent {
 
 namespace {
 
-// Zero at the start, and therefore not in the library's file. Only the control thread uses them.
+// Zero-initialised, and therefore not in the library's file. Only the control thread uses them.
 constinit libunwind::Walker walker;
 constinit unwind::FrameBuffer found{};
 constinit char failure_text[512] = {};
@@ -28,7 +28,7 @@ void SecondUnwinder::open(ProcMemory& memory) noexcept {
   is_on_ = true;
 }
 
-// Kept for good: a handler may be on its way in.
+// Never freed: a handler may be about to use it.
 bool SecondUnwinder::open_copies() noexcept {
   if (handler::shared.stack_copies.load(std::memory_order_relaxed) != nullptr) return true;
   auto* const copies = static_cast<std::uint64_t*>(map_memory(handler::kStackCopiesBytes));

@@ -1,6 +1,6 @@
-// SWIPR_UNWINDER: libunwind beside swipr's tables. Signal handlers copy stacks then, and both walk
-// in the control thread, over the same registers and the same memory: what they find differently is
-// their own.
+// SWIPR_UNWINDER: libunwind in addition to swipr's tables. Signal handlers then copy stacks, and
+// both unwinders run in the control thread on the same registers and memory, so that only the
+// unwinders cause differences.
 // Context: control thread.
 #pragma once
 
@@ -18,23 +18,23 @@ class SecondUnwinder {
   constexpr void choose(UnwinderChoice choice) noexcept { choice_ = choice; }
   UnwinderChoice choice() const noexcept { return choice_; }
 
-  // When the first recording begins. Does nothing unless something was chosen. Where libunwind
-  // cannot be used, failure() says why and swipr's tables walk alone.
+  // When the first recording begins. Does nothing unless an unwinder was chosen. If libunwind
+  // cannot be used, failure() states the reason and only swipr's tables are used.
   void open(ProcMemory& memory) noexcept;
-  // When the last recording has ended: what was compared is forgotten.
+  // When the last recording has ended: deletes the results of comparisons.
   void close() noexcept;
   bool is_on() const noexcept { return is_on_; }
   std::string_view failure() const noexcept { return failure_; }
 
-  // The registers that swipr's tables walked from.
+  // The registers from which swipr's tables walked.
   void note_start(const unwind::Registers& registers) noexcept {
     if (is_on_) [[unlikely]]
       start_ = registers;
   }
   // Walks from there. The result is kept for take.
   void walk(unwind::StackReader stack, const ModuleMap& modules, ProcMemory& memory) noexcept;
-  // The stack that swipr's tables found is to be recorded: compares, or puts libunwind's in its
-  // place. Returns how the walk of `frames` ended.
+  // Before the stack that swipr's tables found is recorded: compares it with libunwind's, or
+  // replaces it. Returns how the walk of `frames` ended.
   unwind::WalkEnd take(unwind::FrameBuffer& frames, unwind::WalkEnd end) noexcept;
 
   const libunwind::Differences& differences() const noexcept { return differences_; }

@@ -61,7 +61,7 @@ bool Walker::open(ProcMemory& memory, TextWriter& why) noexcept {
   return false;
 }
 
-// The layouts of abi.h are right when libunwind finds, by them, what is known.
+// The layouts of abi.h are right if libunwind returns a known result with them.
 bool Walker::finds_itself(ProcMemory& memory) noexcept {
   SearchTable own;
   if (!find_search_table(reinterpret_cast<std::uint64_t>(&__ehdr_start), memory.image_reader(),
@@ -75,7 +75,7 @@ bool Walker::finds_itself(ProcMemory& memory) noexcept {
   images_ = &pieces;
   modules_ = nullptr;
   memory_ = &memory;
-  // Any of the functions that the table tells of: not all of swipr's have CFI.
+  // Any function in the table: not all of swipr's functions have CFI.
   std::int32_t offset = 0;
   const std::uint64_t entry = own.entries + own.entry_count / 2 * kSearchEntryBytes;
   if (!memory.image_reader().read_value(entry, offset)) return false;

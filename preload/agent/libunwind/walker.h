@@ -1,6 +1,6 @@
-// Walks of libunwind over memory that swipr reads for it: a copy of a stack, or the stack of a
-// blocked thread. It sees what images have in .eh_frame, and neither code that is registered or
-// announced at run time nor .debug_frame: where it has nothing it follows frame pointers.
+// Walks by libunwind over memory that swipr reads for it: a copy of a stack, or the stack of a
+// blocked thread. It gets the .eh_frame of images, but neither .debug_frame nor code that is
+// registered or announced at run time: there it follows frame pointers.
 // Context: control thread.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace swipr::agent::libunwind {
 
 class Walker {
  public:
-  // False: `why` says what is missing. Call again at will.
+  // False: `why` states what is missing. May be called again.
   // Allocates: by dlopen and libunwind, with the program's malloc.
   bool open(ProcMemory& memory, TextWriter& why) noexcept;
   bool is_open() const noexcept { return space_ != nullptr; }
@@ -27,8 +27,8 @@ class Walker {
   unwind::WalkEnd walk(const unwind::Registers& registers, unwind::StackReader stack,
                        const ModuleMap& modules, ProcMemory& memory,
                        unwind::FrameBuffer& frames) noexcept;
-  // The last walk met code of this library, most of which is built without CFI: swipr's tables
-  // know better there, by other means.
+  // The last walk reached code of this library, most of which is built without CFI: swipr's tables
+  // handle it by other means.
   bool met_swipr() const noexcept { return met_swipr_; }
 
  private:
@@ -51,10 +51,10 @@ class Walker {
   Library library_;
   AddressSpace* space_ = nullptr;
   std::array<SearchTable, kMaxTables> tables_{};
-  std::size_t table_count_ = 0;  // ever kept: later ones take the places of the oldest
+  std::size_t table_count_ = 0;  // stored; later ones replace the oldest
   std::uint64_t change_count_ = 0;
-  Cursor cursor_{};  // here, as the control thread's stack is small
-  // Of the walk under way.
+  Cursor cursor_{};  // a member, because the control thread's stack is small
+  // Of the current walk.
   const unwind::Registers* registers_ = nullptr;
   unwind::StackReader stack_{};
   StackPieces* images_ = nullptr;

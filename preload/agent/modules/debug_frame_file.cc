@@ -26,7 +26,7 @@ DebugFrameFile::DebugFrameFile(std::string_view path, std::uint64_t inode) noexc
   file_ = ::open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file_ < 0) return;
   struct stat status {};
-  // The device is not compared: btrfs and overlayfs show another one in maps than in stat.
+  // The device is not compared: btrfs and overlayfs show different ones in maps and in stat.
   const bool is_it = ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode) &&
                      static_cast<std::uint64_t>(status.st_ino) == inode;
   if (!is_it || !find_section()) bytes_ = 0;

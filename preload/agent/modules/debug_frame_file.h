@@ -1,6 +1,6 @@
 // .debug_frame of an image's file: the CFI of code that was built without .eh_frame. It is not
-// mapped, so it is read from the file, and only as it lies there: compressed sections are not
-// inflated in somebody else's process.
+// mapped, so it is read from the file. Compressed sections are not supported, because they would
+// have to be inflated in the recorded process.
 // Context: control thread.  Allocates: never.
 #pragma once
 
@@ -19,7 +19,7 @@ class DebugFrameFile {
   DebugFrameFile(const DebugFrameFile&) = delete;
   DebugFrameFile& operator=(const DebugFrameFile&) = delete;
 
-  // bytes == 0: nothing there. Valid as long as this object.
+  // bytes == 0: no section. Valid as long as this object.
   unwind::DebugFrame section() noexcept;
 
  private:

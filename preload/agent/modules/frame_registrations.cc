@@ -10,7 +10,7 @@ namespace {
 
 using Entry = std::atomic<std::uint64_t>;
 
-// Beside the address, whose upper bits user space does not use.
+// Stored in the upper bits of the address, which user space does not use.
 constexpr std::uint64_t kPassedOn = std::uint64_t{1} << 63;
 constexpr std::size_t kProbes = 64;
 constexpr std::size_t kBytes = kCapacity * sizeof(Entry);
@@ -32,7 +32,7 @@ Entry* find_or_make_places() noexcept {
   return present;
 }
 
-// Calls try_take(entry) on the places where this table may be, until it is true.
+// Calls try_take(entry) on the entries where this table may be, until it returns true.
 template <typename TryTake>
 bool probe(Entry* all, std::uint64_t table, TryTake&& try_take) noexcept {
   const std::size_t first = table * 0x9e3779b97f4a7c15u >> 48;  // Fibonacci hashing

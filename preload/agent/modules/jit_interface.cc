@@ -22,7 +22,7 @@ void JitInterface::add_descriptor(std::uint64_t address) noexcept {
   if (watch_count_ < watches_.size()) watches_[watch_count_++] = {.address = address, .seen = {}};
 }
 
-// What cannot be read is as if it were not there.
+// Unreadable memory is treated as absent.
 JitInterface::Head JitInterface::read_head(std::uint64_t address,
                                            const ProcMemory& memory) noexcept {
   Head head;
@@ -49,7 +49,7 @@ void JitInterface::read(ProcMemory& memory, unwind::RegisteredCfi& cfi) noexcept
   left_out_ = false;
   Left left;
   for (Watch& watch : std::span(watches_).first(watch_count_)) {
-    // Before its entries: a list that changes while it is read is read again.
+    // Read before its entries, so that a list that changes while it is read is read again.
     watch.seen = read_head(watch.address, memory);
     read_list(watch, left, cfi);
   }
@@ -78,13 +78,13 @@ void JitInterface::read_list(const Watch& watch, Left& left, unwind::RegisteredC
     }
     const std::uint64_t previous = at;
     at = link.next;
-    // An entry that names another one before it is of no list, or closes a circle.
+    // An entry with another predecessor belongs to no list, or closes a circle.
     if (at == 0 || !read_value(*memory_, at, link) || link.previous != previous) break;
   }
 }
 
-// New entries come at the head of a list, and places are given in that order: what follows in the
-// list mostly stands before.
+// New entries are inserted at the head of a list, and objects are numbered in that order: the next
+// entry of the list usually has the previous number.
 void JitInterface::note(JitEntry met) noexcept {
   const std::size_t count = entries_.size();
   for (std::size_t step = 1; step <= count; ++step) {

@@ -1,8 +1,8 @@
-// Code that the program tells debuggers about by GDB's JIT interface: a list of ELF objects in
-// memory, which each image can have one of. Found by the name of its head in the image's dynamic
-// symbols, read whenever its head or its first entry has changed. Nobody reports what is withdrawn:
-// CodeWitness guards against what happens between two looks. An image without such a symbol costs
-// nothing after it was met; a list costs two small reads a look.
+// Code that the program announces to debuggers by GDB's JIT interface: each image can have one list
+// of ELF objects in memory. The list is found by the name of its head in the image's dynamic
+// symbols, and read whenever its head or its first entry has changed. Withdrawals are not
+// announced: CodeWitness detects changes between two ticks. An image without such a symbol costs
+// nothing after the first lookup; a list costs two small reads per tick.
 // Context: control thread.
 // Source: GDB manual, "JIT Compilation Interface".
 #pragma once
@@ -24,10 +24,10 @@ struct JitEntry {
   std::uint64_t place = 0;  // of the entry
   Range<std::uint64_t> object;
   std::uint64_t fingerprint = 0;
-  std::uint64_t id = 0;  // from 1, never used again
-  Moment since{0};       // not before; 0: it was there when looking began
-  Moment gone{0};        // not after; 0: it is there
-  bool seen = false;     // in the reading under way
+  std::uint64_t id = 0;  // from 1, never reused
+  Moment since{0};       // not before; 0: it existed when recording began
+  Moment gone{0};        // not after; 0: it exists
+  bool seen = false;     // in the current reading
 };
 
 class JitInterface {
@@ -35,31 +35,31 @@ class JitInterface {
   static constexpr std::size_t kMaxDescriptors = 16;
   static constexpr std::size_t kMaxEntries = 4096;     // of all lists
   static constexpr std::size_t kMaxBytes = 256 << 20;  // of their sections' headers and symbols
-  // As many of those that have gone are remembered until recordings have written that.
+  // Number of removed objects that are kept until recordings have written their end.
   static constexpr std::size_t kMaxRemembered = 2 * kMaxEntries;
 
-  // Begins with no descriptor; those of the present images are then added. What is beyond
-  // kMaxDescriptors is left out.
+  // Begins without descriptors; those of the current images are then added, at most
+  // kMaxDescriptors.
   void forget_descriptors() noexcept { watch_count_ = 0; }
   void add_descriptor(std::uint64_t address) noexcept;
   bool has_descriptors() const noexcept { return watch_count_ != 0; }
 
-  // A list is not what it was at the last read, or a walk has found other code than was read.
+  // A list has changed since the last read, or a walk has found other code than was read.
   bool is_outdated(const ProcMemory& memory, Moment now) noexcept;
-  // Reads all lists and adds the CFI that their objects have and that is not registered with the
-  // program's unwinder, too.
+  // Reads all lists and adds the CFI of their objects, unless it is also registered with the
+  // program's unwinder.
   void read(ProcMemory& memory, unwind::RegisteredCfi& cfi) noexcept;
 
-  // At the last read there was more than the bounds let in.
+  // The last read exceeded the bounds.
   bool left_out() const noexcept { return left_out_; }
-  // All that is there, and much of what has gone. Changes whenever the count does.
+  // All current objects, and many removed ones. Changes whenever the count does.
   std::span<const JitEntry> entries() const noexcept { return {entries_.data(), entries_.size()}; }
   std::uint64_t change_count() const noexcept { return change_count_; }
-  // Copies the object's symbols. False: it is no longer what was met, or there is no memory.
+  // Copies the object's symbols. False: the object has changed, or there is no memory.
   bool open(const JitEntry& entry, unwind::JitObject& object) const noexcept;
 
   std::atomic<bool>& contradicted() noexcept { return contradicted_; }
-  // Forgets everything: there are no recordings any more.
+  // Clears everything, because no recording runs any more.
   void release() noexcept;
 
  private:
@@ -78,7 +78,8 @@ class JitInterface {
     std::uint64_t object_bytes = 0;
     friend bool operator==(const Link&, const Link&) = default;
   };
-  // What shows that something came or went: both happen at the head of the list or are named there.
+  // The values that change when an entry is added or removed: the head of the list and its first
+  // entry.
   struct Head {
     Descriptor descriptor;
     Link first;
@@ -89,7 +90,7 @@ class JitInterface {
     Head seen;
   };
 
-  // What a reading of all lists may still take.
+  // What is left of the bounds of one reading of all lists.
   struct Left {
     std::size_t entries = kMaxEntries;
     std::size_t bytes = kMaxBytes;
@@ -108,8 +109,8 @@ class JitInterface {
   std::uint64_t change_count_ = 0;
   bool left_out_ = false;
   std::uint64_t last_id_ = 0;
-  std::size_t last_found_ = 0;  // where the search for the next one begins
-  Moment unchanged_{0};         // the last look that found nothing new; 0: none yet
+  std::size_t last_found_ = 0;  // where the search for the next object begins
+  Moment unchanged_{0};         // the last tick that found no change; 0: none yet
 };
 
 }  // namespace swipr::agent

@@ -11,11 +11,11 @@ namespace swipr::agent {
 
 class KeptTables {
  public:
-  // The table, which is the caller's from now on. nullptr: there is none.
+  // The table; the caller owns it from now on. nullptr: there is none.
   const unwind::UnwindTable* take(const unwind::TableKey& key) noexcept;
-  // Takes the table over.
+  // Takes ownership of the table.
   void put(const unwind::UnwindTable* table, const unwind::TableKey& key) noexcept;
-  // Frees those that were put first until the others have at most `max_bytes` together.
+  // Frees the oldest tables until the others have at most `max_bytes` together.
   void trim(std::size_t max_bytes) noexcept;
 
  private:

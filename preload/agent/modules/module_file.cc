@@ -19,7 +19,7 @@ namespace swipr::agent {
 
 namespace {
 
-constexpr std::uint64_t kMaxNoteBytes = 4096;  // a build-id's note has 36 bytes and comes early
+constexpr std::uint64_t kMaxNoteBytes = 4096;  // a build-id's note has 36 bytes, at the start
 constexpr std::size_t kMaxBuildIdBytes = 64;   // SHA-1, the longest in use, has 20
 constexpr unsigned kMaxProgramHeaders = 64;
 
@@ -56,9 +56,9 @@ bool read_build_id(int fd, TextWriter& out) noexcept {
 
 enum class Link : std::uint8_t { kNone, kOfMapping };
 
-// A file that can be opened by a name need not be the mapped one any more; what the kernel links to
-// a mapping is. The device is not compared: btrfs and overlayfs show another one in maps than in
-// stat.
+// A file that is opened by name may not be the mapped one any more; the one behind the kernel's
+// link of a mapping is. The device is not compared: btrfs and overlayfs show different ones in maps
+// and in stat.
 ModuleFile accept(int fd, Link link, const MapsLine& mapping, std::string_view build_id) noexcept {
   if (fd < 0) return {};
   struct stat status {};
@@ -72,9 +72,9 @@ ModuleFile accept(int fd, Link link, const MapsLine& mapping, std::string_view b
   return {};
 }
 
-// In turn: the link to the mapping, which has deleted files and memfds as well but is followed for
-// CAP_SYS_ADMIN only (fs/proc/base.c, proc_map_files_get_link); the path; the program itself, which
-// everybody can open whatever became of its file.
+// Tries in turn: the link of the mapping, which covers deleted files and memfds but needs
+// CAP_SYS_ADMIN (fs/proc/base.c, proc_map_files_get_link); the path; the link of the executable,
+// which works even if its file was deleted.
 ModuleFile open_if_it_is(const MapsLine& mapping, std::string_view build_id) noexcept {
   constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
   FixedText<64> link;

@@ -8,13 +8,14 @@
 namespace swipr::agent {
 
 struct ModuleFile {
-  int fd = -1;  // the caller's
+  int fd = -1;  // owned by the caller
   std::uint64_t size_bytes = 0;
 };
 
-// `build_id` in lower-case hex. fd −1: no executable mapping has a file with it that can be opened;
-// deleted files and memfds can be where the kernel lets this process follow its own map_files. Only
-// a file that is the mapped one is handed out: no path from a request reaches the file system.
+// `build_id` in lower-case hex. fd −1: no executable mapping has such a file that can be opened;
+// deleted files and memfds can be opened if the kernel permits this process to follow its own
+// map_files. Only the mapped file itself is returned: no path from a request reaches the file
+// system.
 ModuleFile open_module_file(std::string_view build_id) noexcept;
 
 }  // namespace swipr::agent

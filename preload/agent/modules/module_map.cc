@@ -14,15 +14,16 @@
 namespace swipr::agent {
 
 namespace {
-// Code that stays unknown (generated at run time, or a damaged stack) must not make every tick read
-// the maps.
+// Code that remains unknown (generated at run time, or a damaged stack) must not cause a read of
+// the maps at every tick.
 constexpr std::chrono::milliseconds kUnknownCodePauseMin{10};
 constexpr std::chrono::milliseconds kUnknownCodePauseMax{1000};
 }  // namespace
 
 bool ModuleMap::refresh(ProcMemory& memory) noexcept {
   const std::chrono::nanoseconds begin = read_own_clock();
-  // Until the new state is published the current code map may still name images that are dead here.
+  // Until the new state is published, the current code map may still refer to images that are
+  // removed here.
   bool changed = stale_ || bare_code_grew_;
   stale_ = true;
   bare_code_grew_ = false;
@@ -162,7 +163,7 @@ std::uint32_t ModuleMap::find_or_add_image(const MapsLine& line, std::uint64_t h
 
 bool ModuleMap::add_image(const Image& image, std::uint32_t& index) noexcept {
   std::uint32_t place = 0;
-  // Modules that are gone and not forgotten still name their images.
+  // Modules that were unmapped but not forgotten still refer to their images.
   const bool any_free = gone_count_ == forgotten_count_;
   const auto is_free = [](const Image& old) { return !old.live && !old.tables.has_memory(); };
   while (place < images_.size() && !(any_free && is_free(images_[place]))) ++place;
@@ -203,7 +204,7 @@ void ModuleMap::forget_gone() noexcept {
   forget_paths();
 }
 
-// Where most of the paths are of forgotten modules, the others move into a new store.
+// If most of the paths belong to forgotten modules, the others are moved to a new store.
 void ModuleMap::forget_paths() noexcept {
   std::size_t used = 0;
   for (const Module& module : modules_) used += module.path_size;
@@ -224,7 +225,7 @@ std::size_t ModuleMap::kept_bytes() const noexcept {
   return modules_.size() * sizeof(Module) + images_.size() * sizeof(Image) + texts_.size();
 }
 
-// Code can come into a mapping that is known, and a mapping below code that is.
+// New code can appear in a known mapping, and a new mapping can contain known code.
 bool ModuleMap::update_registered(ProcMemory& memory, bool& changed) noexcept {
   if (!changed && !is_outdated(memory, monotonic_now())) return true;
   if (changed) find_jit_descriptors();
@@ -248,7 +249,7 @@ void ModuleMap::find_jit_descriptors() noexcept {
   }
 }
 
-// Until it is built an image counts as one that has a table.
+// Until its table is built, an image counts as one that has a table.
 bool ModuleMap::is_bare(const Module& module) const noexcept {
   const Image* const image = image_of(module);
   return image == nullptr || image->tables.has_no_table();

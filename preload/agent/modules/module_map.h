@@ -1,5 +1,5 @@
-// The process's executable mappings: what recordings name addresses by, and the code map that walks
-// look in. Read from /proc/self/maps; never from the loader, whose lock the program may hold.
+// The process's executable mappings: the modules of recordings, and the code map for walks. Read
+// from /proc/self/maps, never from the loader, whose lock the program may hold.
 // Context: control thread.
 #pragma once
 
@@ -23,8 +23,8 @@ namespace swipr::agent {
 
 inline constexpr std::uint32_t kNoImage = ~std::uint32_t{0};
 
-// One executable mapping, in a slot of the list. The slot of a mapping that is gone is used again
-// after forget_gone; its id is not.
+// One executable mapping, in a slot of the list. The slot of a removed mapping is reused after
+// forget_gone; its id is not.
 struct Module {
   std::uint64_t id = 0;  // 0: the slot is free
   std::uint64_t start = 0;
@@ -36,7 +36,7 @@ struct Module {
   std::uint32_t path_size = 0;
   std::uint32_t image = kNoImage;
   bool gone = false;
-  bool seen = false;  // in the reading under way
+  bool seen = false;  // in the current reading
 };
 
 // One ELF image: several executable mappings can belong to it.
@@ -51,46 +51,46 @@ struct Image {
 
 class ModuleMap {
  public:
-  // Before the first refresh of recordings that begin. Where tables find no room in `room`, code
-  // goes without. It must outlive the map.
+  // Before the first refresh when recordings begin. Tables that do not fit into `room` are not
+  // built. It must outlive the map.
   void open(const MemoryRoom* room) noexcept {
     room_ = room;
     files_.open();
   }
   bool is_short_of_room() const noexcept { return short_of_room_; }
 
-  // Reads the map and publishes it to the handler. False: unreadable or no memory; what was known
-  // stays.
+  // Reads the mappings and publishes the code map to the handler. False: unreadable or no memory;
+  // the map is unchanged.
   bool refresh(ProcMemory& memory) noexcept;
   // The program has registered or withdrawn CFI since the last refresh.
   bool is_outdated(const ProcMemory& memory, Moment now) noexcept {
     return registered_.is_outdated(memory, now);
   }
-  // A walk met code that no module covers: refreshes, unless that was tried moments ago and found
-  // nothing. True: the code map has changed.
+  // A walk reached code that no module covers: refreshes, unless that was just tried without
+  // result. True: the code map has changed.
   bool refresh_for_unknown_code(ProcMemory& memory, std::chrono::nanoseconds now) noexcept;
   // A walk ended with kUnbuilt, or will meet the code at this address: makes the table of that part
   // of its image and gives it to the code map in use. False: that has not changed, another walk
   // ends there, too.
   bool build_table_at(std::uint64_t address, ProcMemory& memory) noexcept;
-  // Withdraws the code map. True: all memory was given back; false: a handler holds the map, call
-  // again later.
+  // Withdraws the code map. True: all memory was freed; false: a handler uses the map, call again
+  // later.
   bool try_close() noexcept;
-  // Frees code maps and tables that no handler can hold any more. Call now and then.
+  // Frees code maps and tables that no handler can use any more. Call periodically.
   void free_retired() noexcept;
 
   // Changes with every module that appears or vanishes.
   std::uint64_t change_count() const noexcept { return change_count_; }
-  // Ids are given out in order.
+  // Ids are assigned in ascending order.
   std::uint64_t last_id() const noexcept { return last_id_; }
   // Modules that have vanished so far.
   std::uint64_t gone_count() const noexcept { return gone_count_; }
-  // Slots: what is mapped, what has vanished since the last forget_gone, and free ones.
+  // Slots: of current mappings, of mappings removed since the last forget_gone, and free ones.
   std::span<const Module> modules() const noexcept { return {modules_.data(), modules_.size()}; }
-  // Frees the slots and paths of modules that are gone. Call when every recording that can take it
-  // has been told of them: nothing here may grow with the number of mappings that ever were.
+  // Frees the slots and paths of removed modules. Call after reporting them to every recording that
+  // can take it, so that memory does not grow with the total number of mappings over time.
   void forget_gone() noexcept;
-  // Of what is kept per module, as far as it is in use: slots, images, paths.
+  // Memory in use per module: slots, images, paths.
   std::size_t kept_bytes() const noexcept;
   const JitInterface& jit_interface() const noexcept { return registered_.jit_interface(); }
   const Image* image_of(const Module& module) const noexcept;
@@ -136,22 +136,22 @@ class ModuleMap {
   MappedArray<char> maps_text_;
   MappedArray<char> texts_;
   MappedArray<Module> modules_;
-  std::size_t first_free_ = 0;  // no free slot is in front of it
+  std::size_t first_free_ = 0;  // no free slot has a lower index
   std::uint64_t change_count_ = 0;
   std::uint64_t gone_count_ = 0;
-  std::uint64_t forgotten_count_ = 0;  // of the gone ones
+  std::uint64_t forgotten_count_ = 0;  // of the removed ones
   std::uint64_t last_id_ = 0;
   MappedArray<std::uint32_t> live_;  // indices of the live modules by address
   MappedArray<Image> images_;
-  MappedArray<Range<std::uint64_t>> bare_code_;  // of a refresh under way
+  MappedArray<Range<std::uint64_t>> bare_code_;  // of the current refresh
   RegisteredCode registered_;
   TableFiles files_;
   KeptTables kept_;
   const MemoryRoom* room_ = nullptr;
   bool short_of_room_ = false;
   Snapshot* current_ = nullptr;
-  bool stale_ = true;            // current_ is not what the lists say
-  bool bare_code_grew_ = false;  // an image turned out to have no table
+  bool stale_ = true;            // current_ differs from the lists
+  bool bare_code_grew_ = false;  // an image was found to have no table
   Snapshot* retired_[kMaxRetired] = {};
   std::size_t retired_count_ = 0;
   std::chrono::nanoseconds cost_{0};

@@ -1,4 +1,4 @@
-// The code map that walks look in: made of what is known, given to the handler, taken back.
+// The code map of walks: built from the module map, published to the handler, withdrawn.
 #include <algorithm>
 #include <new>
 
@@ -64,7 +64,7 @@ bool ModuleMap::publish() noexcept {
   return true;
 }
 
-// In the code map in use: false: the range that begins there has a table, or none is known.
+// In the current code map. False: the range that begins there has a table already, or is unknown.
 bool ModuleMap::set_table(std::uint64_t start, const unwind::UnwindTable* table) noexcept {
   auto* const ranges = reinterpret_cast<unwind::CodeRange*>(current_ + 1);
   const std::size_t count = current_->map.ranges().size();
@@ -77,7 +77,7 @@ bool ModuleMap::set_table(std::uint64_t start, const unwind::UnwindTable* table)
   return true;
 }
 
-// What is dead is known to a map that was retired, or to none.
+// Only retired code maps, or none, refer to removed images.
 void ModuleMap::free_retired() noexcept {
   if (retired_count_ == 0 && current_ != nullptr) return;
   if (handler::retired_maps_are_free()) release_retired();
@@ -90,7 +90,7 @@ void ModuleMap::release_retired() noexcept {
   if (!stale_) destroy_dead_tables();
 }
 
-// Only when no older code map is left and the current one does not know the dead images.
+// Only if no older code map is left and the current one does not refer to removed images.
 void ModuleMap::destroy_dead_tables() noexcept {
   registered_.destroy_dead();
   for (Image& image : images_) {

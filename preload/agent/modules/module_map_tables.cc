@@ -1,5 +1,5 @@
-// Unwind tables of images, made when a walk meets their code: of the libraries of a program most
-// are met by no stack.
+// Unwind tables of images, built when a walk reaches their code: most libraries of a program are on
+// no stack.
 #include <algorithm>
 
 #include "preload/agent/modules/debug_frame_file.h"
@@ -10,7 +10,7 @@ namespace swipr::agent {
 
 namespace {
 
-// The tables of CPython and libc together have 0.6 MB.
+// The tables of CPython and libc together take 0.6 MB.
 constexpr std::size_t kMaxKeptBytes = std::size_t{1} << 20;
 
 Range<std::uint64_t> text_of(const Image& image, unsigned part) noexcept {
@@ -27,7 +27,7 @@ unwind::TableKey key_of(const Image& image, unsigned part) noexcept {
   return key;
 }
 
-// Code built without .eh_frame still has the few bytes of it that belong to the start-up code.
+// Code built without .eh_frame still has the few bytes that belong to the start-up code.
 const unwind::UnwindTable* make_whole_table(std::string_view path, const Image& image,
                                             ProcMemory& memory) noexcept {
   constexpr std::uint64_t kStartUpOnly = 1024;
@@ -67,7 +67,7 @@ const Module* ModuleMap::find_live(std::uint64_t address) const noexcept {
   return address < module.end ? &module : nullptr;
 }
 
-// The table and the copy that it is made from take less than half of what the code itself has.
+// The table and the copy from which it is built take less than half of the size of the code.
 bool ModuleMap::has_room_for_table(std::uint64_t code_bytes) noexcept {
   if (room_ != nullptr && !room_->has(kLeastRoom + code_bytes / 2)) short_of_room_ = true;
   return !short_of_room_;
@@ -93,7 +93,7 @@ void ModuleMap::keep_tables(Image& image) noexcept {
     if (is_new) files_.store(*table, key);
     kept_.put(table, key);
   }
-  // A kept table is not worth what the kernel could end the program for.
+  // With a memory limit no table is kept, because the kernel could kill the program for its memory.
   kept_.trim(room_ != nullptr && room_->is_limited() ? 0 : kMaxKeptBytes);
 }
 
@@ -106,7 +106,7 @@ void ModuleMap::build_part(const Module& module, unsigned part, ProcMemory& memo
   } else {
     image.tables.set(part, nullptr, false);
   }
-  // Code without a table of its own may be in that of registered code.
+  // Code without its own table may be in that of registered code.
   if (is_bare(module) && !registered_.is_unused()) bare_code_grew_ = true;
 }
 

@@ -33,14 +33,14 @@ unwind::CodeWitnesses RegisteredCode::witnesses() noexcept {
 bool RegisteredCode::rebuild(std::span<const Range<std::uint64_t>> code,
                              ProcMemory& memory) noexcept {
   for (Table& table : tables_) table.live = false;
-  // Before the first look at an entry: what goes meanwhile makes the result outdated.
+  // Read before the first entry: a withdrawal meanwhile makes the result outdated.
   changes_seen_ = frame_registrations::change_count();
   removals_seen_ = frame_registrations::removal_count.load();
   if (!memory.is_open()) return true;
   unwind::RegisteredCfi cfi;
   for (const auto& entry : frame_registrations::entries()) {
     const std::uint64_t address = frame_registrations::table_at(entry);
-    // One that cannot be read is about to go, or never was one.
+    // An unreadable one is being removed, or was never valid.
     if (address != 0) static_cast<void>(cfi.add(address, memory.image_reader()));
   }
   jit_.read(memory, cfi);

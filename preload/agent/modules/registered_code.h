@@ -1,6 +1,6 @@
-// Unwind tables of code that the program makes at run time and registers CFI for. One table serves
-// all such code within 4 GiB: generators register thousands of pieces, and a table each would be
-// three mappings each. All of them are built anew when one piece comes or goes.
+// Unwind tables of code that the program generates at run time and registers CFI for. One table
+// serves all such code within 4 GiB, because JIT compilers register thousands of pieces and a table
+// for each would need three mappings. All tables are rebuilt when a piece is added or removed.
 // Context: control thread.
 #pragma once
 
@@ -20,21 +20,21 @@ class RegisteredCode {
  public:
   // Something was registered or withdrawn since the last rebuild.
   bool is_outdated(const ProcMemory& memory, Moment now) noexcept;
-  // Nothing was ever registered, and nothing can be: there is nothing to build.
+  // No CFI is registered or can be: there is nothing to build.
   bool is_unused() const noexcept;
-  // `code`: executable ranges without tables of their own, sorted. False: no memory, and what was
-  // built before is dead.
+  // `code`: executable ranges without tables of their own, sorted. False: no memory; the earlier
+  // tables are not valid any more.
   bool rebuild(std::span<const Range<std::uint64_t>> code, ProcMemory& memory) noexcept;
-  // For one of these ranges; nullptr: nothing registered lies there or near.
+  // The table for one of these ranges; nullptr: no registered code is there.
   const unwind::UnwindTable* find(std::uint64_t start) const noexcept;
   unwind::Withdrawals withdrawals() const noexcept;
   unwind::CodeWitnesses witnesses() noexcept;
   JitInterface& jit_interface() noexcept { return jit_; }
   const JitInterface& jit_interface() const noexcept { return jit_; }
 
-  // Frees what a rebuild replaced. Call when no code map in use knows it.
+  // Frees replaced tables. Call when no current code map refers to them.
   void destroy_dead() noexcept;
-  // All of it is dead from now on, and forgotten.
+  // Invalidates and removes all tables.
   void release() noexcept;
 
  private:

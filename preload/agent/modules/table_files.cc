@@ -36,7 +36,7 @@ bool is_ours(const struct stat& status) noexcept {
   return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// The size; 0: not to be trusted.
+// The size; 0: not trusted.
 std::size_t usable_bytes(int file) noexcept {
   struct stat status;
   if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || !is_ours(status)) return 0;

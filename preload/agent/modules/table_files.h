@@ -1,10 +1,9 @@
-// Unwind tables in files by build-id, so that of all processes of a user one builds each. They lie
-// in a folder that `swipr` makes beside its cache of names; a recorded program makes no folder, and
-// where there is none, or one that is not this user's, there are no files.
+// Unwind tables in files by build-id, so that only one process of a user builds each. They are in a
+// folder that `swipr` creates beside its name cache. A recorded program creates no folder; without
+// a folder of this user no files are read or written.
 //
-// A file is copied, not mapped: another process may cut a mapped file short, which ends whoever
-// reads it by SIGBUS, or write to it behind the check of its indices. A copy is checked once and is
-// private from then on.
+// A file is copied, not mapped: another process could truncate a mapped file, which kills its
+// readers by SIGBUS, or modify it after its indices were checked. A private copy is checked once.
 // Context: control thread.  Allocates: mmap.
 #pragma once
 
@@ -17,18 +16,18 @@ namespace swipr::agent {
 
 class TableFiles {
  public:
-  // Where the folder is to be, from XDG_CACHE_HOME and HOME as the program was started with; a path
-  // that is not absolute counts as not set. Both empty: there are no files. For the whole process,
-  // children of a fork included.
+  // Sets the folder, from XDG_CACHE_HOME and HOME at the program's start; a path that is not
+  // absolute counts as not set. Both empty: no files are used. Applies to the process and children
+  // of a fork.
   static void set_place(std::string_view cache_home, std::string_view home) noexcept;
-  // Looks for the folder. Call when recordings begin, and close when they end.
+  // Opens the folder. Call when recordings begin, and close when they end.
   void open() noexcept;
   void close() noexcept;
 
-  // The caller's: destroy_table. nullptr: no file, or none that can be trusted: not this user's,
-  // not a regular file, writable for others, of another image, damaged.
+  // The caller frees it with destroy_table. nullptr: no file, or one that is not trusted: of
+  // another user, not regular, writable by others, of another image, or damaged.
   const unwind::UnwindTable* load(const unwind::TableKey& key) const noexcept;
-  // Writes a file beside the place and renames it. What fails leaves nothing behind.
+  // Writes a temporary file and renames it. On failure no file is left.
   void store(const unwind::UnwindTable& table, const unwind::TableKey& key) const noexcept;
 
  private:

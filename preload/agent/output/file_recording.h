@@ -1,5 +1,5 @@
-// The recording that SWIPR_RECORD asks for: from the constructor to the end of the process, into a
-// file, without any client. What was written is a usable recording whatever ends the process.
+// The recording that SWIPR_RECORD requests: from the constructor to the end of the process, to a
+// file, without a client. The file is a usable recording at any time, however the process ends.
 // Context: control thread.
 #pragma once
 
@@ -13,15 +13,15 @@ namespace swipr::agent {
 
 class FileRecording {
  public:
-  // Does nothing unless the settings ask for it. Errors: none are visible; the log says why.
+  // Does nothing unless the settings request it. Errors: none; the log contains the reason.
   void start(const Settings& settings, pid_t pid) noexcept;
   bool is_running() const noexcept { return recording_ != nullptr; }
-  // Hands what waits to the kernel, where it survives the process. Blocks: as long as the file
-  // system makes a write wait; ticks that are late for it are counted. A recording that the
-  // recorder has ended is finished here.
+  // Writes pending data to the kernel, where it survives the process. Blocks: as long as the file
+  // system blocks a write; ticks that are late because of that are counted. Also finishes a
+  // recording that the recorder has ended.
   void write_out() noexcept;
   void finish(wire::EndReason reason, const char* text) noexcept;
-  // In the child of a fork: the recording is the parent's.
+  // In the child of a fork: the recording belongs to the parent.
   void reset_after_fork() noexcept;
 
  private:

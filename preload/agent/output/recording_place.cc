@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kPid = "{PID}";
 constexpr std::string_view kSuffix = ".swipr";
 constexpr unsigned kMaxImages = 1000;  // that one process records into one folder
-// Process start times come in clock ticks of 10 ms, rounded down.
+// Process start times have a resolution of 10 ms and are rounded down.
 constexpr std::uint64_t kStartPrecisionNs = 10'000'000;
 
 void expand_pid(std::string_view pattern, pid_t pid, TextWriter& out) noexcept {
@@ -45,7 +45,7 @@ void append_program(TextWriter& out) noexcept {
   out.append(name.empty() ? std::string_view("program") : name);
 }
 
-// The lock belongs to the open file, so it lasts as long as the control thread has the file open.
+// The lock belongs to the open file, so it is held while the control thread has the file open.
 bool lock_regular_file(int fd) noexcept {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return false;
@@ -57,7 +57,7 @@ bool lock_regular_file(int fd) noexcept {
 }
 
 int open_and_lock(const char* path, int flags) noexcept {
-  // Not blocking: a FIFO without a reader would hold up the start of the program.
+  // Non-blocking: a FIFO without a reader would block the start of the program.
   const int fd = ::open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0666);
   if (fd < 0) {
     if (errno == ENXIO) errno = EINVAL;  // a FIFO without a reader, a socket

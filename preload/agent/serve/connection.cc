@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr Moment kRequestTimeout = 10s;
 constexpr std::size_t kQueueBytes = std::size_t{4} << 20;
-// Room for totals and end record, and for what the last ticks still have to say.
+// Room for totals and end record, and for the data of the last ticks.
 constexpr std::size_t kFinishBytes = std::size_t{1} << 20;
 
 }  // namespace
@@ -109,7 +109,7 @@ void Connection::on_request_bytes(std::span<const char> bytes) noexcept {
     case HttpRequestParser::Status::kNeedMore:
       if (!request_.expects_continue() || continue_sent_) return;
       continue_sent_ = true;
-      // A client that does not get it sends its body after a second anyway.
+      // A client that does not receive it sends its body after a second anyway.
       const std::string_view line = "HTTP/1.1 100 Continue\r\n\r\n";
       send_pieces(fd_, {&line, 1}, 0);
   }
@@ -137,7 +137,7 @@ void Connection::discard_input() noexcept {
   if (ends_on_half_close_) stop_asked_ = true;
 }
 
-// Nobody is left to read an answer.
+// No client is left to read an answer.
 void Connection::on_client_gone() noexcept {
   end_recording(wire::EndReason::kStopped, "");
   close();
@@ -160,7 +160,7 @@ void Connection::answer_head(std::string_view content_type) noexcept {
 void Connection::send_file(int file, std::uint64_t size_bytes) noexcept {
   file_ = file;
   file_left_ = size_bytes;
-  ::fcntl(fd_, F_SETFL, O_NONBLOCK);  // sendfile takes no flag for it
+  ::fcntl(fd_, F_SETFL, O_NONBLOCK);  // sendfile has no such flag
   body_.clear();
   write_answer_head(200, "application/octet-stream", size_bytes, {});
 }

@@ -1,5 +1,5 @@
-// One client: its request, then one answer, which is a short text, the raw stream, or what a helper
-// process makes of the raw stream. One request for each connection.
+// One client: its request, then one answer, which is a short text, the raw stream, or the output of
+// a helper process that converts the raw stream. One request per connection.
 // Context: control thread.  Blocks: never.
 #pragma once
 
@@ -20,39 +20,40 @@ namespace swipr::agent {
 
 class Connection;
 
-// Decides what to answer once the request is complete.
+// Selects the answer once the request is complete.
 using RouteFunction = void (*)(Connection& connection);
 
 class Connection {
  public:
-  // `listener` null: the agent made this connection itself. In anonymous memory of its own, which
-  // goes back when the client goes. nullptr: no memory (`fd` stays the caller's).
+  // `listener` null: the agent made this connection itself. Uses anonymous memory, which is freed
+  // with the connection. nullptr: no memory (the caller still owns `fd`).
   static Connection* create(int fd, const Listener* listener, RouteFunction route,
                             Moment now) noexcept;
   static void destroy(Connection* connection) noexcept;
-  // After a fork, in the child: gives memory back; descriptors and recording belong to the parent.
+  // After a fork, in the child: frees memory; descriptors and recording belong to the parent.
   static void forget(Connection* connection) noexcept;
 
   // Two entries: the client and the helper's input.
   static constexpr std::size_t kPollCount = 2;
   void fill_polls(pollfd* out) const noexcept;
   Moment wake_at() const noexcept;
-  // When a client that has not sent its whole request yet is given up; kNever: it has.
+  // Deadline for the rest of the request; kNever: the request is complete.
   Moment request_due_at() const noexcept { return state_ == State::kReading ? deadline_ : kNever; }
-  // Of a client that has not sent its whole request yet: gives it up now. It may hear why.
+  // Drops a client whose request is not complete, if possible with an answer that states the
+  // reason.
   void make_room() noexcept;
   void step(Moment now, short client_events, short helper_events) noexcept;
-  // Sends what waits for company, as far as the client takes it.
+  // Sends data that was held back to be sent together, as far as the client accepts it.
   void flush(Moment now) noexcept;
-  // The agent leaves: ends the recording and sends what there is.
+  // The agent ends: ends the recording and sends the data.
   void end_for_good(Moment now, wire::EndReason reason, const char* text) noexcept;
 
   bool is_closed() const noexcept { return state_ == State::kClosed; }
   bool is_recording() const noexcept { return recording_ != nullptr; }
   bool has_recorded() const noexcept { return has_recorded_; }
-  // The process that still writes the answer, if any, is the caller's from now on.
+  // The caller owns the process that still writes the answer, if any, from now on.
   HelperProcess take_helper() noexcept;
-  // Bytes of a recording that the client or the helper has not been given yet.
+  // Bytes of a recording that have not been sent to the client or the helper yet.
   bool has_unsent() const noexcept {
     return state_ == State::kStreaming || (state_ == State::kHelped && !helper_input_ended_);
   }
@@ -64,11 +65,11 @@ class Connection {
   // `extra_headers`: whole lines with their ends.
   void answer(int status, std::string_view content_type,
               std::string_view extra_headers = {}) noexcept;
-  // The client asked for the answer's head alone, which is all that it is sent.
+  // The client requested only the head of the answer (HEAD).
   bool wants_head_only() const noexcept { return request_.method() == "HEAD"; }
-  // The head of an answer that nobody makes only to measure its length.
+  // The head of an answer that is not generated just to determine its length.
   void answer_head(std::string_view content_type) noexcept;
-  // Answers with the file, which becomes the connection's.
+  // Answers with the file; the connection owns it from now on.
   void send_file(int file, std::uint64_t size_bytes) noexcept;
   // nullptr: started, and one of the two below must follow; otherwise the reason.
   const char* start_recording(const RecordingRequest& request) noexcept;
@@ -86,7 +87,7 @@ class Connection {
     kLingering,
     kClosed
   };
-  // Of a client that does not fetch the end of its recording.
+  // For a client that does not read the end of its recording.
   static constexpr Moment kStallTimeout = std::chrono::seconds(60);
   enum class Sent : std::uint8_t { kAll, kBlocked, kFailed };
 
@@ -122,8 +123,8 @@ class Connection {
   const Listener* listener_;
   RouteFunction route_;
   Moment deadline_;           // of the present state; kNever: none
-  Moment flush_at_ = kNever;  // when bytes that wait for company go out anyway
-  Moment reap_at_ = kNever;   // when to look for the helper's end again
+  Moment flush_at_ = kNever;  // when bytes that are held back are sent in any case
+  Moment reap_at_ = kNever;   // when to check again whether the helper has ended
   bool input_open_ = true;    // the client has not shut down its write side
   bool blocked_ = false;      // the last write did not take everything
   bool ends_on_half_close_ = false;
@@ -140,7 +141,7 @@ class Connection {
   OutputQueue queue_;
   HelperProcess helper_;
 
-  // The frame under way: head_, then frame_bytes_ of the queue's front, then tail_.
+  // The current frame: head_, then frame_bytes_ of the queue's front, then tail_.
   std::size_t frame_bytes_ = 0;
   std::size_t frame_sent_ = 0;
   std::string_view tail_;

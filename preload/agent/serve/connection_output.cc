@@ -1,4 +1,4 @@
-// How a connection gives its answer away: to the client as text, file or stream, or to the helper.
+// How a connection sends its answer: to the client as text, file or stream, or to the helper.
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr Moment kLingerTimeout = 2s;
 constexpr Moment kReapRetry = 1ms;  // a process closes its files just before it can be reaped
-// A tick yields a few hundred bytes; sending each at once would cost more than taking the samples.
+// A tick produces a few hundred bytes; sending them at every tick would cost more than sampling.
 constexpr Moment kFlushDelay = 50ms;
 constexpr std::size_t kFlushBytes = 65536;
 constexpr std::size_t kMaxFrameBytes = 262144;
@@ -57,7 +57,7 @@ void Connection::pump_answer(Moment now) noexcept {
 }
 
 void Connection::pump_file(Moment now) noexcept {
-  // One piece at a time, so that the ticks of a recording are not held up.
+  // One piece at a time, so that the ticks of a recording are not delayed.
   if (file_left_ == 0) return linger(now);
   const ssize_t sent = ::sendfile(fd_, file_, nullptr, std::min(file_left_, kMaxFilePiece));
   if (sent <= 0) {
@@ -81,7 +81,7 @@ void Connection::pump_stream(Moment now) noexcept {
   if (!worth_sending(now)) return;
   flush_at_ = kNever;
   for (;;) {
-    // Before begin_frame(): the answer's head is a frame by itself.
+    // Before begin_frame(): the answer's head is a separate frame.
     switch (send_frame()) {
       case Sent::kAll:
         break;
@@ -97,7 +97,7 @@ void Connection::pump_stream(Moment now) noexcept {
   }
 }
 
-// False: nothing to send for now.
+// False: nothing to send now.
 bool Connection::begin_frame() noexcept {
   frame_bytes_ = std::min(queue_.front().size(), kMaxFrameBytes);
   head_.clear();
@@ -125,7 +125,7 @@ Connection::Sent Connection::send_frame() noexcept {
       return blocked_ ? Sent::kBlocked : Sent::kFailed;
     }
     frame_sent_ += static_cast<std::size_t>(sent);
-    deadline_ = kNever;  // it moves: no stall
+    deadline_ = kNever;  // progress: not stalled
   }
   queue_.pop(frame_bytes_);
   head_.clear();
@@ -151,7 +151,7 @@ void Connection::pump_helper(Moment now) noexcept {
     const ssize_t sent =
         ::send(helper_.input, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
-      // Anything else is the end of the helper, which poll reports.
+      // Any other error means that the helper has ended, which poll reports.
       blocked_ = would_block();
       return;
     }

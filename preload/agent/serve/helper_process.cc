@@ -25,7 +25,7 @@ constexpr std::size_t kStackBytes = 16384;
 constexpr int kExitNotStarted = 127;
 constexpr unsigned kLastSignal = 64;
 
-// What the two new processes need, in memory that all three share.
+// Data for the two new processes, in memory that all three share.
 struct Plan {
   PathText program;
   FixedText<256> disposition;
@@ -76,7 +76,7 @@ bool find_in_path(std::string_view search_path, TextWriter& path) noexcept {
     const std::size_t colon = search_path.find(':');
     const std::string_view directory = search_path.substr(0, colon);
     search_path.remove_prefix(colon == std::string_view::npos ? search_path.size() : colon + 1);
-    if (!directory.starts_with('/')) continue;  // the working directory is anybody's
+    if (!directory.starts_with('/')) continue;  // the working directory may belong to anybody
     path.clear();
     path.append(directory).append("/swipr");
     if (is_executable(path)) return true;
@@ -137,15 +137,15 @@ struct KernelAction {
   std::uint64_t handler, flags, restorer, mask;
 };
 
-// The intermediate process. It has no exit signal, so no wait() of the program finds it, and it
-// must not exec, which would give it one. The helper is its child, not the program's.
+// The intermediate process. It has no exit signal, so no wait() of the program finds it. It must
+// not exec, which would set the exit signal. The helper is its child, not the program's.
 int run_intermediate(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
-  raw_syscall(SYS_setpgid, 0, 0);  // kill(0, …) and killpg() of the program's do not reach it
+  raw_syscall(SYS_setpgid, 0, 0);  // kill(0, …) and killpg() by the program do not reach it
   raw_syscall(SYS_prctl, PR_SET_NAME, address_of("swipr"));
   raw_syscall(SYS_dup3, plan.input, 0, 0);
   raw_syscall(SYS_dup3, plan.client, 1, 0);
-  close_from_3();  // listening sockets above all: they end with the program
+  close_from_3();  // mainly listening sockets, which have to close with the program
   const KernelAction default_action{};
   for (long signal = 1; signal <= kLastSignal; ++signal) {
     raw_syscall(SYS_rt_sigaction, signal, address_of(&default_action), 0, 8);
@@ -188,7 +188,7 @@ const char* start_helper(const Settings& settings, const HelperOptions& options,
   }
   fill_plan(settings, options, *plan);
   plan->input = ends[1];
-  // CLONE_VM: nothing of the program's memory is copied or made copy-on-write, however large it is.
+  // CLONE_VM: the program's memory, however large, is not copied or made copy-on-write.
   const int pid =
       ::clone(run_intermediate, plan->parent_stack + kStackBytes, CLONE_VM | CLONE_UNTRACED, plan);
   ::close(ends[1]);
@@ -209,7 +209,7 @@ HelperState try_reap_helper(HelperProcess& helper) noexcept {
   if (helper.input >= 0) ::close(helper.input);
   release_helper_memory(helper);
   helper = {};
-  // Somebody else reaped it (a __WALL wait of the program): what it did is not known.
+  // Reaped by a __WALL wait of the program: its result is unknown.
   if (got < 0) return HelperState::kAnswered;
   const bool not_started = WIFEXITED(status) && WEXITSTATUS(status) == kExitNotStarted;
   return not_started ? HelperState::kNotStarted : HelperState::kAnswered;

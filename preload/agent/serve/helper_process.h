@@ -13,12 +13,11 @@
 
 namespace swipr::agent {
 
-// The swipr program: SWIPR_PROGRAM, else beside this library, else in PATH. False: none to be
-// found.
+// Finds the swipr program: SWIPR_PROGRAM, else beside this library, else in PATH. False: not found.
 bool find_swipr_program(const Settings& settings, TextWriter& path) noexcept;
 
-// A helper at work. `input` is the agent's end of its standard input (a socket, non-blocking); it
-// reports a hang-up when the helper and its intermediate parent are gone.
+// A running helper. `input` is the agent's end of its standard input (a socket, non-blocking); it
+// reports a hang-up when the helper and its intermediate parent have ended.
 struct HelperProcess {
   pid_t pid = -1;
   int input = -1;
@@ -32,16 +31,15 @@ struct HelperOptions {
   int client = -1;                    // becomes the standard output
 };
 
-// nullptr: started. Otherwise static text that says what failed.
+// nullptr: started. Otherwise a static error message.
 const char* start_helper(const Settings& settings, const HelperOptions& options,
                          HelperProcess& out) noexcept;
 
 enum class HelperState : std::uint8_t { kRunning, kAnswered, kNotStarted };
-// Reaps the helper if it is gone and releases what it had. kNotStarted: it could not be executed
+// Reaps the helper if it has ended, and frees its resources. kNotStarted: it could not be executed
 // and has written nothing.
 HelperState try_reap_helper(HelperProcess& helper) noexcept;
-// Gives its memory back. Only once no process uses it: after the reaping, or in the child of a
-// fork.
+// Frees its memory. Only once no process uses it: after reaping it, or in the child of a fork.
 void release_helper_memory(HelperProcess& helper) noexcept;
 
 }  // namespace swipr::agent

@@ -40,7 +40,7 @@ std::string_view trim(std::string_view text) noexcept {
   return text;
 }
 
-// Takes one line and its end, LF or CRLF, off the front.
+// Removes one line and its end, LF or CRLF, from the front.
 std::string_view take_line(std::string_view& text) noexcept {
   const std::size_t end = text.find('\n');
   std::string_view line = text.substr(0, end);
@@ -49,7 +49,7 @@ std::string_view take_line(std::string_view& text) noexcept {
   return line;
 }
 
-// Digits only; false also when the value exceeds `limit`, with `too_large` set.
+// Digits only; false also if the value exceeds `limit`, with `too_large` set.
 bool parse_number(std::string_view text, unsigned base, std::size_t limit, std::size_t& out,
                   bool& too_large) noexcept {
   out = 0;
@@ -196,7 +196,7 @@ std::string_view HttpRequestParser::bearer_token() const noexcept {
 
 bool is_same_secret(std::string_view given, std::string_view secret) noexcept {
   if (given.size() != secret.size() || secret.empty()) return false;
-  // Volatile: a compiler that sees the first difference decide could stop there.
+  // Volatile: otherwise a compiler could stop at the first difference.
   volatile unsigned char difference = 0;
   for (std::size_t i = 0; i < secret.size(); ++i) {
     difference = static_cast<unsigned char>(difference | (given[i] ^ secret[i]));
@@ -244,7 +244,7 @@ bool HttpRequestParser::parse_transfer_encoding(std::string_view value) noexcept
 }
 
 void HttpRequestParser::begin_body() noexcept {
-  if (chunked_ && has_length_) {  // how requests are smuggled: RFC 9112, 6.1
+  if (chunked_ && has_length_) {  // permits request smuggling: RFC 9112, 6.1
     fail(400, "Content-Length and Transfer-Encoding cannot be combined");
   } else if (chunked_) {
     part_ = Part::kChunkSize;
@@ -286,7 +286,7 @@ std::size_t HttpRequestParser::take_chunk_line(std::span<const char> bytes) noex
     }
     if (line_size_ < sizeof line_) {
       line_[line_size_++] = bytes[i];
-    } else if (part_ != Part::kTrailer) {  // of a trailer only whether it is empty matters
+    } else if (part_ != Part::kTrailer) {  // only whether a trailer is empty matters
       fail(400, "a line of the chunked body is too long");
       return i;
     }

@@ -1,4 +1,4 @@
-// Parser of one HTTP/1.x request that arrives in pieces from a hostile peer.
+// Parser of one HTTP/1.x request that arrives in pieces from an untrusted peer.
 // Context: control thread.  Allocates: never.
 // Source: RFC 9112; obsolete line folding and both length headers at once are refused.
 #pragma once
@@ -13,7 +13,7 @@ namespace swipr::agent {
 inline constexpr std::size_t kMaxHeadBytes = 16384;
 inline constexpr std::size_t kMaxBodyBytes = 65536;
 
-// Why a request is refused: the answer's status code and a line for the person at the other end.
+// Why a request is refused: the answer's status code and a one-line message.
 struct HttpError {
   int status = 0;
   const char* text = nullptr;
@@ -23,7 +23,7 @@ class HttpRequestParser {
  public:
   enum class Status : std::uint8_t { kNeedMore, kComplete, kFailed };
 
-  // Bytes behind the request's end are ignored, as is everything once it is complete or failed.
+  // Bytes after the request's end are ignored, as is everything once it is complete or failed.
   Status feed(std::span<const char> bytes) noexcept;
 
   Status status() const noexcept { return status_; }
@@ -36,9 +36,9 @@ class HttpRequestParser {
   std::string_view path() const noexcept { return path_; }    // without the query, not decoded
   std::string_view query() const noexcept { return query_; }  // without the question mark
   std::string_view host() const noexcept { return host_; }
-  // What a web page's script belongs to ("https://example.org", "null"); empty: not asked by one.
+  // Origin of a web page's script ("https://example.org", "null"); empty: no such header.
   std::string_view origin() const noexcept { return origin_; }
-  // Of "Authorization: Bearer TOKEN"; empty: another scheme, or not given.
+  // From "Authorization: Bearer TOKEN"; empty: another scheme, or no header.
   std::string_view bearer_token() const noexcept;
   bool is_http_1_0() const noexcept { return http_1_0_; }  // knows no chunked answers
   // Mutable: JSON strings are decoded in place.
@@ -92,11 +92,11 @@ class HttpRequestParser {
   char body_[kMaxBodyBytes];
 };
 
-// Constant time: the duration does not depend on the place of the first difference. Its length
-// shows.
+// Constant time: the duration does not depend on the position of the first difference, only on the
+// length.
 bool is_same_secret(std::string_view given, std::string_view secret) noexcept;
 
-// The value of `name` in a query string ("a=1&b=2"), not decoded. False: not there.
+// The value of `name` in a query string ("a=1&b=2"), not decoded. False: not present.
 bool find_query_value(std::string_view query, std::string_view name,
                       std::string_view& value) noexcept;
 

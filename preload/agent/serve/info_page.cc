@@ -16,7 +16,7 @@ using namespace std::string_view_literals;
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
-// What curl is told to reach this listener.
+// The curl options that reach this listener.
 void append_curl(const Listener* listener, std::string_view options, std::string_view path,
                  TextWriter& out) noexcept {
   out.append("  curl ");

@@ -1,5 +1,5 @@
-// The texts that the agent answers with: help, /v1/info, /debug/pprof/.
-// Context: control thread.  Allocates: never; what does not fit shows as overflow of `out`.
+// Text answers of the agent: help, /v1/info, /debug/pprof/.
+// Context: control thread. Allocates: never; text that does not fit sets the overflow of `out`.
 #pragma once
 
 #include <string_view>
@@ -11,13 +11,13 @@
 
 namespace swipr::agent {
 
-// With curl lines that work as they stand for a client of this listener. `listener` null: the
+// Contains curl commands that work unchanged for a client of this listener. `listener` null: the
 // request came over a connection that the agent made itself.
 void write_help(const Listener* listener, TextWriter& out) noexcept;
 void write_info_json(const Listener& default_listener, const RecorderCounters& counters,
                      TextWriter& out) noexcept;
 void write_pprof_index(TextWriter& out) noexcept;
-void write_command_line(TextWriter& out) noexcept;  // NUL-separated, as Go's page has it
+void write_command_line(TextWriter& out) noexcept;  // NUL-separated, as on Go's page
 
 // samples-<pid>-<time>.<ending>
 void write_file_name(AnswerFormat format, TextWriter& out) noexcept;

@@ -1,4 +1,4 @@
-// Reads one flat JSON object, field by field, from a hostile peer's request body.
+// Reads one flat JSON object, field by field, from the request body of an untrusted peer.
 // Context: control thread.  Allocates: never; strings are decoded in place.
 // Source: RFC 8259; \u escapes become UTF-8.
 #pragma once

@@ -65,7 +65,7 @@ bool is_live(std::string_view path) noexcept {
     ::close(fd);
     return true;
   }
-  return errno == EAGAIN;  // a full backlog is alive, too
+  return errno == EAGAIN;  // a process with a full backlog is alive, too
 }
 
 std::uint64_t pid_namespace_inode() noexcept {
@@ -79,12 +79,13 @@ int bind_hidden(std::string_view path, TextWriter& hidden_path) noexcept {
   hidden_path.append(path.substr(0, slash + 1)).append(".swipr-");
   hidden_path.append_number(static_cast<std::uint64_t>(::getpid())).append('-');
   hidden_path.append_number(pid_namespace_inode());
-  ::unlink(hidden_path.c_str());  // of an image that exec ended in this very moment: same name
+  ::unlink(hidden_path.c_str());  // of an image that exec has just ended: same name
   SocketAddress address;
   if (!fill_address(hidden_path.view(), address)) return -1;
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return -1;
-  // bind() takes the file's mode from the descriptor's; the umask is the program's, hands off.
+  // bind() takes the file's mode from the descriptor's. The umask belongs to the program and is not
+  // changed.
   if (::fchmod(fd, 0600) == 0 && ::bind(fd, &address.any, sizeof address.unix_domain) == 0) {
     if (::listen(fd, kBacklog) == 0) return fd;
     ::unlink(hidden_path.c_str());

@@ -1,6 +1,5 @@
-// Listening sockets: bound so that a client never meets one that is not ready, and only where
-// other users cannot interfere. Context: control thread.  Blocks: never longer than a local
-// connect.
+// Listening sockets: bound so that a client never finds one that is not ready, and only where other
+// users cannot interfere. Context: control thread. Blocks: never longer than a local connect.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +18,7 @@ struct Listener {
 };
 
 // <directory>/<pid>.sock; when a live process of another PID namespace has that name,
-// <pid>-<namespace inode>.sock. False: nowhere to listen, the log says why.
+// <pid>-<namespace inode>.sock. False: not possible; the log contains the reason.
 bool open_default_listener(const Settings& settings, pid_t pid, Listener& out) noexcept;
 // SWIPR_SERVER_URL with its patterns expanded.
 bool open_url_listener(const Settings& settings, pid_t pid, Listener& out) noexcept;

@@ -150,13 +150,14 @@ void answer_wrong_method(Connection& connection, std::string_view allowed) {
   connection.answer(405, kText, header.view());
 }
 
-// Browsers reach TCP ports, and do what pages of any site tell them. nullptr: nothing against it.
+// Refuses requests that pages of other sites send by a browser, which can reach TCP ports. nullptr:
+// accepted.
 const char* find_web_attack(Connection& connection) noexcept {
   const Listener* listener = connection.listener();
   if (listener == nullptr || !listener->is_tcp) return nullptr;
   const std::string_view host = connection.request().host();
   const std::string_view origin = connection.request().origin();
-  // A page whose host name was made to resolve to this machine could read what it asks for here.
+  // A page whose host name resolves to this machine (DNS rebinding) could read the answers.
   if (!context.settings->allow_remote && !host.empty() && !is_loopback_host(host)) {
     return "the Host header is not an address of this machine";
   }
@@ -166,7 +167,7 @@ const char* find_web_attack(Connection& connection) noexcept {
   return nullptr;
 }
 
-// TCP knows no users. A token that is set is asked for on loopback, too.
+// TCP does not identify users. A token that is set is required on loopback, too.
 bool lacks_token(Connection& connection) noexcept {
   const Listener* listener = connection.listener();
   const std::string_view token = context.settings->server_token;

@@ -1,4 +1,4 @@
-// What each request is answered with.
+// Answers each request.
 // Context: control thread.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace swipr::agent {
 
-// What routes know besides the request. Set once before the first connection.
+// Context of the routes. Set once before the first connection.
 struct RouteContext {
   const Settings* settings = nullptr;
   const Listener* default_listener = nullptr;

@@ -69,7 +69,7 @@ bool read_duration(const JsonField& field, RecordingRequest& out, TextWriter& er
   return true;
 }
 
-// "10%", "0.5 %": of one CPU. Above 100 % for those who want every look at any price.
+// "10%", "0.5 %": of one CPU. May exceed 100 %, which disables the limit in practice.
 bool read_overhead(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
   std::uint64_t percent = 0;
   std::uint64_t tenths = 0;
@@ -131,7 +131,7 @@ bool read_format(const JsonField& field, AnswerFormat& out, TextWriter& error) n
   return refuse(error, field.name, "must be perf, pprof, collapsed or raw");
 }
 
-// Calls read(field) for every field; unknown ones are read()'s to ignore. An empty body is {}.
+// Calls read(field) for every field; read() ignores unknown ones. An empty body counts as {}.
 template <typename Read>
 bool read_fields(std::span<char> body, TextWriter& error, Read read) noexcept {
   if (body.empty()) return true;

@@ -1,4 +1,4 @@
-// What a client asks to be recorded, from JSON bodies and query strings, with limits checked.
+// Parses requests for recordings from JSON bodies and query strings, and checks limits.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ struct SampleRequest {
   AnswerFormat format = AnswerFormat::kPerf;
 };
 
-// All of these: false means refused, and `error` names the field and what is wrong with it.
+// All of these: false: refused; `error` names the field and the reason.
 
 // Body of POST /sample: numberOfSamples (100), timeInterval (10 ms), format (perf), mode (wall),
 // maxOverhead (2%), jitter (true), arguments (true).

@@ -20,15 +20,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Between fork and exec there is nothing to record; a socket there would be work for nothing.
+// Between fork and exec there is nothing to record, so no socket is created.
 constexpr Moment kForkDelay = 10ms;
-constexpr Moment kExitDrain = 150ms;  // the exiting thread waits 200 ms altogether
+constexpr Moment kExitDrain = 150ms;  // the exiting thread waits 200 ms in total
 constexpr Moment kExitDrainStep = 5ms;
 constexpr const char* kParkedText = "the program asks the kernel for a world without this thread";
 constexpr Moment kReapInterval = 20ms;  // while a helper outlives the thread that started it
-constexpr Moment kAcceptRetry = 1s;     // where no descriptor is left for a client
+constexpr Moment kAcceptRetry = 1s;     // if no descriptor is left for a client
 
-// The answer to a client too many. Best effort: the client may not even read it.
+// The answer if there are too many clients. Best effort: the client may not read it.
 void turn_away(int fd, std::string_view reason) noexcept {
   log_line(LogLevel::kWarning, "client refused", reason);
   FixedText<256> answer;
@@ -105,7 +105,8 @@ void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
   set_route_context({&settings, &default_listener_});
   if (!forked) file_recording_.start(settings, pid);
   meet(settings);
-  // A worker of root is about to give up its rights, and with them that to the socket directory.
+  // A worker process of root is about to drop its privileges, including access to the socket
+  // directory.
   const bool may_wait = ::geteuid() != 0;
   if (forked && meeting_ == nullptr && may_wait) sleep_until(monotonic_now() + kForkDelay);
   if (forked) file_recording_.start(settings, pid);
@@ -122,7 +123,7 @@ void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
   leave();
 }
 
-// Those that are not open, or whose file somebody has removed.
+// Opens those that are not open, or whose file was removed.
 void Server::open_places(const Settings& settings, pid_t pid) noexcept {
   if (!settings.server_url.empty() && is_gone(url_listener_)) {
     close_place(url_listener_);
@@ -131,7 +132,7 @@ void Server::open_places(const Settings& settings, pid_t pid) noexcept {
                url_listener_.is_tcp ? url_listener_.url.view() : url_listener_.path.view());
     }
   }
-  // Also with a URL: it is where `swipr record` and `swipr list` look.
+  // Also with a URL: `swipr record` and `swipr list` search there.
   if (is_gone(default_listener_)) {
     close_place(default_listener_);
     if (open_default_listener(settings, pid, default_listener_)) {
@@ -151,7 +152,7 @@ void Server::restore_places() noexcept {
   socket_files::end();
 }
 
-// Connects to a waiting `swipr record`. Whatever fails here lets the program go on at once.
+// Connects to a waiting `swipr record`. After any failure the program continues at once.
 void Server::meet(const Settings& settings) noexcept {
   if (settings.rendezvous.empty()) return start_gate::open();
   const int fd = connect_unix(settings.rendezvous);
@@ -168,8 +169,8 @@ void Server::meet(const Settings& settings) noexcept {
   start_gate::open();
 }
 
-// A free one, or that of the client which has been sending its request for the longest time: who
-// opens connections and says nothing must not lock others out. nullptr: all are being answered.
+// A free one, or that of the client that has been sending its request for the longest time: clients
+// that connect and send nothing must not exclude others. nullptr: all are being answered.
 Connection** Server::find_slot() noexcept {
   Connection** oldest = nullptr;
   for (Connection*& slot : connections_) {
@@ -231,7 +232,7 @@ Moment Server::next_wake() const noexcept {
 }
 
 void Server::step(Moment now) noexcept {
-  recorder().run_due(now);  // first: ticks are what must be on time
+  recorder().run_due(now);  // first, because ticks must be on time
   const bool asked = polls_[kListenerCount].revents != 0 && control_presence::on_readable();
   if (socket_files::take_wish() || asked) restore_places();
   if (flush_gate::is_asked()) flush(now);
@@ -275,7 +276,7 @@ void Server::accept_from(const Listener& listener) noexcept {
   // Not SOCK_NONBLOCK: the file description is shared with a helper, which expects to block.
   const int fd = ::accept4(listener.fd, nullptr, nullptr, SOCK_CLOEXEC);
   if (fd < 0) {
-    // The client stays in the queue, and the queue readable.
+    // The client stays in the queue, and the queue stays readable.
     if (errno != EMFILE && errno != ENFILE) return;
     log_line(LogLevel::kWarning, "a client has to wait: no file may be opened any more", {}, errno);
     accept_again_at_ = monotonic_now() + kAcceptRetry;
@@ -320,7 +321,7 @@ void Server::leave() noexcept {
   for (;;) sleep_until(kNever);
 }
 
-// What is open ends with this thread and its descriptor table.
+// Open descriptors are closed with this thread and its descriptor table.
 void Server::park() noexcept {
   log_line(LogLevel::kInfo,
            "leaving for the program's sake (unshare, setns, seccomp, TSan's fork)");

@@ -1,5 +1,5 @@
-// The control thread's loop: one poll over listening sockets, clients and helpers, in step with the
-// recordings' ticks. Without clients it sleeps in that poll and nothing wakes it.
+// The control thread's loop: one poll over listening sockets, clients and helpers, with the next
+// tick as its timeout. Without clients it sleeps in that poll.
 // Context: control thread.
 #pragma once
 
@@ -20,11 +20,12 @@ inline constexpr std::size_t kMaxConnections = 32;
 
 class Server {
  public:
-  // Opens the rendezvous and the listening places, then serves until the process ends. Returns when
-  // the thread is to be parked. `forked`: in the child of a fork, which most often execs at once.
+  // Opens the rendezvous and the listening sockets, then serves until the process ends. Returns
+  // when the thread has to be parked. `forked`: in the child of a fork, which usually execs at
+  // once.
   void run(const Settings& settings, pid_t pid, bool forked) noexcept;
-  // Before the control thread of a child of fork starts, or the next one after a parked one, which
-  // reaps the helpers that wrote answers when that was parked.
+  // Before the control thread starts in a child of a fork, or again after parking. After parking,
+  // it reaps the helpers that were writing answers at that time.
   void reset_after_fork() noexcept;
   std::string_view socket_path() const noexcept { return default_listener_.path.view(); }
 
@@ -42,7 +43,7 @@ class Server {
   Moment next_wake() const noexcept;
   void step(Moment now) noexcept;
   void accept_from(const Listener& listener) noexcept;
-  // nullptr, or why there is none; `fd` is then still the caller's.
+  // nullptr, or the reason for a failure; the caller then still owns `fd`.
   const char* add(int fd, const Listener* listener, Connection*& out) noexcept;
   Connection** find_slot() noexcept;
   void leave_helper(HelperProcess helper) noexcept;
@@ -59,7 +60,7 @@ class Server {
   FileRecording file_recording_;
   Listener default_listener_;
   Listener url_listener_;
-  // Of answers that were under way when the thread was parked.
+  // Helpers that were writing answers when the thread was parked.
   HelperProcess left_helpers_[kMaxConnections];
   pid_t left_in_ = 0;  // the process whose children they are
   Moment reap_at_ = kNever;

@@ -1,4 +1,5 @@
-// Where the agent listens, as text: default directory, and the URLs of SWIPR_SERVER_URL. No I/O.
+// Addresses at which the agent listens, as text: the default directory and SWIPR_SERVER_URL. No
+// I/O.
 #pragma once
 
 #include <sys/types.h>
@@ -14,11 +15,11 @@ namespace swipr::agent {
 
 using Uuid = std::array<std::uint8_t, 16>;
 
-// $SWIPR_SOCKET_DIR, else $XDG_RUNTIME_DIR/swipr, else /tmp/swipr-<uid>. Relative ones are skipped:
-// the working directory changes under way.
+// $SWIPR_SOCKET_DIR, else $XDG_RUNTIME_DIR/swipr, else /tmp/swipr-<uid>. Relative ones are skipped,
+// because the working directory can change.
 void write_socket_directory(const Settings& settings, uid_t uid, TextWriter& out) noexcept;
 
-// {PID} and {UUID} replaced. Overflow shows in `out`.
+// Replaces {PID} and {UUID}. Sets the overflow of `out` if the text does not fit.
 void expand_url_pattern(std::string_view pattern, pid_t pid, const Uuid& uuid,
                         TextWriter& out) noexcept;
 
@@ -30,17 +31,17 @@ struct ServerPlace {
   std::uint16_t port = 0;  // kTcp; 0: the kernel chooses
 };
 
-// unix:///path · http+unix://%2Fpath · http://host:port, host numeric or "localhost".
-// nullptr: done; otherwise static text that says what is wrong.
+// unix:///path · http+unix://%2Fpath · http://host:port, host numeric or "localhost". nullptr:
+// parsed; otherwise a static error message.
 const char* parse_server_url(std::string_view url, ServerPlace& out) noexcept;
 
-// Whether a Host header names this machine itself. Anything else on a loopback port is a web page
-// that had its own name resolve to 127.0.0.1 (DNS rebinding).
+// Whether a Host header names this machine. Any other name on a loopback port is that of a web page
+// whose host resolves to 127.0.0.1 (DNS rebinding).
 bool is_loopback_host(std::string_view host_header) noexcept;
 
-// Whether a request with this Origin header comes from a page of the very server that it is sent
-// to. A page of another site can have its visitor's browser send requests to a loopback port (CSRF;
-// RFC 6454, 7.3); it cannot choose the Origin header.
+// Whether a request with this Origin header comes from a page of the server itself. A page of
+// another site can make a browser send requests to a loopback port (CSRF; RFC 6454, 7.3), but
+// cannot set the Origin header.
 bool is_same_origin(std::string_view origin_header, std::string_view host_header) noexcept;
 
 }  // namespace swipr::agent

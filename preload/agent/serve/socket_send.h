@@ -1,4 +1,4 @@
-// Sending to a socket that may be full or gone.
+// Sends to a socket that may be full or closed.
 // Context: control thread.  Blocks: never.  Errno: as sendmsg(2).
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace swipr::agent {
 
-// Sends what follows the first `skip` bytes of up to three pieces. Returns the bytes sent, or -1.
+// Sends up to three pieces without their first `skip` bytes. Returns the bytes sent, or -1.
 ssize_t send_pieces(int fd, std::span<const std::string_view> pieces, std::size_t skip) noexcept;
 
-// Whether the call that failed just now is worth another try.
+// Whether the call that has just failed should be repeated.
 bool would_block() noexcept;
 
 }  // namespace swipr::agent

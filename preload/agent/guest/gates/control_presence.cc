@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::chrono::seconds kMaxStartWait{2};
 
-// libc's SIGCANCEL. libc keeps it out of every set that a program can make and sends it to single
-// threads only, by pthread_cancel and for their timers: never to this one. So it is never pending
-// for other threads, and a descriptor that waits for it is woken by no other signal.
+// libc's SIGCANCEL. libc removes it from every set that a program builds and sends it only to
+// single threads, by pthread_cancel and for their timers, never to this one. So only swipr makes
+// the control thread's signalfd readable.
 constexpr int kWakeSignal = 32;
 constexpr std::uint64_t kWakeMask = std::uint64_t{1} << (kWakeSignal - 1);
 
@@ -43,8 +43,8 @@ void set_owner(pid_t pid) noexcept {
 
 bool is_owner() noexcept { return owner_pid.load() == ::getpid(); }
 
-// The signal would end the program if it met another thread that got the number of one that is
-// gone: withdraw() takes the number away, then waits for those who may have read it.
+// The signal would terminate the program if another thread that reuses the control thread's number
+// received it: withdraw() clears the number, then waits for threads that may have read it.
 void wake() noexcept {
   wakers.fetch_add(1);
   const pid_t tid = control_thread.load();
@@ -65,7 +65,7 @@ void set_absent() noexcept {
   futex_wake_all(presence);
 }
 
-// By raw calls: libc's wrappers leave this signal out of every set.
+// By raw calls: libc's wrappers remove this signal from every set.
 void open() noexcept {
   constexpr std::uint64_t kMask = kWakeMask;
   if (::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &kMask, nullptr, sizeof kMask) != 0) {

@@ -1,4 +1,4 @@
-// Whether the control thread is there, and how the program's threads wake it.
+// Whether the control thread exists, and how the program's threads wake it.
 //
 // The control thread's descriptor table is its own, so no other thread can write to anything that
 // it polls. It polls a signalfd for one of libc's own signals, which the waking thread sends to it.
@@ -22,28 +22,27 @@ void set_owner(pid_t pid) noexcept;
 // Context: any thread, signal handlers included.
 bool is_owner() noexcept;
 
-// Sends the wake signal where there is a control thread.
+// Sends the wake signal if there is a control thread.
 // Context: any thread, signal handlers included.
 void wake() noexcept;
 
-// True: somebody can be woken.
+// True: a control thread can be woken.
 // Context: any thread, signal handlers included.
 bool is_awake() noexcept;
 
-// The control thread once it can be woken; 0: there is none, or not in this process.
+// The tid of the control thread once it can be woken; 0: there is none, or not in this process.
 // Context: any thread.  Blocks: while it starts, at most 2 s.
 pid_t control_tid() noexcept;
 
-// Control thread:
-// No control thread comes to be.
+// Control thread: the control thread could not be started.
 void set_absent() noexcept;
-// From here on it can be woken. Where the kernel refuses the signalfd it stays absent: exits are
-// noticed late (exit_gate::look_again_at) and nobody parks it.
+// From now on it can be woken. If the kernel refuses the signalfd it stays absent: exits are
+// detected late (exit_gate::look_again_at), and it cannot be parked.
 void open() noexcept;
 int poll_fd() noexcept;  // −1: none
 // True: the signal came from another process (its `swipr record` finds no socket file).
 bool on_readable() noexcept;
-// Nobody wakes it any more when this returns: its thread number may go to another thread.
+// No thread wakes it any more when this returns: its thread number may be reused.
 void withdraw() noexcept;
 // After withdraw(): it stays, and can be woken again.
 void return_again() noexcept;

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Moment kMaxWait = 200ms;
-constexpr Moment kLookAgain = 50ms;  // where no signal is left to wake with
+constexpr Moment kLookAgain = 50ms;  // if no signal can wake it
 
 std::atomic<std::uint32_t> asked{0};
 std::atomic<std::uint32_t> finished{0};
@@ -29,7 +29,7 @@ std::atomic<std::uint32_t> recording_now{0};
 void pass() noexcept {
   if (!control_presence::is_owner()) return;
   asked.store(1);
-  // After chroot the files are where the control thread still is.
+  // After chroot only the control thread can reach the files.
   const bool removed = socket_files::remove_for_good();
   if (!is_recording() && (removed || !control_presence::is_awake())) return;
   own_waiters::enter(Tid{::gettid()});

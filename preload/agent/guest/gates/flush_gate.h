@@ -1,4 +1,4 @@
-// How a thread that calls exec has everything recorded so far written first.
+// How a thread that calls exec waits until everything recorded so far is written.
 //
 //           ask                    report_done, or the asker's time is over
 //   kNone ──────► kAsked ────────────────────────────────────────────────────► kNone
@@ -6,8 +6,8 @@
 
 namespace swipr::agent::flush_gate {
 
-// Returns when what is recorded so far is sent. Several threads at once: the first one is waited
-// for. Does nothing in any process but the owner.
+// Returns when the data recorded so far is sent. If several threads call it, all wait for the first
+// request. Does nothing in other processes than the owner.
 // Context: any thread, signal handlers included.  Blocks: at most 100 ms, while recordings run.
 void ask() noexcept;
 

@@ -29,7 +29,7 @@ bool move_on(std::uint32_t from, std::uint32_t to) noexcept {
 }  // namespace
 
 void ask(const SystemCall& call) noexcept {
-  if (exit_gate::is_asked()) return;  // it serves no requests any more
+  if (exit_gate::is_asked()) return;  // it no longer serves requests
   if (control_presence::control_tid() == 0 || !move_on(kNone, kPreparing)) return;
   followed_call = call;
   const Tid self{::gettid()};
@@ -37,7 +37,7 @@ void ask(const SystemCall& call) noexcept {
   state.store(kAsked);
   control_presence::wake();
   wait_for_change(state, kAsked, kMaxWait);
-  // What the arguments point to is gone when this returns.
+  // The arguments' targets are not valid after this returns.
   if (!move_on(kAsked, kNone)) wait_for_change(state, kFollowing, kMaxWait);
   own_waiters::leave(self);
 }
@@ -45,7 +45,7 @@ void ask(const SystemCall& call) noexcept {
 void follow() noexcept {
   if (!move_on(kAsked, kFollowing)) return;
   const auto& [a, b, c] = followed_call.arguments;
-  // Not by libc: its function is wrapped, and would ask this thread again.
+  // Not through libc: its function is wrapped, and would ask this thread again.
   raw_syscall(followed_call.number, a, b, c);
   state.store(kNone);
   futex_wake_all(state);

@@ -1,4 +1,4 @@
-// How a thread of the program makes the control thread change its rights as it does itself.
+// How a thread of the program makes the control thread change its privileges as it does itself.
 //
 //           ask                publish            begin                 end
 //   kNone ──────► kPreparing ─────────► kAsked ─────────► kFollowing ───────► kNone
@@ -13,11 +13,12 @@ struct SystemCall {
   long arguments[3];
 };
 
-// Makes the control thread make this system call as well, once, whatever comes of it there.
-// Context: any thread.  Blocks: until it is made, at most 2 s; after that it is not made any more.
+// Makes the control thread execute this system call as well, once, and ignores its result.
+// Context: any thread. Blocks: until it is executed, at most 2 s; after that it is not executed any
+// more.
 void ask(const SystemCall& call) noexcept;
 
-// Control thread: makes the call that it is asked to make, if any.
+// Control thread: executes the requested call, if any.
 void follow() noexcept;
 
 // In the child of a fork, or when the control thread is parked.

@@ -11,7 +11,8 @@
 
 namespace swipr::agent {
 
-// In the child of a fork, or when the control thread is parked: nobody waits and nobody is asked.
+// In the child of a fork, or when the control thread is parked: no thread waits and no request is
+// pending.
 inline void reset_gates() noexcept {
   own_waiters::clear();
   follow_gate::reset();

@@ -29,8 +29,8 @@ bool move_on(std::uint32_t from, std::uint32_t to) noexcept {
 
 bool is_thread(pid_t tid) noexcept { return ::syscall(SYS_tgkill, ::getpid(), tid, 0) == 0; }
 
-// The kernel has to have forgotten the thread: only then is the caller alone. It takes no more
-// than a CPU.
+// Waits until the kernel has removed the thread: only then is the caller the only one. This needs
+// only CPU time.
 void wait_until_gone(pid_t tid) noexcept {
   const Moment end = monotonic_now() + kMaxWait;
   while (is_thread(tid) && monotonic_now() < end) ::sched_yield();
@@ -45,11 +45,11 @@ bool ask(WhenLate when_late) noexcept {
   control_presence::wake();
   const Moment deadline = monotonic_now() + kMaxWait;
   wait_for_change(state, kAsked, kMaxWait);
-  if (move_on(kAsked, kNone)) return false;  // it has no time
+  if (move_on(kAsked, kNone)) return false;  // it does not respond
   wait_for_change(state, kParking, std::max(deadline - monotonic_now(), Moment::zero()));
   if (when_late == WhenLate::kStays && move_on(kParking, kCalledBack)) return false;
   if (state.load() != kGone) return false;
-  socket_files::unlink_all();  // the caller may have rights that the control thread lacked
+  socket_files::unlink_all();  // the caller may have privileges that the control thread lacked
   wait_until_gone(tid);
   return true;
 }

@@ -1,4 +1,4 @@
-// How a thread of the program ends the control thread for a moment (unshare, setns) or for good.
+// How a thread of the program ends the control thread, temporarily (unshare, setns) or permanently.
 //
 //            ask                 begin               end
 //   kNone ─────────► kAsked ───────────► kParking ─────────► kGone
@@ -12,18 +12,17 @@
 
 namespace swipr::agent::park_gate {
 
-// Ends the control thread; true: it is gone, and nothing of it is left, its socket files neither.
-// False: there is none; or it has had no time to begin with that, and stays; or it has begun and
-// has not come to its end, then it goes on serving (kStays) or ends some time later (kGoes).
+// Ends the control thread; true: it has ended, and its socket files are removed. False: there is
+// none; or it has not responded in time, and stays; or it has begun to end but not finished, then
+// it continues to serve (kStays) or ends later (kGoes).
 // Context: any thread.  Blocks: until recordings are drained, at most 4 s.
 enum class WhenLate : std::uint8_t { kStays, kGoes };
 bool ask(WhenLate when_late) noexcept;
 
-// Control thread:
-// True: it has been asked to end, and must do so; nobody wakes it any more.
+// Control thread: true: it has been asked to end, and must do so; no thread wakes it any more.
 bool begin() noexcept;
-// Removes the socket files. True: the thread has to end now, and touches nothing of swipr's any
-// more. False: it took too long, the program goes on without, and it serves anew:
+// Removes the socket files. True: the thread has to end now and must not use swipr's data any more.
+// False: it took too long, the program has continued, and the control thread serves again:
 // socket_files::begin().
 bool end() noexcept;
 

@@ -6,7 +6,7 @@ namespace swipr::agent::start_gate {
 
 // The starting thread, before the control thread exists, and then after.
 void close() noexcept;
-// The starting thread will wait: from here on it does nothing of its own.
+// The starting thread will wait: its time from now on is swipr's.
 void enter() noexcept;
 // Blocks: at most 2 s, until open().
 void wait() noexcept;

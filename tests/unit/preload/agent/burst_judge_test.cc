@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kIntervalNs = 10'000'000;
 
-// Looks at a thread that uses a fifth of a CPU; ticks find `percent` of what they should.
+// Samples a thread that uses a fifth of a CPU; ticks find `percent` of the expected number.
 int looks_left_to_timer(int percent, int looks, std::uint64_t seed = 1) {
   BurstJudge judge;
   Random random(seed);
@@ -34,7 +34,7 @@ TEST(BurstJudge, LetsTicksJudgeWhereTheyFindTheThreadAtWork) {
 }
 
 TEST(BurstJudge, LeavesBurstsToTheTimerThatTicksNeverFind) {
-  // 8 intervals of CPU time in 40 looks, then 128 in 640, and more from then on.
+  // 8 intervals of CPU time in 40 ticks, then 128 in 640, and more from then on.
   EXPECT_GT(looks_left_to_timer(0, 20'000), 20'000 * 8 / 10);
 }
 

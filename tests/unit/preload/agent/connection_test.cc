@@ -21,14 +21,14 @@ void answer_at_length(Connection& connection) {
   connection.answer(200, "text/plain");
 }
 
-// One whose time is what the test says, and its client.
+// A connection whose clock the test sets, and its client.
 class AgentConnection : public testing::Test {
  protected:
   AgentConnection() {
     int ends[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     client_ = ends[0];
-    const int least = 1;  // what the kernel makes of it is some 4 KiB
+    const int least = 1;  // the kernel rounds it to about 4 KiB
     EXPECT_EQ(::setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &least, sizeof least), 0);
     connection_ = Connection::create(ends[1], nullptr, answer_at_length, kBegin);
   }

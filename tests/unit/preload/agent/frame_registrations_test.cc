@@ -29,7 +29,7 @@ TEST(FrameRegistrations, ComeAndGoAndCount) {
   EXPECT_EQ(change_count(), changes + 2);
   EXPECT_EQ(removal_count, removals);
   EXPECT_TRUE(remove(address(0x7f0000001000)));
-  EXPECT_FALSE(remove(address(0x7f0000002004)));  // nobody else knows it
+  EXPECT_FALSE(remove(address(0x7f0000002004)));  // no other unwinder has it
   EXPECT_EQ(change_count(), changes + 4);
   EXPECT_EQ(removal_count, removals + 2);
   EXPECT_TRUE(present().empty());

@@ -104,7 +104,7 @@ TEST_F(AgentGates, IsNothingToOtherProcesses) {
 }
 
 TEST_F(AgentGates, WakesForNobodyElse) {
-  // In a thread: the mask goes with it.
+  // In a thread, because the mask belongs to it.
   std::thread([] {
     block_all_signals();
     control_presence::open();

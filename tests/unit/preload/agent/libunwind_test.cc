@@ -1,4 +1,4 @@
-// libunwind beside swipr's tables, in this very process.
+// libunwind compared with swipr's tables, in this process.
 #include <gtest/gtest.h>
 #include <libunwind-x86_64.h>
 #include <ucontext.h>
@@ -45,7 +45,7 @@ unwind::Registers registers_of(const ucontext_t& context) {
   return registers;
 }
 
-// Both walk this thread's stack, from one place.
+// Both walk this thread's stack from the same registers.
 class SecondUnwinderTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -113,7 +113,7 @@ TEST(AgentModuleFile, OpensNoFileThatIsMappedAsData) {
   EXPECT_EQ(open_module_file(mapped.build_id()).fd, -1);
 }
 
-// Its inode; 0: there is none. Without the right to follow links to mappings.
+// Its inode; 0: there is none. Without permission to follow links of mappings.
 ino_t inode_of_module(const std::string& build_id) {
   constexpr uid_t kNobody = 65534;
   const uid_t user = ::geteuid();
@@ -127,7 +127,8 @@ ino_t inode_of_module(const std::string& build_id) {
   return status.st_ino;
 }
 
-// Whatever has the name that the kernel shows, here that of a deleted file, and the same build-id.
+// Any file that has the name that the kernel shows, here that of a deleted file, and the same
+// build-id.
 TEST(AgentModuleFile, OpensNoOtherFileOfTheMappedOnesName) {
   const DeletedFile contents(PROT_READ);
   const std::string path = testing::TempDir() + "module_file_test." + std::to_string(::getpid());

@@ -109,7 +109,7 @@ Shares shares_of(nanoseconds period, const std::vector<Moment>& times) {
   return shares;
 }
 
-// 100,000 ticks: the standard error of a share is 0.15 points, up to 0.2 where phases are related.
+// 100,000 ticks: the standard error of a share is 0.15 points, up to 0.2 if phases are correlated.
 TEST(Schedule, DoesNotFallIntoStepWithAnyPeriod) {
   constexpr std::array<double, 3> kTruth{70, 20, 10};
   for (const nanoseconds interval : {nanoseconds(1ms), nanoseconds(5ms), nanoseconds(10ms),

@@ -218,7 +218,7 @@ TEST(AgentKeptTables, GivesEachBackOnceAndKeepsTheLatest) {
   EXPECT_EQ(kept.take(made_key(0)), nullptr);
   EXPECT_EQ(kept.take(made_key(2)), tables[2]);
   kept.put(tables[2], made_key(2));
-  kept.put(owned_table(), TableKey{});  // cannot be told from others
+  kept.put(owned_table(), TableKey{});  // cannot be distinguished from others
   kept.trim(0);
   EXPECT_EQ(kept.take(made_key(1)), nullptr);
   EXPECT_EQ(kept.take(made_key(2)), nullptr);

@@ -69,7 +69,8 @@ class TaskFilesTest : public testing::Test {
 
 TEST_F(TaskFilesTest, ReadWhatIsThereNow) {
   const Tid self{static_cast<std::int32_t>(::syscall(SYS_gettid))};
-  // The file tells the call of who reads it: first it is opened for the reading, then kept.
+  // The file shows the system call of its reader: first it is opened for the read, then it stays
+  // open.
   EXPECT_TRUE(wait_of(self).starts_with(std::to_string(SYS_read) + " "));
   EXPECT_TRUE(wait_of(self).starts_with(std::to_string(SYS_pread64) + " "));
   EXPECT_TRUE(wait_of(self).starts_with(std::to_string(SYS_pread64) + " "));
@@ -103,7 +104,7 @@ TEST_F(TaskFilesTest, SayNothingOfAThreadThatHasEnded) {
     ended = thread.tid();
     for (int reading = 0; reading < 3; ++reading) EXPECT_FALSE(times_of(ended).empty());
   }
-  // join returns a moment before the kernel takes the thread out of its list.
+  // join returns shortly before the kernel removes the thread from its list.
   while (::faccessat(directory_.value(), std::to_string(ended.value).c_str(), F_OK, 0) == 0) {
   }
   EXPECT_EQ(times_of(ended), "");

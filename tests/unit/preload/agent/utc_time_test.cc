@@ -10,7 +10,7 @@ TEST(UtcTime, IsLibcsOnEveryDayOfFourHundredYears) {
   constexpr std::uint64_t kSecondsOfDay = 86'400;
   constexpr std::uint64_t kDays = 400 * 366;
   for (std::uint64_t day = 0; day < kDays; ++day) {
-    // Another second of each day: all hours, minutes and seconds come by.
+    // A different second of each day, so that all hours, minutes and seconds occur.
     const std::uint64_t seconds = day * kSecondsOfDay + day * 7'919 % kSecondsOfDay;
     const auto moment = static_cast<time_t>(seconds);
     tm expected{};

@@ -60,7 +60,7 @@ TEST_F(AskingTest, AChangeThatWasForgottenEndsWithoutEffect) {
   EXPECT_TRUE(asking.is_calm());
 }
 
-// The wait is bounded, so that each single one may end too early where the machine is busy.
+// The wait is bounded, so single ones may end too early on a busy machine.
 TEST_F(AskingTest, AThreadThatIsBeingAskedChangesItsMaskAfterwards) {
   constexpr int kRounds = 41;
   constexpr int kYields = 20;  // of the many that the thread waits at most

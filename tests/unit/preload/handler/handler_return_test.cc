@@ -77,7 +77,7 @@ TEST_F(HandlerReturnTest, DefaultAndIgnoredStayWhatTheyAre) {
 
 [[gnu::noinline]] std::uint64_t kept_registers_after_signal() {
   std::uint64_t sum = 0;
-  // All that the interrupted code may rely on, flags and red zone included.
+  // Everything that the interrupted code may rely on, including flags and red zone.
   asm volatile(
       "mov $11, %%rbx\n mov $12, %%r12\n mov $13, %%r13\n mov $14, %%r14\n mov $15, %%r15\n"
       "mov $1, %%r8\n mov $2, %%r9\n mov $3, %%r10\n"
@@ -115,8 +115,8 @@ TEST_F(HandlerReturnTest, UnwindersPassIt) {
 
 std::atomic<int> handled{0};
 
-// A thread waits in poll, over and over; signals of the program meet it there while swipr's come as
-// fast as they can. Each of the program's ends a wait, none of swipr's does.
+// A thread waits in poll repeatedly. The program's signals reach it there while swipr's are sent as
+// fast as possible. Each of the program's signals ends a wait, none of swipr's does.
 class ForeignSignalsTest : public testing::TestWithParam<int> {
  protected:
   static constexpr int kSignalCount = 3000;
@@ -155,7 +155,7 @@ class ForeignSignalsTest : public testing::TestWithParam<int> {
     std::getline(file, text);
     return text.find(") S ") != std::string::npos;
   }
-  // False: the signal was handled and the wait went on all the same.
+  // False: the signal was handled and the wait continued.
   bool end_wait(int number) {
     const int before = ended_;
     while (!is_asleep()) std::this_thread::yield();

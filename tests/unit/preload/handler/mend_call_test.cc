@@ -158,7 +158,7 @@ class TransferTest : public MendCallTest {
       if (slots_[0].call.outcome == Outcome::kMended) ++mended_;
     }
   }
-  // Runs `transfer` in a thread that is interrupted all the time.
+  // Runs `transfer` in a thread that is interrupted continuously.
   template <typename Transfer>
   void run_pestered(Transfer transfer) {
     std::atomic<std::int32_t> tid{0};
@@ -170,7 +170,7 @@ class TransferTest : public MendCallTest {
     });
     while (tid == 0) std::this_thread::yield();
     pester(Tid{tid}, done);
-    // One that is still on its way meets a thread that has not ended.
+    // A signal that is still pending then finds a thread that has not ended.
     thread.join();
   }
 
@@ -184,7 +184,7 @@ std::vector<unsigned char> pattern(std::size_t size) {
   return data;
 }
 
-// What arrives at `descriptor`, in pieces.
+// The data that arrives at `descriptor`, in pieces.
 std::vector<unsigned char> read_all(int descriptor, std::size_t size) {
   std::vector<unsigned char> data(size);
   std::size_t used = 0;
@@ -197,7 +197,7 @@ std::vector<unsigned char> read_all(int descriptor, std::size_t size) {
   return data;
 }
 
-// Each until a signal has met it in the middle.
+// Each until a signal has interrupted it.
 TEST_F(TransferTest, AWriteToAPipeIsWhole) {
   const std::vector<unsigned char> sent = pattern(kBytes);
   while (mended_ == 0) {
@@ -216,7 +216,7 @@ TEST_F(TransferTest, AWriteToAPipeIsWhole) {
     reader.join();
     ::close(ends[0]);
     ASSERT_EQ(result, static_cast<ssize_t>(kBytes));
-    ASSERT_EQ(error, ELOOP);  // the handler's own calls fail: a pipe is no socket
+    ASSERT_EQ(error, ELOOP);  // the handler's own calls fail: a pipe is not a socket
     ASSERT_EQ(received, sent);
   }
 }

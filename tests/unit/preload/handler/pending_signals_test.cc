@@ -1,4 +1,4 @@
-// What is pending when swipr takes a signal or gives it back stays pending.
+// Signals that are pending when swipr installs or removes its handler stay pending.
 #include "preload/handler/pending_signals.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace swipr::handler {
 namespace {
 
-#ifndef __SANITIZE_THREAD__  // its runtime hands signals on later
+#ifndef __SANITIZE_THREAD__  // its runtime delivers signals later
 
 // SIGURG and SIGWINCH are blocked and pending, each for this thread and for the process.
 class PendingSignalsTest : public testing::Test {
@@ -45,7 +45,7 @@ class PendingSignalsTest : public testing::Test {
     const struct sigaction plain {};
     for (const int number : {SIGURG, SIGWINCH}) ::sigaction(number, &plain, nullptr);
   }
-  // In a thread that blocks everything.
+  // In a thread that blocks all signals.
   template <typename Work>
   static void as_control_thread(Work work) {
     sigset_t all;

@@ -119,7 +119,7 @@ TEST_F(SignalHandlerTest, ForeignSignalsReachTheProgramsHandlerWithItsMask) {
   ::sigaction(SIGURG, &before, nullptr);
 }
 
-// Of two equal signals that wait for a thread the kernel keeps one: here the program's.
+// If two instances of a signal are pending for a thread, the kernel keeps one: here the program's.
 TEST_F(SignalHandlerTest, AForeignSignalAnswersForSwiprsAndReachesTheProgram) {
   struct sigaction own {};
   own.sa_handler = on_chained;
@@ -250,9 +250,9 @@ TEST_F(SignalHandlerTest, APendingSignalMeetsSwiprsHandler) {
   ::sigaction(SIGURG, &before, nullptr);
 }
 
-// A small alternate stack must survive the handler: its own frames, from the signal frame to the
-// walk, take at most 512 bytes each way; with the kernel's frame (3.4 KB with AVX-512) and the walk
-// 8 KiB are enough.
+// The handler must not overflow a small alternate stack: its own frames, from the signal frame to
+// the walk, take at most 512 bytes each; with the kernel's frame (3.4 KB with AVX-512) and the walk
+// 8 KiB are sufficient.
 TEST_F(SignalHandlerTest, RunsOnASmallAlternateStack) {
   constexpr std::size_t kBytes = 8192;
   auto memory = std::make_unique<std::byte[]>(kBytes + 4096);

@@ -82,7 +82,7 @@ TEST_F(SlotsTest, WithoutACodeMapTheAnswerIsEmptyAndNothingStaysPinned) {
   EXPECT_TRUE(retired_maps_are_free());
 }
 
-// Room for copies makes handlers copy.
+// If there is memory for copies, handlers copy.
 class CopyingSlotsTest : public SlotsTest {
  protected:
   CopyingSlotsTest() {

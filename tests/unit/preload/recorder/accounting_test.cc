@@ -1,4 +1,4 @@
-// What a recording says about time, against what the process's own clocks say.
+// Compares the times of a recording with the process's own clocks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ TEST(Accounting, SharesOfRunningAndSleepingAreTheProgramsOwn) {
     cpu = thread.cpu();
     wall = read_clock(CLOCK_MONOTONIC);
   };
-  // Up to the last tick: behind it the recording is decoded, which may take long.
+  // Up to the last tick: after it the recording is decoded, which may take long.
   const DecodedRecording recording =
       record_one({.interval = milliseconds(5), .ticks = 400},
                  {.after_start = [&] { take_down(cpu_before, wall_before); },
@@ -125,15 +125,15 @@ TEST(Accounting, AboveTheBudgetIdleThreadsAreLeftOutAndAllTimesStayExact) {
     EXPECT_EQ(thread.sum_wall(), *recording.duration_ns) << thread.name;
     EXPECT_EQ(thread.sum_ticks(), recording.totals.at("ticks")) << thread.name;
   }
-  // The busy one had its own entry at nearly every tick: more than a stretched one could have.
+  // The busy thread had its own entry at nearly every tick: more than with stretched ticks.
   ASSERT_NE(recording.thread_of(spinner.tid()), nullptr);
   EXPECT_GT(recording.thread_of(spinner.tid())->entries.size(),
             recording.thread_of(waker.tid())->entries.size());
 }
 
 // 12 bytes for each entry; 4 more for a time that most do not have: a wait for a CPU that is not
-// all the rest, and in CPU mode the wall time, which is not the time between two ticks there.
-// Behind a gap of more than 2^21 ns its two times take a byte more each, and so does a number of
+// the whole rest, and in CPU mode the wall time, which is not the time between two ticks there.
+// After a gap of more than 2^21 ns its two times take a byte more each, and so does a number of
 // ticks.
 std::uint64_t bytes_of(const wire::SampleEntry& entry, wire::RecordMode mode) {
   const bool rest = entry.runqueue_ns == 0 || entry.runqueue_ns == entry.wall_ns - entry.cpu_ns;
@@ -154,7 +154,7 @@ TEST(Accounting, ASampleTakesAtMostTwelveBytes) {
   for (const auto mode : {wire::RecordMode::kWall, wire::RecordMode::kCpu}) {
     std::atomic<bool> stop{false};
     ProgramThread spinner([&] { recorder_test_spin(&stop); });
-    // Not for a time: a busy machine may let go by hundreds of ticks at once.
+    // Not for a fixed time: on a busy machine hundreds of ticks may be missed at once.
     std::atomic<std::uint64_t> ticks{0};
     const std::uint64_t before = agent::recorder().counters().ticks;
     const DecodedRecording recording =

@@ -1,4 +1,4 @@
-// A recording beside what the process's own clocks say during it.
+// A recording and the process's own clocks during it.
 #pragma once
 
 #include <time.h>
@@ -15,10 +15,10 @@ namespace swipr::test {
 
 std::chrono::nanoseconds read_clock(clockid_t clock);
 
-// Uses so much CPU time of the calling thread.
+// Uses this much CPU time of the calling thread.
 void burn(std::chrono::nanoseconds cpu);
 
-// Threads that sleep until their time is over or the test is.
+// Threads that sleep until their time is over or the test ends.
 class Naps {
  public:
   // False: the test is over.
@@ -31,8 +31,8 @@ class Naps {
   bool over_ = false;
 };
 
-// What a clock shows from behind the start to the last reading that a tick is known to have
-// followed (inner), and around the whole recording (outer).
+// Time of a clock from after the start to the last reading that a tick is known to have followed
+// (inner), and around the whole recording (outer).
 struct Measured {
   std::vector<DecodedRecording> recordings;
   std::chrono::nanoseconds inner{0}, outer{0};
@@ -40,7 +40,7 @@ struct Measured {
 Measured record_beside(clockid_t clock, const std::vector<agent::RecordingRequest>& requests);
 
 std::uint64_t sum_cpu(const DecodedRecording& recording);
-// All entries and swipr's own time against the clock of the process. 1 %.
+// Sum of all entries and swipr's own time, compared with the clock of the process. 1 %.
 void expect_all_cpu_is_there(const DecodedRecording& recording, const Measured& measured);
 
 }  // namespace swipr::test

@@ -26,9 +26,9 @@ constexpr std::uint64_t kFramed = 128;  // CFA = rbp + 16
 constexpr std::uint64_t kGap = 512;     // no CFI
 constexpr std::uint64_t kBehind = 6144;
 constexpr std::uint64_t kPc = kGap + 16;
-constexpr std::uint64_t kReturn = 16;  // into each function: behind a call
+constexpr std::uint64_t kReturn = 16;  // into each function: after a call
 
-// Code in this process's memory with made-up CFI, and a stack that is nowhere.
+// Code in this process's memory with artificial CFI, and a stack that is not in memory.
 class CallerSearchTest : public testing::Test {
  protected:
   CallerSearchTest() {
@@ -62,7 +62,7 @@ class CallerSearchTest : public testing::Test {
   void put(std::uint64_t offset, const Code& bytes) {
     if (!bytes.empty()) std::memcpy(code_ + offset, bytes.data(), bytes.size());
   }
-  // Right before the function's kReturn.
+  // Directly before the function's kReturn.
   void put_computed_call(std::uint64_t function) { put(function + kReturn - 3, {0xff, 0x50, 8}); }
   void put_direct_call(std::uint64_t function, std::uint64_t target) {
     const auto distance = static_cast<std::int32_t>(target - (function + kReturn));
@@ -74,7 +74,7 @@ class CallerSearchTest : public testing::Test {
   CodeGap gap() const { return *CodeGap::find(unwind::CodeMap(map_ranges()), at(kPc)); }
   std::span<const unwind::CodeRange> map_ranges() const { return std::span(&range_, 1); }
 
-  // Where the caller's return address lies: the number of the word; -1: none was found.
+  // Position of the caller's return address: the number of the word; -1: none was found.
   int find(const Words& stack) {
     const unwind::CodeMap map(map_ranges());
     struct Reader {
@@ -118,7 +118,8 @@ class CallerSearchTest : public testing::Test {
 };
 
 TEST_F(CallerSearchTest, FindsTheOnlyWordThatPasses) {
-  // The return address into kRoot is that of the walk itself: no rival.
+  // The return address into kRoot is that of the walk itself, so it does not count as another
+  // candidate.
   EXPECT_EQ(find({1, 2, return_into(kPlain), 3, return_into(kRoot), 4}), 2);
 }
 
@@ -132,7 +133,7 @@ TEST_F(CallerSearchTest, ACallThatLeadsElsewhereIsNone) {
   EXPECT_EQ(find({return_into(kPlain), 3, return_into(kRoot)}), -1);
   put_direct_call(kPlain, kGap);
   EXPECT_EQ(find({return_into(kPlain), 3, return_into(kRoot)}), 0);
-  put_direct_call(kPlain, kPc + 1);  // into the gap, behind what is executed
+  put_direct_call(kPlain, kPc + 1);  // into the gap, after the executed code
   EXPECT_EQ(find({return_into(kPlain), 3, return_into(kRoot)}), -1);
 }
 

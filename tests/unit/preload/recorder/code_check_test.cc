@@ -16,8 +16,8 @@ using unwind::CodeClaim;
 using Kind = CodeClaim::Kind;
 
 constexpr std::size_t kPage = 4096;
-constexpr std::uint64_t kCallEnd = 64;  // offset behind the call
-constexpr std::uint64_t kTarget = 16;   // offset that it leads to
+constexpr std::uint64_t kCallEnd = 64;  // offset after the call
+constexpr std::uint64_t kTarget = 16;   // offset of its target
 
 // A page of code with one direct call, and a stack of three frames.
 class CodeCheckTest : public testing::Test {

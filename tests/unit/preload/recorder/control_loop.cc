@@ -27,7 +27,7 @@ void drain(Running& running) {
 }
 
 void sleep_until(agent::Moment moment) {
-  // No deadline: the end is asked for; look often enough for that.
+  // No deadline: the end is requested, so check often enough for that.
   const agent::Moment bounded =
       std::min(moment, agent::monotonic_now() + std::chrono::milliseconds(5));
   const timespec time{.tv_sec = bounded.count() / 1'000'000'000,

@@ -14,14 +14,14 @@ namespace swipr::test {
 struct Wanted {
   agent::RecordingRequest request;
   std::size_t output_bytes = std::size_t{64} << 20;
-  // Asked before every run_due, in the control thread; a reader that is not awake takes nothing.
+  // Called before every run_due, in the control thread; a reader that is not awake reads nothing.
   std::function<bool()> reader_is_awake{};
 };
 
 // Hooks run in the control thread.
 struct Hooks {
   std::function<void()> after_start;
-  // Before every run_due: whatever is measured here is not later than the ticks of that call.
+  // Before every run_due: anything measured here is not later than the ticks of that call.
   std::function<void()> before_ticks;
   // In the calling thread, while the recordings run. Recordings without a limit end after it.
   std::function<void()> meanwhile;

@@ -1,4 +1,4 @@
-// Threads that run in bursts, and what their CPU timers leave behind in the process.
+// Threads that run in bursts, and traces of their CPU timers in the process.
 #include "preload/agent/threads/cpu_timers.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class Burster {
     return eventually([&] { return thread.cpu() >= until; });
   }
 
-  // From now on it does not wait any more.
+  // From now on it no longer waits.
   void stay_busy() { busy_ = true; }
 
  private:
@@ -65,7 +65,7 @@ TEST(CpuTimers, TakeStacksAndLeaveNothingBehind) {
   const int tid = burster.thread.tid();
   const auto meanwhile = [&] {
     EXPECT_TRUE(eventually([tid] { return !timers_of(tid).empty(); }));
-    burster.stay_busy();  // bursts may all fall between clock interrupts where others fill the CPUs
+    burster.stay_busy();  // on busy CPUs all bursts may be between clock interrupts
     EXPECT_TRUE(burster.has_used(milliseconds(200)));
   };
   const auto recordings = record({{.request = kUntilStopped}},
@@ -119,8 +119,8 @@ TEST(CpuTimers, AThreadWhoseTimerIsGoneIsAskedAgain) {
   EXPECT_GT(recordings.at(0).totals.at("signals_sent"), 0u);
 }
 
-// What may wait for a user, and timers of the program that take the quarter that is swipr's at
-// most.
+// The limit of pending signals of a user, and timers of the program that use the quarter that swipr
+// may use.
 class QuarterInUse {
  public:
   QuarterInUse() {

@@ -47,13 +47,13 @@ struct DecodedModule {
 
 struct DecodedRecording {
   std::size_t tick_bytes = 0;  // of all tick records
-  bool damaged = false;        // something did not decode, or an entry names what was never defined
+  bool damaged = false;        // a record did not decode, or an entry has an undefined id
   std::string executable;
   std::uint64_t interval_ns = 0;
   wire::RecordMode mode = wire::RecordMode::kWall;
   std::map<std::uint64_t, DecodedThread> threads;  // by index
   std::vector<DecodedModule> modules;
-  std::vector<std::uint64_t> users;  // of the process, one after the other
+  std::vector<std::uint64_t> users;  // of the process, in order
   std::size_t users_before_threads = 0;
   std::map<std::string, std::uint64_t> totals;
   std::optional<std::uint64_t> duration_ns;  // of the end record

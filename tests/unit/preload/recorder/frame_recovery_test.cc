@@ -25,7 +25,7 @@ class InstructionTest : public testing::TestWithParam<LengthCase> {};
 
 TEST_P(InstructionTest, HasItsLengthAndItsEffectOnTheStack) {
   Bytes code = GetParam().code;
-  code.resize(15, 0x48);  // what follows must not matter
+  code.resize(15, 0x48);  // the following bytes must not matter
   const Instruction instruction = decode_instruction(code);
   EXPECT_EQ(instruction.bytes, GetParam().code.size());
   EXPECT_EQ(stack_bytes_taken(instruction, code), GetParam().stack_bytes);
@@ -66,7 +66,7 @@ TEST(Instruction, CutOffCodeIsNone) {
   EXPECT_EQ(decode_instruction(Bytes(15, 0x66)).bytes, 0u);
 }
 
-// Code that lies in this process's own memory: `put` writes it, `at` is its run-time address.
+// Code in this process's memory: `put` writes it, `at` is its run-time address.
 class CallTest : public testing::Test {
  protected:
   CallTest() { EXPECT_TRUE(memory_.open()); }

@@ -34,7 +34,7 @@ class MemoryRoomTest : public testing::Test {
   void write(const std::string& name, std::uint64_t number) {
     write(name, std::to_string(number) + "\n");
   }
-  // Of version 2. No swap may be used, so that the machine's own is of no matter.
+  // Of version 2. No swap may be used, so that the machine's swap does not matter.
   void write_cgroup(const std::string& path, const std::string& limit, std::uint64_t usage,
                     const std::string& stat = "") {
     write(path + "/memory.max", limit + "\n");
@@ -123,7 +123,7 @@ TEST_F(MemoryRoomTest, AContainerSeesItsOwnCgroupAtTheMount) {
   write_cgroup("unified/inner", std::to_string(50 * kMiB), 50 * kMiB);
   open_version_2("/docker/1234/inner", "/docker/1234");
   EXPECT_FALSE(room_.has(1));
-  open_version_2("/docker/12345/inner", "/docker/1234");  // another's name begins like it
+  open_version_2("/docker/12345/inner", "/docker/1234");  // the name of another one begins with it
   EXPECT_TRUE(room_.has(1));
   open_version_2("/../elsewhere");
   EXPECT_TRUE(room_.has(kMiB));

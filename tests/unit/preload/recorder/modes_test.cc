@@ -17,7 +17,7 @@ constexpr agent::RecordingRequest request_of(RecordMode mode) {
   return {.interval = milliseconds(5), .ticks = 200, .mode = mode};
 }
 
-// One that computes, one that computes now and then, one that waits.
+// A thread that computes, one that computes periodically, one that waits.
 class Program {
  public:
   ~Program() {
@@ -67,7 +67,7 @@ TEST(RecordModes, CpuHoldsAllCpuTimeAndNothingElse) {
 TEST(RecordModes, OffCpuSendsNoSignalAndLeavesTheDispositionAlone) {
   Program program;
   ASSERT_TRUE(program.is_ready());
-  // Perhaps not the program's: one of an earlier recording's signals may still be on its way.
+  // Perhaps not the program's: a signal of an earlier recording may still be pending.
   struct sigaction before {};
   ::sigaction(SIGURG, nullptr, &before);
   struct sigaction during {};
@@ -90,8 +90,8 @@ TEST(RecordModes, OffCpuSendsNoSignalAndLeavesTheDispositionAlone) {
   }
 }
 
-// Recordings begin one after the other. The first looks build unwind tables, which takes code that
-// a sanitizer has instrumented tens of milliseconds.
+// Recordings begin one after the other. The first samples build unwind tables, which takes tens of
+// milliseconds in code instrumented by a sanitizer.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double kTolerance = 0.25;
 #else

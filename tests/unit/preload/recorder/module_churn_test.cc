@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMappings = 8;
 constexpr std::string_view kName = "/memfd:swipr-churn-with-a-path-of-some-length";
 
-// Executable mappings, one page each with a page between them, of a file that each call makes anew.
+// Executable mappings, one page each with a page between them, of a file that each call creates.
 class Churn {
  public:
   Churn() : area_(map_memory(kAreaBytes)) {}
@@ -66,7 +66,7 @@ class ModuleChurn : public testing::Test {
     ASSERT_TRUE(recording_.write_beginning({}));
     recording_.begin_modules(map_);
   }
-  // What the engine does with each change of the map.
+  // What the engine does at each change of the map.
   void follow() {
     ASSERT_TRUE(map_.refresh(memory_));
     recording_.sync_modules(map_, threads_);
@@ -146,13 +146,14 @@ TEST_F(ModuleChurn, ImagesOfLibrariesThatComeAndGoAreForgotten) {
   EXPECT_EQ(plugins, 500);
 }
 
-// What came and went while nothing could be written is not told; what is there then, is.
+// Modules that came and went while nothing could be written are not recorded; those that exist then
+// are.
 TEST_F(ModuleChurn, AStreamThatFellBehindCatchesUpWithWhatIsMapped) {
   begin(BlockWriter::kMaxBlockBytes + 4 * kPageBytes);
   drain();
   churn_.map();
   follow();
-  for (std::size_t round = 0; round < 1500; ++round) {  // 1 MB of records, and nobody reads
+  for (std::size_t round = 0; round < 1500; ++round) {  // 1 MB of records, and no reader
     churn_.unmap();
     churn_.map();
     follow();

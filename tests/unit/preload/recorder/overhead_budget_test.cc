@@ -1,4 +1,4 @@
-// The plan of looks, with costs made up: no clock is read here.
+// The schedule of checks, with artificial costs: no clock is read here.
 #include "preload/agent/record/overhead_budget.h"
 
 #include <gtest/gtest.h>
@@ -12,13 +12,13 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-// A control thread whose look at one thread costs the same always.
+// A control thread whose check of a thread always costs the same.
 class Program {
  public:
   Program(std::uint32_t permille, milliseconds interval) : interval_(interval) {
     budget.start(permille, interval, now_, cost_);
   }
-  // Cost per tick when every thread were looked at.
+  // Cost per tick if every thread were checked.
   nanoseconds idle{0}, light{0}, busy{0};
 
   // The share of one CPU used during the last second of `length`.
@@ -74,7 +74,7 @@ TEST(OverheadBudget, LooksAtEachThreadOnceASecondWhateverItCosts) {
   EXPECT_EQ(program.budget.period(Activity::kIdle), 100u);
   EXPECT_EQ(program.budget.period(Activity::kLight), 100u);
   EXPECT_EQ(program.budget.period(Activity::kBusy), 1u);
-  // Ticks that far apart are never left out.
+  // Ticks at such intervals are never skipped.
   Program slow(20, milliseconds(2000));
   slow.busy = seconds(1);
   slow.run(seconds(60));

@@ -19,7 +19,7 @@ std::string task_path(int tid, const char* file) {
 }
 }  // namespace
 
-// Each keeps its frame: a barrier behind the call forbids a jump.
+// Each keeps its frame: a barrier after the call prevents a tail call.
 SWIPR_TEST_FRAME void recorder_test_inner(const std::function<void()>* block) {
   (*block)();
   asm volatile("" ::: "memory");

@@ -1,4 +1,4 @@
-// Threads in known places: the program that the recorder looks at.
+// Threads at known locations: the program that is recorded.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ inline constexpr bool kPlainPrologues = true;
 inline constexpr char kWhyProloguesMatter[] =
     "sanitizers realign frames, which cannot be walked from outside";
 
-// A thread that runs `body` and tells its tid.
+// A thread that runs `body`, and its tid.
 class ProgramThread {
  public:
   explicit ProgramThread(std::function<void()> body);

@@ -1,5 +1,5 @@
-// What the recorder says when it cannot have everything: slow readers, threads that do not answer,
-// many threads, impossible requests.
+// What the recorder reports at its limits: slow readers, threads that do not answer, many threads,
+// invalid requests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A reader that wakes when nothing more was written during so many ticks.
+// A reader that wakes when no more data was written during this number of ticks.
 class SlowReader {
  public:
   bool is_awake() {
@@ -110,7 +110,7 @@ TEST(RecorderLimits, AThreadThatBlocksTheUsualSignalIsAskedByAnother) {
   agent::recorder().set_owner(::getpid());
   EXPECT_EQ(handler::sampling_signal(), SIGWINCH);
   for (const int number : {SIGURG, SIGWINCH}) {
-    // As the program is told: a signal that is still on its way keeps swipr's handler in place.
+    // As the program sees it: while a signal is pending, swipr's handler stays installed.
     struct sigaction action {};
     handler::exchange_program_action(number, nullptr, &action, ::sigaction);
     EXPECT_EQ(action.sa_handler, SIG_DFL) << number;

@@ -1,4 +1,4 @@
-// What the recorder notices of a process that changes, and what it leaves behind.
+// How the recorder follows changes of its process, and what it leaves there.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ using std::chrono::milliseconds;
 
 constexpr agent::RecordingRequest kUntilStopped{.interval = milliseconds(2)};
 
-// Returns once that many more ticks of any recording are over. The counter is read while the
-// control thread counts: it only grows.
+// Returns after this number of further ticks of any recording. The counter is read while the
+// control thread increments it.
 class Ticks {
  public:
   void note() { seen_ = agent::recorder().counters().ticks; }
@@ -138,8 +138,8 @@ void count_foreign_with_info(int, siginfo_t* info, void*) {
   if (info->si_value.sival_int == 77) ++foreign_signals;
 }
 
-// Sends one and waits for its arrival. ThreadSanitizer keeps one place per thread for a signal that
-// it delivers later: what meets a signal of swipr's there is gone, and is sent again.
+// Sends one and waits for its arrival. ThreadSanitizer stores only one signal per thread that it
+// delivers later: if swipr's is stored there, this one is lost and is sent again.
 bool foreign_signal_arrives(int number) {
   const int wanted = foreign_signals + 1;
   const auto send = [number] {
@@ -163,8 +163,8 @@ struct sigaction action_of(int number) {
   return action;
 }
 
-// As the wrapped sigaction tells it. The kernel may have swipr's handler for a while longer: one of
-// its signals is on its way to a thread that gets no CPU.
+// As the wrapped sigaction returns it. The kernel may have swipr's handler for some time longer, if
+// a signal is pending in a thread that gets no CPU.
 struct sigaction seen_by_program(int number) {
   agent::recorder().set_owner(::getpid());
   struct sigaction action {};
@@ -173,7 +173,7 @@ struct sigaction seen_by_program(int number) {
   return action;
 }
 
-// SIGURG is left to a program that handles it, unless it is the user's choice.
+// If the program handles SIGURG it is not used, unless the user selects it.
 class ChosenSignal {
  public:
   ChosenSignal() { agent::recorder().set_signal_number(SIGURG); }
@@ -247,7 +247,7 @@ TEST(RecorderProcess, NothingOfItIsLeftAfterTheLastRecording) {
   const std::size_t before = open_files();
   record_one({.interval = milliseconds(2), .ticks = 5});
   EXPECT_EQ(open_files(), before);
-  // The handler stays while a signal is on its way to a thread that gets no CPU.
+  // The handler stays while a signal is pending in a thread that gets no CPU.
   EXPECT_TRUE(eventually([] {
     if (action_of(SIGURG).sa_handler == SIG_DFL) return true;
     record_one({.interval = milliseconds(2), .ticks = 1});
@@ -300,7 +300,7 @@ TEST(RecorderProcess, SaysWhoseProcessItBecame) {
   EXPECT_THAT(recording.users, testing::ElementsAre(0u, kNobody));
 }
 
-// The kernel finds mappings at all of it, or says ENOMEM.
+// The kernel finds mappings in all of it, or returns ENOMEM.
 bool is_mapped(void* memory, std::size_t bytes) { return ::msync(memory, bytes, MS_ASYNC) == 0; }
 
 TEST(RecorderProcess, AChildOfAForkHasNoneOfTheTablesMemory) {

@@ -1,4 +1,4 @@
-// What the recorder says about threads whose truth is known.
+// Recordings of threads whose behaviour is known.
 #include "preload/agent/engine/recorder.h"
 
 #include <gmock/gmock.h>
@@ -140,7 +140,8 @@ TEST(Recorder, AWalkOfAThreadThatRanMeanwhileIsThrownAway) {
   if (!kPlainPrologues) GTEST_SKIP() << kWhyProloguesMatter;
   std::atomic<bool> stop{false};
   const std::function<void()> nap = [] { ::usleep(20); };
-  // Now three frames, now one that lies across them and has no return addresses.
+  // Alternates between three frames and one large frame at the same addresses that has no return
+  // addresses.
   const auto wander = [&] {
     while (!stop) {
       call_through_chain(nap);
@@ -182,7 +183,7 @@ TEST(Recorder, NamesTheFunctionOfARunningThread) {
   const DecodedThread* seen = recording.thread_of(thread.tid());
   ASSERT_NE(seen, nullptr);
   ASSERT_GT(seen->entries.size(), 1u);
-  // What was unanswered when the recording ended has no stack.
+  // Requests that were unanswered when the recording ended have no stack.
   const std::span<const DecodedEntry> answered(seen->entries.data(), seen->entries.size() - 1);
   for (const DecodedEntry& entry : answered) {
     EXPECT_THAT(entry.stack.names(), testing::Contains("recorder_test_spin"));
@@ -262,7 +263,7 @@ TEST(Recorder, ABlockedThreadsTicksAreOneEntry) {
   const DecodedThread* seen = recording.thread_of(reader.tid());
   ASSERT_NE(seen, nullptr);
   EXPECT_EQ(seen->sum_ticks(), recording.totals.at("ticks"));
-  // The first look, and one run for all other ticks (two when it took longer than a second).
+  // The first sample, and one entry for all other ticks (two if it took longer than a second).
   EXPECT_LE(seen->entries.size(), 3u);
 }
 

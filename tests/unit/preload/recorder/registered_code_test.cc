@@ -25,7 +25,7 @@ namespace code = generated_code;
 
 std::uint64_t address(const void* place) { return reinterpret_cast<std::uint64_t>(place); }
 
-// Where the CFA is behind the first instructions, by what a walk would believe; 0: nothing.
+// Offset of the CFA after the first instructions by the CFI that a walk would use; 0: none.
 struct Believed {
   int cfa = 0;
   bool contradicted = false;
@@ -91,7 +91,7 @@ TEST_F(RegisteredCodeTest, ProgramsThatRegisterNothingHaveNothingToBuild) {
   EXPECT_EQ(map_.code_map(), published);
 }
 
-// What a walk believes between the withdrawal and the next look, not what the look finds.
+// What a walk uses between the withdrawal and the next reading, not the result of the reading.
 TEST_F(RegisteredCodeTest, ATableIsNotBelievedFromItsWithdrawalOn) {
   frame_registrations::add(&page_->frames, false);
   ASSERT_TRUE(map_.refresh(memory_));
@@ -138,7 +138,7 @@ TEST_F(RegisteredCodeTest, DebugFrameServesWhereThereIsNothingElse) {
   EXPECT_EQ(believed_cfa(), kSmallCfa);
 }
 
-// Nothing of the list changes: one entry, one object, other bytes.
+// The list does not change: one entry, one object, other bytes.
 TEST_F(RegisteredCodeTest, OtherCodeInTheSamePlaceIsNotBelievedAndAsksForAnotherLook) {
   announce();
   ASSERT_TRUE(map_.refresh(memory_));
@@ -167,7 +167,8 @@ TEST_F(RegisteredCodeTest, WhatIsRegisteredBothWaysIsReadOnce) {
 
 constexpr auto kTick = std::chrono::milliseconds(5);
 
-// Long enough for looks that cost a hundred times as much, as with sanitizers: they have a pace.
+// Long enough for readings that cost a hundred times as much, as with sanitizers: their rate is
+// limited.
 TEST_F(RegisteredCodeTest, RecordingsTellTheNamesAndWhenTheyNoLongerHold) {
   announce();
   code::JitObject late_object;
@@ -256,7 +257,7 @@ TEST_F(RegisteredCodeTest, WhatCannotBeReadIsLeftOutAndTheRestStays) {
   void* const nowhere = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   code::JitEntry entries[4] = {};
   announce(entries[0], *static_cast<const code::JitObject*>(nowhere));
-  announce(entries[1], object_, UINT64_MAX);              // ends behind the address space
+  announce(entries[1], object_, UINT64_MAX);              // ends after the address space
   announce(entries[2], object_, sizeof(Elf64_Ehdr) - 1);  // cut off
   announce(entries[3], object_, offsetof(code::JitObject, symbols));  // likewise
   ASSERT_TRUE(map_.refresh(memory_));

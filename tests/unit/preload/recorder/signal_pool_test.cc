@@ -1,4 +1,4 @@
-// When a thread is asked for its stack by signal, and what happens to signals that get lost.
+// When a thread is signalled for its stack, and what happens to lost signals.
 #include "preload/agent/threads/signal_pool.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace swipr::agent {
 
 struct ThreadSignalForTests {
-  // As if the thread had closed its mask behind the pool's back just now.
+  // As if the thread had just blocked the signal undetected.
   static void assume_open_mask(Thread& thread) { thread.signal.mask_known_ = true; }
 };
 
@@ -24,8 +24,8 @@ namespace {
 
 using Asked = SignalPool::Asked;
 
-// A thread that blocks SIGURG behind libc's back, as libc itself does, opens it when it is told to,
-// and computes until the end.
+// A thread that blocks SIGURG without libc's functions, as libc itself does, unblocks it on
+// request, and computes until the end.
 class MaskedThread {
  public:
   ~MaskedThread() {
@@ -37,7 +37,7 @@ class MaskedThread {
     blocked_.release();
     return Tid{thread_.tid()};
   }
-  // Afterwards what has waited in the thread is delivered.
+  // Afterwards pending signals of the thread are delivered.
   void open_mask() {
     if (opened_) return;
     opened_ = true;
@@ -82,7 +82,7 @@ class SignalPoolTest : public testing::Test {
   Asked ask(std::int64_t cpu_ns) {
     return pool_->ask(0, thread_, 0, threads_.directory(), monotonic_now(), cpu_ns);
   }
-  // Asks until the pool is sure.
+  // Requests stacks until the pool is certain.
   Asked ask_until_sure(std::int64_t cpu_ns) {
     Asked asked = Asked::kFailed;
     for (int count = 0; count < 20 && asked == Asked::kFailed; ++count) asked = ask(cpu_ns);

@@ -46,14 +46,14 @@ class VforkCallerTest : public testing::Test {
   std::uint64_t at(std::uint64_t offset) const {
     return reinterpret_cast<std::uint64_t>(code_) + offset;
   }
-  // The offset behind a call at `offset`.
+  // The offset after a call at `offset`.
   std::uint64_t put_call(std::uint64_t offset, std::uint64_t target) {
     const auto distance = static_cast<std::int32_t>(target - (offset + 5));
     code_[offset] = 0xe8;
     std::memcpy(code_ + offset + 1, &distance, sizeof distance);
     return offset + 5;
   }
-  // Offset of what is found; 0: nothing.
+  // Offset of the result; 0: none.
   std::uint64_t find(std::uint64_t below) const {
     const unwind::CodeMap map(std::span(&range_, 1));
     const auto found = find_vfork_return(memory_, map, at(kVfork + 20), at(below));

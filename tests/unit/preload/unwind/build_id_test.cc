@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kAddress = 0x1000;
 
-// A segment's bytes, and a reader of nothing else.
+// A segment's bytes, and a reader that reads only these.
 class Notes {
  public:
   explicit Notes(std::size_t alignment) : alignment_(alignment) {}

@@ -1,4 +1,4 @@
-// Puts an ELF image with chosen call frame information together, byte by byte.
+// Builds an ELF image with given call frame information, byte by byte.
 #pragma once
 
 #include <elf.h>
@@ -60,18 +60,18 @@ class CfiImage {
   static constexpr std::uint64_t kLoadBias = 0x7f0000000000;
   static constexpr std::size_t kEhFrame = 0x1000;
 
-  // CFA = rsp + 8, return address at CFA - 8: what every compiler starts with.
+  // CFA = rsp + 8, return address at CFA - 8: the initial state of every compiler.
   static Bytes initial() { return {0x0c, 7, 8, 0x90, 1}; }
 
   std::size_t add_cie(const Bytes& instructions = initial(), const CieOptions& options = {});
-  // Where the FDE begins in eh_frame. Behind its CIE. With "z" the augmentation data is empty.
+  // Where the FDE begins in eh_frame. After its CIE. With "z" the augmentation data is empty.
   std::size_t add_fde(std::size_t cie, std::uint64_t start, std::uint32_t size,
                       const Bytes& instructions);
   // An entry of the search table in .eh_frame_hdr, which there is when it has any.
   void add_search(std::uint64_t start, std::size_t fde) { search.push_back({start, fde}); }
   void add_raw(const Bytes& bytes) { eh_frame.append(bytes); }
 
-  // The image as it lies in memory, at kLoadBias. Tests may spoil it before they build.
+  // The image in memory, at kLoadBias. Tests may damage it before they build.
   Bytes finish() const;
   static BuildResult build(const Bytes& image);
   // Of `image`, which outlives the reader.
@@ -86,7 +86,7 @@ class CfiImage {
   };
   Bytes eh_frame;
   std::vector<Search> search;
-  std::size_t trailing_bytes = 64;  // of zero behind .eh_frame; the first four are the terminator
+  std::size_t trailing_bytes = 64;  // of zero after .eh_frame; the first four are the terminator
   static constexpr std::uint64_t kBuildId = 0x1122334455667788;
 
  private:

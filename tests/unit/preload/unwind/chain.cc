@@ -11,8 +11,8 @@ namespace {
 
 volatile std::uint64_t sink;
 
-// What comes after the call keeps it from being a tail call; the arrays and the values that live
-// across it give each instance another frame size and another set of saved registers.
+// The code after the call prevents a tail call. The arrays, and the values that are used after the
+// call, give each instance a different frame size and a different set of saved registers.
 template <int kLevel>
 [[gnu::noinline]] std::uint64_t chain(Callback callback, void* state, std::uint64_t a,
                                       std::uint64_t b) {

@@ -10,7 +10,7 @@ using Callback = void (*)(void* state);
 
 inline constexpr int kChainLength = 30;
 
-// Each goes through the shape that its name says and calls `callback` at the innermost place.
+// Each calls through the shape in its name and calls `callback` from the innermost function.
 void call_through_chain(Callback callback, void* state);  // kChainLength distinct functions
 void call_through_recursion(unsigned depth, Callback callback, void* state);
 void call_through_realigned_frame(std::size_t bytes, Callback callback, void* state);

@@ -115,7 +115,7 @@ TEST(Expression, RefusesWhatMakesNoSense) {
   EXPECT_EQ(status_of({0x0e, 1}), EvaluateStatus::kInvalid);           // cut off
   EXPECT_EQ(status_of({0x03}), EvaluateStatus::kInvalid);              // unknown operation
   EXPECT_EQ(status_of({0x92, 99, 0}), EvaluateStatus::kInvalid);       // no such register
-  EXPECT_EQ(status_of({0x2f, 0xfd, 0xff}), EvaluateStatus::kInvalid);  // skip to itself, for ever
+  EXPECT_EQ(status_of({0x2f, 0xfd, 0xff}), EvaluateStatus::kInvalid);  // skip to itself, endlessly
   EXPECT_EQ(status_of({0x2f, 0x00, 0x80}), EvaluateStatus::kInvalid);  // skip before the start
   EXPECT_EQ(status_of({0x31, 0x31, 0x31, 0x31, 0x31, 0x31, 0x31, 0x31, 0x31}),
             EvaluateStatus::kInvalid);  // one too many

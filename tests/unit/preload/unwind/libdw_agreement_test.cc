@@ -1,6 +1,6 @@
 // libdw reads the same CFI independently: for thousands of addresses of real libraries both must
-// come to the same caller. Both are evaluated on made-up registers and a made-up memory, so that
-// rules are equal when their results are, whatever form they have.
+// find the same caller. Both are evaluated on artificial registers and memory, so that rules are
+// equal if their results are, whatever their form.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
@@ -21,8 +21,8 @@
 namespace swipr::unwind {
 namespace {
 
-// Each word of memory holds a number made from its address, above all of these addresses, so that a
-// CFA that is read from memory lies above the frame.
+// Each word of memory holds a number computed from its address and above all of these addresses, so
+// that a CFA that is read from memory is above the frame.
 std::uint64_t word_at(std::uint64_t address) {
   return (address ^ 0x5bd1e995) * 0x9e3779b97f4a7c15 | std::uint64_t{1} << 63;
 }
@@ -207,8 +207,7 @@ class LibdwReader {
     if (return_address) {
       result.pc = *return_address;
       result.stack = is_same(frame, kRsp) ? cfa : saved(frame, kRsp, registers, cfa).value_or(cfa);
-      // libdw calls a register undefined once DW_CFA_restore has put back what the CIE said:
-      // nothing.
+      // libdw reports a register as undefined after DW_CFA_restore if the CIE has no rule for it.
       result.frame = saved(frame, kRbp, registers, cfa).value_or(registers.values[kRbp]);
       result.base = saved(frame, kRbx, registers, cfa).value_or(registers.values[kRbx]);
     }
@@ -237,7 +236,7 @@ class LibdwReader {
     }
     DwarfOps machine(registers, cfa);
     const std::uint64_t result = machine.run(ops, count);
-    // Where GCC's CFI is wrong (see ExtendedStep::is_restored) libdw takes it at its word.
+    // Where GCC's CFI is wrong (see ExtendedStep::is_restored) libdw applies it literally.
     const bool by_expression =
         count > 1 && ops[1].atom >= DW_OP_breg0 && ops[1].atom <= DW_OP_breg31;
     const bool outside = result >= cfa || result < registers.values[kRsp];

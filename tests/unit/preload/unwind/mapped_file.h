@@ -1,5 +1,5 @@
-// An ELF file laid out in a made-up address space as its program headers say, read through an
-// ImageReader: any library can be tested without loading it.
+// An ELF file laid out in an artificial address space by its program headers, read through an
+// ImageReader, so that any library can be tested without loading it.
 #pragma once
 
 #include <elf.h>

@@ -9,7 +9,7 @@
 namespace swipr::unwind {
 namespace {
 
-// Two readable pages and an unreadable one behind them.
+// Two readable pages and an unreadable one after them.
 class PageProbeReaderTest : public testing::Test {
  protected:
   PageProbeReaderTest()

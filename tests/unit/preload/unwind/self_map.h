@@ -1,4 +1,4 @@
-// Unwind tables of everything that is mapped in this very process.
+// Unwind tables of everything that is mapped in this process.
 #pragma once
 
 #include <ucontext.h>

@@ -1,4 +1,4 @@
-// The walk against libunwind, frame for frame, in this very process.
+// Compares the walk with libunwind, frame by frame, in this process.
 #define UNW_LOCAL_ONLY
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ std::vector<std::uint64_t> libunwind_pcs(ucontext_t& context, int flags) {
   return pcs;
 }
 
-// Both walks of one context, taken at the innermost place of a shape.
+// Both walks of one context, taken in the innermost function of a shape.
 struct Comparison {
   Walked ours;
   std::vector<std::uint64_t> theirs;
@@ -202,7 +202,7 @@ TEST(SelfUnwind, WalksFromAnAlternateStackToTheInterruptedOne) {
   expect_equal(signal.context);
 }
 
-// Every instruction of libc functions and of this program that single-stepping meets: prologues,
+// Every instruction of libc functions and of this program that single-stepping reaches: prologues,
 // epilogues, PLT entries, the lazy resolver.
 struct Stepping {
   volatile bool active = true;
@@ -224,7 +224,7 @@ void on_trap(int, siginfo_t*, void* state) {
   const Walked ours = walk_from(registers_of(context));
   const std::vector<std::uint64_t> theirs = libunwind_pcs(context, UNW_INIT_SIGNAL_FRAME);
   ++stepping->steps;
-  // In the last instructions of a realigned frame CFI is wrong about rbp. libunwind believes it.
+  // In the last instructions of a realigned frame the CFI of rbp is wrong. libunwind uses it.
   const CodeMap map = self_map().code_map();
   const bool astray = std::any_of(theirs.begin(), theirs.end(),
                                   [&map](std::uint64_t pc) { return map.find(pc) == nullptr; });
@@ -264,7 +264,7 @@ TEST(SelfUnwind, AgreesAtEveryInstructionOfRealCode) {
 TEST(SelfUnwind, BuildsTablesOfEverythingMapped) {
   bool vdso = false;
   for (const SelfMap::Image& image : self_map().images()) {
-    if (image.path == "[vsyscall]") continue;  // a page of the kernel's, no ELF image
+    if (image.path == "[vsyscall]") continue;  // a page of the kernel, not an ELF image
     EXPECT_EQ(image.built.status, BuildStatus::kOk) << image.path;
     EXPECT_NE(image.built.build_id_bytes, 0u) << image.path;
     vdso = vdso || image.path == "[vdso]";

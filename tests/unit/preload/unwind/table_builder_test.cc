@@ -91,7 +91,7 @@ TEST(TableBuilder, KnowsWhereFunctionsBegin) {
 
 struct InstructionCase {
   const char* name;
-  Bytes instructions;  // in force at the start
+  Bytes instructions;  // the state at the start
   Rule expected;
 };
 void PrintTo(const InstructionCase& c, std::ostream* out) { *out << c.name; }
@@ -329,7 +329,7 @@ TEST(TableBuilder, BoundsRememberedStates) {
   EXPECT_EQ(rule_at(build_function(instructions), 0), kNoCfiHere);
 }
 
-// Every byte of the image in turn takes a few other values: any answer will do but a fault.
+// Every byte of the image in turn gets a few other values: any result is accepted, but no fault.
 TEST(TableBuilder, SurvivesEveryChangedByte) {
   CfiImage image;
   const std::size_t cie =

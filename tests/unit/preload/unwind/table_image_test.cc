@@ -24,7 +24,7 @@ class TableImageTest : public testing::Test {
     const std::size_t cie = image.add_cie();
     image.add_fde(cie, CfiImage::kText, 64, {0x0e, 16, 0x86, 2});
     image.add_fde(cie, CfiImage::kText + 64, 64, {0x0c, 6, 16, 0x86, 2});
-    // A CFA and a place that are expressions.
+    // A CFA and a location that are expressions.
     image.add_fde(cie, CfiImage::kText + 128, 64, {0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0});
     built_ = image.build();
     EXPECT_EQ(built_.status, BuildStatus::kOk);
@@ -55,7 +55,7 @@ class TableImageTest : public testing::Test {
     return table;
   }
 
-  // The bytes with a change that the checksum goes along with: what a hostile writer makes.
+  // The bytes with a change and a matching checksum, as a malicious writer would make them.
   template <typename T>
   Bytes changed(std::size_t part, std::size_t offset, T value) {
     const TableImage whole = image_of(*built_.table, key_);
@@ -140,7 +140,7 @@ TEST_F(TableImageTest, RefusesCountsThatDoNotFit) {
   EXPECT_EQ(open(wrong, key_), nullptr);
 }
 
-// Each of these, unchecked, is a read outside of the table in somebody's signal handler.
+// Each of these, unchecked, would be a read outside of the table in a program's signal handler.
 TEST_F(TableImageTest, RefusesIndicesThatLeadOutside) {
   const UnwindTable& table = *built_.table;
   EXPECT_NE(open(changed(kRules, 0, table.rules[0]), key_), nullptr);  // no change at all

@@ -31,11 +31,11 @@ constexpr std::uint64_t kRoot = 192;    // return address undefined
 constexpr std::uint64_t kSignal = 256;  // signal frame: pc at rsp + 16, rsp at rsp + 8, rbp at rsp
 constexpr std::uint64_t kInRegister = 320;  // return address in rdi, CFA = rsp
 constexpr std::uint64_t kBased = 384;       // CFA = rbx + 16
-constexpr std::uint64_t kSelf = 448;        // CFA = rsp: never gets anywhere
+constexpr std::uint64_t kSelf = 448;        // CFA = rsp: makes no progress
 constexpr std::uint64_t kRealigned = 512;   // CFA = *(rbp - 8), rbp at rbp
 constexpr std::uint64_t kDrap = 576;        // CFA = r10, rbp at rbp
 constexpr std::uint64_t kGap = 640;
-constexpr std::uint64_t kAlone = 1024;  // as kPlain, behind a gap
+constexpr std::uint64_t kAlone = 1024;  // as kPlain, after a gap
 
 class Walk : public testing::Test {
  protected:
@@ -129,7 +129,7 @@ TEST_F(Walk, EndsWhereATableIsNotBuiltAndGoesOnWhenItIs) {
 
 TEST_F(Walk, GoesOnFromAFrameInTheMiddle) {
   stack_ = {kCode + kRoot + 4};
-  registers_.values[kPc] = kCode + kPlain + 64;  // behind the function's last call
+  registers_.values[kPc] = kCode + kPlain + 64;  // after the function's last call
   const StackReader reader{&read_word, this};
   EXPECT_EQ(walk_on(CodeMap(ranges_), registers_, false, reader, *frames_), WalkEnd::kRoot);
   EXPECT_EQ(pcs(), (Words{kCode + kPlain + 64, kCode + kRoot + 4}));
@@ -137,8 +137,7 @@ TEST_F(Walk, GoesOnFromAFrameInTheMiddle) {
 }
 
 TEST_F(Walk, LooksReturnAddressesUpBeforeTheCall) {
-  // The return address is the first byte behind the calling function, whose last byte is the
-  // call's.
+  // The return address is the first byte after the calling function, which ends with the call.
   EXPECT_EQ(walk_stack(kCode + kPlain, {kCode + kPushed + 64, 77, kCode + kRoot + 1}),
             WalkEnd::kRoot);
   EXPECT_EQ(pcs(), (Words{kCode + kPlain, kCode + kPushed + 64, kCode + kRoot + 1}));
@@ -165,7 +164,7 @@ TEST_F(Walk, RestoresTheFramePointerThatFunctionsSaved) {
 }
 
 TEST_F(Walk, EndsAtCodeThatIsEnteredByAReturn) {
-  // Its CFI begins at the return address and nothing before it does: no call can have pushed that.
+  // Its CFI begins exactly at the return address: no call can have pushed that address.
   registers_.values[kRbp] = kStack + 8;
   code_words_[kCode + kAlone - 8] = 0;
   EXPECT_EQ(walk_stack(kCode + kPlain, {kCode + kAlone, kStack, kCode + kRoot + 1}),
@@ -199,14 +198,14 @@ TEST_F(Walk, TreatsThePcBehindASignalFrameAsExact) {
 TEST_F(Walk, AllowsALowerStackOnlyBehindASignalFrame) {
   registers_.values[kRsp] = kStack + 64;
   Words stack(16, 0);
-  stack[1] = kCode + kRoot + 1;    // what the interrupted stack holds
+  stack[1] = kCode + kRoot + 1;    // content of the interrupted stack
   stack[8] = kCode + kSignal + 8;  // at the first rsp
   stack[9] = 0;                    // rbp
   stack[10] = kStack + 8;          // rsp below
   stack[11] = kCode + kPlain + 3;  // pc
   EXPECT_EQ(walk_stack(kCode + kPlain, stack), WalkEnd::kRoot);
   EXPECT_EQ(pcs().size(), 4u);
-  registers_.values[kRbp] = kStack;  // a frame pointer that leads down again
+  registers_.values[kRbp] = kStack;  // a frame pointer that points down again
   EXPECT_EQ(walk_stack(kCode + kFramed, stack), WalkEnd::kNoRule);
   EXPECT_EQ(pcs().size(), 1u);
 }
@@ -233,7 +232,7 @@ TEST_F(Walk, FindsAReturnAddressInARegister) {
   registers_.known |= 1u << 5;
   EXPECT_EQ(walk_stack(kCode + kInRegister, {kCode + kRoot + 1}), WalkEnd::kRoot);
   EXPECT_EQ(pcs().size(), 3u);
-  // As a caller such code makes no sense: that register is not its own any more.
+  // Such code cannot be a caller: the register no longer holds its value.
   EXPECT_EQ(walk_stack(kCode + kPlain, {kCode + kInRegister + 1}), WalkEnd::kUnknownRegister);
 }
 
@@ -364,7 +363,8 @@ TEST_F(Walk, EndsRulesThatDoNotClimb) {
   EXPECT_LE(frames_->frame_count, 2u);
 }
 
-// A signal frame that restores itself: the one loop that climbing does not end.
+// A signal frame that restores itself: the only loop that the check for ascending frames does not
+// end.
 TEST_F(Walk, BoundsLoopsOfSignalFrames) {
   EXPECT_EQ(walk_stack(kCode + kSignal, {0, kStack, kCode + kSignal}), WalkEnd::kCut);
   EXPECT_EQ(frames_->frame_count, wire::kMaxFrames);
@@ -388,7 +388,7 @@ TEST_F(Walk, KeepsBothEndsOfADeepStack) {
   }
 }
 
-// CFI that was withdrawn leaves other code in its place, or none.
+// After CFI was withdrawn, other code or none may be at its address.
 TEST_F(Walk, DoesNotBelieveCfiOfCodeThatMayHaveBeenWithdrawn) {
   std::atomic<std::uint32_t> withdrawals{3};
   ranges_[1].is_registered = true;
@@ -409,7 +409,7 @@ TEST_F(Walk, DoesNotBelieveCfiOfCodeThatMayHaveBeenWithdrawn) {
   }
 }
 
-// Nobody says when this code goes: its bytes do.
+// The removal of this code is not announced; its bytes show it.
 TEST_F(Walk, DoesNotBelieveCfiOfCodeWhoseBytesAreOthers) {
   const std::atomic<std::uint32_t> withdrawals{0};
   std::atomic<bool> contradicted{false};

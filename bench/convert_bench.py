@@ -44,7 +44,7 @@ def make_libraries(folder):
 
 
 def settle(output):
-    """What earlier runs have left to be written to the disk must not slow down the next one."""
+    """Writes the dirty pages of earlier runs, so that they do not slow down the next one."""
     output.unlink(missing_ok=True)
     os.sync()
 
@@ -64,7 +64,7 @@ def measure(command, output):
 
 
 def sample_blocks(path):
-    """The text of each sample, in order. A stack's is there once, with the head line of its first sample."""
+    """The text of each sample, in order. Each stack occurs once, with the head line of its first sample."""
     blocks, order, rest = {}, [], b""
     with open(path, "rb") as file:
         while piece := file.read(1 << 26):

@@ -1,5 +1,5 @@
-// What recording costs a program, seen from inside it. One busy thread counts units of work, any
-// number of blocked threads wait and count what should never happen (EINTR, early returns).
+// Measures the cost of recording from inside a program. One busy thread counts units of work; any
+// number of blocked threads wait and count errors (EINTR, early returns).
 //
 // usage: bench_guest_program [BLOCKED_THREADS [WAKES_PER_SECOND]]
 //   WAKES_PER_SECOND 0: the blocked threads wait in poll until the end; otherwise each wakes as
@@ -12,7 +12,7 @@
 //              it. Answers "ok", or "missing".
 //   signal HZ  starts sending the busy thread signals with an empty handler; 0 stops. Answers
 //              "ok <sent> <intervals missed, because the machine was late>" of the time before.
-//              The floor: what any profiler that signals running threads has to pay.
+//              The floor: the cost of any profiler that signals running threads.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -121,7 +121,7 @@ std::uint64_t voluntary_switches() {
   return sum;
 }
 
-// Loaded when it is asked for: its constructor would otherwise be part of every other measurement.
+// Loaded on request: otherwise its constructor would be part of every other measurement.
 bool profile_with_gperftools(bool on, const std::string& path) {
   static void* const library = ::dlopen("libprofiler.so.0", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return false;

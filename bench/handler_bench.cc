@@ -1,6 +1,6 @@
-// The signal handler from entry to return, at the innermost place of 30 distinct functions without
-// frame pointers, called by the kernel for a signal that the agent's way of sending brings. An own
-// handler around it reads the clock.
+// Times the signal handler from entry to return, in the innermost of 30 distinct functions without
+// frame pointers. The kernel calls it for a signal that is sent as the agent does. A handler of the
+// benchmark around it reads the clock.
 #include <benchmark/benchmark.h>
 #include <signal.h>
 #include <unistd.h>

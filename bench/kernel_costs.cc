@@ -1,6 +1,5 @@
-// What the system calls cost that a tick is made of, on this machine, in a program with many
-// blocked threads. Prints a line "<name> <ns, median>" for each.
-// usage: bench_kernel_costs [THREADS]
+// Measures the system calls of a tick on this machine, in a program with many blocked threads.
+// Prints a line "<name> <ns, median>" for each. usage: bench_kernel_costs [THREADS]
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>

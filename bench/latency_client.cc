@@ -1,10 +1,9 @@
-// Asks bench_latency_server at a fixed rate over a few connections, until standard input ends.
-// usage: bench_latency_client PORT REQUESTS_PER_SECOND
-// Prints "ready", then to each line of standard input "<requests> <p50 ns> <p99 ns> <p99.9 ns>" of
-// what was answered since the line before. A latency counts from the moment at which the request
-// was due, so that a stalled server cannot hide the requests that it held up. One client for all
-// slices keeps the moments at which requests are due in the same place between the kernel's own
-// ticks, which moves p99 more than a recording.
+// Sends requests to bench_latency_server at a fixed rate over a few connections, until standard
+// input ends. usage: bench_latency_client PORT REQUESTS_PER_SECOND Prints "ready", then to each
+// line of standard input "<requests> <p50 ns> <p99 ns> <p99.9 ns>" of the answers since the
+// previous line. Latency is measured from the time at which the request was due, so that a stalled
+// server cannot hide delayed requests. One client for all slices keeps the phase of the requests
+// relative to the kernel's tick, which changes p99 more than a recording.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -102,7 +101,7 @@ int main(int argc, char** argv) {
       std::cerr << "bench_latency_client: nobody listens on port " << port << '\n';
       return 1;
     }
-    // Spread evenly, so that the connections do not ask all at once.
+    // Spread evenly, so that the connections do not send requests all at once.
     std::thread(ask, descriptor, begin + interval * index / kConnections, interval,
                 std::ref(found[static_cast<std::size_t>(index)]))
         .detach();

@@ -43,7 +43,7 @@ void serve(int poll) {
   }
 }
 
-// Gives the connections to the threads in turns.
+// Assigns the connections to the threads in turn.
 void accept_all(int listener, const std::array<int, kThreads>& polls) {
   for (std::size_t count = 0;; ++count) {
     const int connection = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);

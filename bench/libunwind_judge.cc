@@ -1,6 +1,6 @@
-// Preloaded into a real program by bench/real_stacks: in one and the same signal the interrupted
-// context is unwound by swipr's tables and by libunwind, and what agrees is counted. Counts go to
-// the file that SWIPR_JUDGE_OUTPUT and the process's id name.
+// Preloaded into a real program by bench/real_stacks. At each signal, swipr's tables and libunwind
+// unwind the same interrupted context, and agreeing frames are counted. The counts are written to
+// the file that SWIPR_JUDGE_OUTPUT and the pid name.
 #define UNW_LOCAL_ONLY
 #include <fcntl.h>
 #include <libunwind.h>
@@ -34,7 +34,7 @@ std::atomic_flag busy = ATOMIC_FLAG_INIT;
 struct Counts {
   unsigned long stacks = 0;
   unsigned long equal = 0;
-  unsigned long libunwind_ends_early = 0;  // equal as far as it gets
+  unsigned long libunwind_ends_early = 0;  // equal up to its end
   unsigned long swipr_ends_early = 0;
   unsigned long different = 0;
   unsigned long frames = 0;

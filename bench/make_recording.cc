@@ -1,6 +1,6 @@
-// Writes a recording of any size with the project's own encoder, for measuring what reads it.
-// usage: make_recording FILE SAMPLES STACKS DEPTH LIBRARY…
-// The libraries are loaded; stacks are made of random addresses in their code.
+// Writes a recording of any size with the project's own encoder, to measure its readers. usage:
+// make_recording FILE SAMPLES STACKS DEPTH LIBRARY… The libraries are loaded; stacks are made of
+// random addresses in their code.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -143,7 +143,7 @@ void write_head(Writer& file, const std::map<std::string, Code>& codes) {
   }
 }
 
-// Stacks share their outer halves, as those of real programs do.
+// Stacks have common outer halves, as those of real programs do.
 void write_stacks(Writer& file, const std::map<std::string, Code>& codes, std::uint64_t count,
                   std::uint64_t depth) {
   std::mt19937_64 random(1);

@@ -1,6 +1,6 @@
-// What libc does faster for a program with one thread, and what a preload may slow down.
-// Prints nanoseconds per operation: the best of 9 batches.
-// usage: bench_single_thread putc|shared_ptr|fork|spawn
+// Measures operations that libc makes faster in single-threaded programs, and others that a preload
+// may slow down. Prints nanoseconds per operation: the best of 9 batches. usage:
+// bench_single_thread putc|shared_ptr|fork|spawn
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,7 +52,7 @@ double measure_fork() {
   });
 }
 
-// The child has an empty environment, hence no preload: what is left is the caller's side.
+// The child has an empty environment, hence no preload: only the caller's side is measured.
 double measure_spawn() {
   return best_nanoseconds(100, [] {
     char path[] = "/bin/true";

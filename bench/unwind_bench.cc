@@ -1,4 +1,4 @@
-// The walk against libunwind on the same stack, and what building a table costs.
+// Compares the walk with libunwind on the same stack, and measures the build of a table.
 #define UNW_LOCAL_ONLY
 #include <benchmark/benchmark.h>
 #include <libunwind.h>
@@ -29,8 +29,8 @@ void per_frame(benchmark::State& state, std::size_t frames) {
       benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-// Each benchmark runs at the innermost place of kChainLength distinct functions, in a thread of its
-// own: below them lie only the frames of libstdc++ and libc.
+// Each benchmark runs in the innermost of kChainLength distinct functions, in a thread of its own:
+// the only other frames are those of libstdc++ and libc.
 template <void (*kBody)(benchmark::State&)>
 void in_chain(benchmark::State& state) {
   std::thread([&state] {
@@ -49,7 +49,8 @@ void walk_probed(benchmark::State& state) {
   unw_getcontext(&context);
   const Registers registers = registers_of(context);
   for ([[maybe_unused]] auto _ : state) {
-    // The handler knows the page of the stack pointer; each further one costs a question.
+    // The handler knows that the page of the stack pointer is readable; each further one needs a
+    // probe.
     PageProbeReader reader = kProbes == Probes::kFirstPageKnown
                                  ? PageProbeReader(registers.values[kRsp])
                                  : PageProbeReader();
@@ -85,7 +86,7 @@ void walk_cold(benchmark::State& state) {
     times.push_back(1e9 * time.count());
   }
   per_frame(state, frames->frame_count);
-  // The mean holds the times when another program had the processor.
+  // The mean includes times when another program had the processor.
   std::sort(times.begin(), times.end());
   state.counters["p50_ns"] = times[times.size() / 2];
 }
@@ -193,8 +194,8 @@ void build_part_of(benchmark::State& state, const std::string& name) {
 BENCHMARK_CAPTURE(build_part_of, libc, "libc.so.6")->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(build_part_of, libcrypto, "libcrypto.so.3")->Unit(benchmark::kMicrosecond);
 
-// What is left of that when nothing is understood: the section is copied and as many rows are
-// written, into memory that the kernel hands out and takes back.
+// The lower bound, without interpretation: the section is copied and as many rows are written, to
+// memory that the kernel allocates and frees.
 void build_floor(benchmark::State& state, const std::string& name) {
   MappedFile file("/usr/lib/x86_64-linux-gnu/" + name);
   if (!file.is_open()) {

@@ -1,4 +1,4 @@
-"""The table of aims at the top of docs/PERFORMANCE.md: each aim beside the figure that its section has now."""
+"""The table of aims at the top of docs/PERFORMANCE.md: each aim and the current figure of its section."""
 import re
 
 TITLE = "Aims"

@@ -1,4 +1,4 @@
-"""What it costs a process that a recording begins: CPU time of the control thread, private memory."""
+"""Cost of beginning a recording: CPU time of the control thread, private memory."""
 import http.client
 import json
 import pathlib

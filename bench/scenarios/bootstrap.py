@@ -1,4 +1,4 @@
-"""How far a median may be off."""
+"""Confidence intervals of medians."""
 import random
 import statistics
 

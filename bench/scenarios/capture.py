@@ -1,4 +1,4 @@
-"""What recording costs a busy thread, beside what an empty signal handler and others cost it.
+"""Cost of recording for a busy thread, compared with an empty signal handler and other profilers.
 
 All slices of a round run in one process, one after the other; a loss is the median over the rounds
 of the ratio to the slices of nothing before and behind the round, which takes out most of a drift.
@@ -53,14 +53,14 @@ def nothing(guest, seconds):
 
 
 def recorded(guest, hertz, seconds, options):
-    """The work within a recording that has begun before, and the totals of all of it."""
+    """The work during a recording that has already begun, and the totals of the recording."""
     with guest.recording(hertz, *options) as totals:
         work = nothing(guest, seconds)
     return work, totals
 
 
 def losses(rounds, work_index=0):
-    """Of rounds (nothing before, work, nothing behind), in per cent."""
+    """Loss in rounds (slice without, measured slice, slice without), in per cent."""
     return [100 - 200 * work[work_index] / (before[work_index] + behind[work_index]) for before, work, behind in rounds]
 
 
@@ -69,7 +69,7 @@ def loss(rounds, work_index=0):
 
 
 def beyond(rounds, floor):
-    """What the rounds lost more than the floor's, with its 95 % interval."""
+    """Median loss beyond that of the floor's rounds, with its 95 % interval."""
     differences = [found - expected for found, expected in zip(losses(rounds), losses(floor))]
     low, high = bounds(differences)
     return f"{statistics.median(differences):+.2f} % ({low:+.2f} to {high:+.2f})"
@@ -112,7 +112,7 @@ def table(scenarios, rounds, seconds):
 
 
 def perf_slice(guest, hertz, seconds):
-    """perf on the same process with the software clock; None where it is not allowed."""
+    """perf on the same process with the software clock; None if it is not permitted."""
     if shutil.which("perf") is None:
         return None
     output = guest.folder.name + "/perf.data"
@@ -127,7 +127,7 @@ def perf_slice(guest, hertz, seconds):
 
 
 def gperftools_slice(guest, hertz, seconds):
-    """gperftools' profiler in the same process; None where it is not installed."""
+    """gperftools' profiler in the same process; None if it is not installed."""
     if guest.command(f"gperftools {hertz} {guest.folder.name}/cpu.prof") != ["ok"]:
         return None
     work, _ = measured(guest, lambda: time.sleep(seconds))
@@ -136,7 +136,7 @@ def gperftools_slice(guest, hertz, seconds):
 
 
 def peers(rounds, seconds, hertz=1000):
-    """Rows (name, loss of the busy thread) at one rate, all in one process and in turns."""
+    """Rows (name, loss of the busy thread) at one rate, all in turn in one process."""
     # gperftools reads its rate when the library is loaded.
     guest = Guest(environment={"CPUPROFILE_FREQUENCY": str(hertz)})
     guest.record(hertz, seconds)
@@ -147,7 +147,7 @@ def peers(rounds, seconds, hertz=1000):
     found = {name: [] for name in slices}
     rest = nothing(guest, seconds)
     for number in range(rounds):
-        # Every other round the other way round, and a slice of nothing behind each.
+        # Every other round in reverse order, and a slice without a profiler after each.
         for name in list(slices)[::-1 if number % 2 else 1]:
             work = slices[name]()
             before, rest = rest, nothing(guest, seconds)

@@ -1,4 +1,4 @@
-"""What the kernel charges for what a tick is made of."""
+"""Cost of the system calls of a tick."""
 import subprocess
 
 from scenarios.guest import BUILD, run

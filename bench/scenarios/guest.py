@@ -1,4 +1,4 @@
-"""Programs that are measured: started, asked, recorded."""
+"""Starts, queries and records the measured programs."""
 import contextlib
 import json
 import os
@@ -20,7 +20,7 @@ def run(*command, **options):
 
 
 class Program:
-    """A program that answers one line to each line, under the preload unless told otherwise."""
+    """A program that answers each line with one line; under the preload by default."""
 
     def __init__(self, *command, preload=True, environment=None):
         self.folder = tempfile.TemporaryDirectory()
@@ -65,7 +65,7 @@ class Program:
 
     @contextlib.contextmanager
     def recording(self, hertz, *options):
-        """One that has begun, and ends behind the block: its start and end are not what programs live with.
+        """A recording that has begun and ends after the block: its start and end are not measured.
 
         The dictionary that it gives has the totals when it has ended.
         """

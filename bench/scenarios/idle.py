@@ -1,4 +1,4 @@
-"""What the preload costs a program while nobody records it."""
+"""Cost of the preload without a recording."""
 import os
 import statistics
 import subprocess

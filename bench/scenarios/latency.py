@@ -17,9 +17,9 @@ def ask(client, seconds):
     return [int(word) for word in client.command("to here")[1:]]
 
 
-# The two slices of a pair change places from pair to pair: drift hits both kinds alike, and every second
-# pair begins as the one before it has ended, without a recording: two slices that tell what the machine
-# moves by itself, at no cost in time.
+# The order of the two slices alternates from pair to pair, so that drift affects both kinds equally. Every
+# second pair begins as the previous one ended, without a recording: these two successive slices show the
+# variation of the machine itself and take no additional time.
 ORDERS = (("recorded", "plain"), ("plain", "recorded"))
 
 

@@ -1,4 +1,4 @@
-"""How true the profile of a program is that has a period: 70, 20 and 10 per cent, by construction."""
+"""Accuracy of the profile of a periodic program: 70, 20 and 10 per cent, by construction."""
 import collections
 import subprocess
 
@@ -30,7 +30,7 @@ def shares_of(path, weight):
 
 
 def cell(path, truth):
-    """Shares of CPU time and the number of samples; marked where they are not true."""
+    """Shares of CPU time and the number of samples; marked if they are wrong."""
     times, counts = shares_of(path, "cpu"), shares_of(path, "samples")
     samples = sum(counts.values())
     if samples == 0 or sum(times.values()) == 0:

@@ -49,7 +49,7 @@ def fill(text):
 
 
 def replace_section(path, title, body):
-    """Puts the section in its place, or at the end, and renews the table of aims; other sections stay."""
+    """Replaces the section, or appends it, and updates the table of aims; other sections stay."""
     text = path.read_text() if path.exists() else INTRODUCTION
     text = _with_section(text, title, body)
     path.write_text(with_aims(text).rstrip() + "\n")

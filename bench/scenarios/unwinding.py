@@ -1,4 +1,4 @@
-"""The walk beside libunwind's, the handler, and what building a table costs."""
+"""The walk compared with libunwind's, the handler, and the build of a table."""
 import json
 import subprocess
 
@@ -10,7 +10,7 @@ PARTS = ("libc", "libcrypto")
 
 
 def measure(program, *options):
-    """The medians by name, of five runs in turns."""
+    """The medians by name, of five alternating runs."""
     output = run(BUILD / "bench" / program, "--benchmark_format=json", "--benchmark_repetitions=5",
                  "--benchmark_report_aggregates_only=true", *options, stdout=subprocess.PIPE).stdout
     return {row["run_name"]: row for row in json.loads(output)["benchmarks"] if row["aggregate_name"] == "median"}

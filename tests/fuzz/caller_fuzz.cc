@@ -1,5 +1,5 @@
-// Arbitrary code between two FDEs and arbitrary words of a stack through the search for a caller.
-// Anything but a fault, a hang or a caller that is no word of the stack is right.
+// Search for a caller with arbitrary code between two FDEs and arbitrary words of a stack. Fails on
+// a fault, a hang or a caller that is not a word of the stack.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ constexpr std::uint64_t kPlainBytes = 256;  // CFA = rsp + 16
 constexpr std::uint64_t kGap = kRootBytes + kPlainBytes;
 constexpr std::uint64_t kBehind = 3072;
 
-// The input is the code, and what is left of it the stack.
+// The input is the code, and the rest of it the stack.
 class Subject {
  public:
   explicit Subject(std::span<const std::uint8_t> input) {

@@ -1,4 +1,4 @@
-// What exporters rely on in every Recording, whatever it was read from.
+// Invariants of every Recording, from any input, on which exporters rely.
 #pragma once
 
 #include <chrono>

@@ -31,7 +31,7 @@ Parser parse_in_pieces(std::string_view text, std::size_t piece) {
   return parser;
 }
 
-// How the bytes arrive must not change what they mean.
+// Splitting the bytes must not change the result.
 void compare(const Parser& whole, const Parser& pieces) {
   require(whole->status() == pieces->status());
   require(whole->error().status == pieces->error().status);

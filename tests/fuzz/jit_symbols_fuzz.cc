@@ -1,4 +1,4 @@
-// Any bytes as a jitdump file and as a perf map: reading and looking up end, and nothing crashes.
+// Any bytes as a jitdump file and as a perf map: reading and lookups end without a crash.
 #include <cstddef>
 #include <cstdint>
 #include <span>

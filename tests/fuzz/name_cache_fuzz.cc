@@ -1,5 +1,5 @@
-// Any bytes as a file of kept names: reading ends, and nothing crashes. The checksum, which only
-// tells torn files, is made right first: otherwise no input would come further.
+// Any bytes as a file of the name cache: reading ends without a crash. The checksum, which only
+// detects incomplete files, is corrected first; otherwise every input would be rejected.
 #include <stdlib.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -19,7 +19,7 @@ constexpr std::size_t kHeaderBytes = 32;
 constexpr std::size_t kChecksumAt = 8;
 constexpr std::size_t kMaxBytes = 1 << 16;
 
-// Gone with the process.
+// Removed with the process.
 class Folder {
  public:
   Folder() { ::mkdtemp(path_.data()); }

@@ -1,5 +1,5 @@
-// Any command line, one argument per line: it is understood, answered or refused with a reason, and
-// what is understood keeps the promises of options.h.
+// Any command line, one argument per line: it is parsed, answered or refused with a reason, and
+// parsed options satisfy the contract of options.h.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,7 +13,7 @@ using namespace swipr;
 
 namespace {
 
-// argv ends with a null pointer and holds no NUL otherwise.
+// argv ends with a null pointer and contains no other NUL.
 std::vector<std::string> split_lines(const std::uint8_t* data, std::size_t size) {
   std::vector<std::string> lines(1);
   for (std::size_t i = 0; i < size; ++i) {

@@ -1,7 +1,6 @@
-// Feeds a fuzz target its corpus and deterministic mutations of it, where libFuzzer is not there
-// (GCC builds). The mutations follow from SWIPR_SAMPLE_SEED alone (tests/support/sampling.py), so
-// that a failure can be repeated and each commit sees others.
-// usage: NAME_fuzz FOLDER…
+// Runs a fuzz target on its corpus and on deterministic mutations of it, for builds without
+// libFuzzer (GCC). The mutations depend only on SWIPR_SAMPLE_SEED (tests/support/sampling.py), so
+// that a failure can be repeated and each commit gets different ones. usage: NAME_fuzz FOLDER…
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +32,7 @@ std::vector<Bytes> read_corpus(int count, char** folders) {
       if (entry.is_regular_file()) paths.push_back(entry.path());
     }
   }
-  std::sort(paths.begin(), paths.end());  // directory order is not the same everywhere
+  std::sort(paths.begin(), paths.end());  // directory order differs between systems
   std::vector<Bytes> corpus;
   for (const auto& path : paths) {
     std::ifstream file(path, std::ios::binary);
@@ -42,7 +41,8 @@ std::vector<Bytes> read_corpus(int count, char** folders) {
   return corpus;
 }
 
-// An exact allocation, so that a sanitizer sees the first byte read past the end.
+// An allocation of the exact size, so that a sanitizer detects a read of the first byte past the
+// end.
 void run(const Bytes& input) {
   const Bytes exact(input.begin(), input.end());
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
   const unsigned seed = sample_seed();
   std::printf("%zu samples and %d mutations of them, SWIPR_SAMPLE_SEED=%u\n", corpus.size(),
               kMutations, seed);
-  std::fflush(stdout);  // also when a mutation ends the program
+  std::fflush(stdout);  // even if a mutation ends the program
   Mutator mutator(seed);
   for (int i = 0; i < kMutations; ++i) {
     const Bytes& base = corpus[mutator.pick(corpus.size())];

@@ -22,8 +22,7 @@ void read(Bytes bytes, std::size_t split) {
   if (result) swipr::fuzz::check_recording(*result);
 }
 
-// Gives every block the checksum that its payload has: otherwise no mutation gets past the
-// checksum.
+// Corrects the checksum of every block: otherwise every mutation would be rejected by it.
 std::vector<std::byte> with_right_checksums(Bytes bytes) {
   constexpr std::size_t kCrcOffset = 12;
   std::vector<std::byte> copy(bytes.begin(), bytes.end());

@@ -1,6 +1,6 @@
-// Mutated files of unwind tables. Each is given the right key and checksum, so that what is behind
-// them is reached, then walks with arbitrary registers over arbitrary memory. Anything but a fault
-// or a hang is right.
+// Mutated files of unwind tables. Each gets the right key and checksum, so that the checks after
+// these are reached, then walks with arbitrary registers over arbitrary memory. Fails on a fault or
+// a hang.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -45,8 +45,7 @@ void use(const UnwindTable& table, std::uint64_t seed) {
   }
 }
 
-// The checksum over the parts as the header says that they are; without effect where they do not
-// fit.
+// The checksum over the parts by the sizes in the header; no effect if they do not fit.
 void mend(std::span<std::byte> file, TableKey& key) {
   TableHeader header;
   std::memcpy(&header, file.data(), sizeof header);

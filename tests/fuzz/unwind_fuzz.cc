@@ -1,6 +1,5 @@
-// Mutated ELF images through the table builder, as mapped images and as what programs register for
-// code of their own, then walks with arbitrary registers over arbitrary memory. Anything but a
-// fault, a hang or a frame outside of code is right.
+// Mutated ELF images in the table builder, as mapped images and as registered code, then walks with
+// arbitrary registers over arbitrary memory. Fails on a fault, a hang or a frame outside of code.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -26,9 +25,9 @@ namespace {
 using namespace swipr::unwind;
 
 constexpr std::uint64_t kLoadBias = 0x7f0000000000;
-constexpr std::size_t kWalkBytes = 64;  // of the input: what registers and memory are made from
+constexpr std::size_t kWalkBytes = 64;  // of the input, from which registers and memory are made
 
-// The image is what the input holds; beyond its end nothing is mapped.
+// The image is the input; no memory is mapped after its end.
 bool read_image(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
   const auto image = *static_cast<const std::span<const std::byte>*>(state);
   const std::uint64_t offset = address - kLoadBias;
@@ -62,7 +61,7 @@ bool read_memory(void* state, std::uint64_t address, std::uint64_t& out) noexcep
   return true;
 }
 
-// What a handler keeps for the search of a lost caller.
+// The words that a handler stores for the search of a lost caller.
 void keep_words(const CodeMap& map, Memory& memory, const Hole& hole) {
   struct Reader {
     Memory& memory;
@@ -90,7 +89,7 @@ void walk_randomly(const UnwindTable* table, std::uint64_t load_bias,
   std::uint64_t words[kWalkBytes / 8] = {};
   const std::span<const std::byte> head = input.first(std::min(input.size(), sizeof words));
   if (!head.empty()) std::memcpy(words, head.data(), head.size());
-  // Where the image has CFI, or else somewhere.
+  // An address at which the image has CFI, or any other.
   const bool has_table = table != nullptr;
   const std::uint64_t start = has_table ? load_bias + table->base : kLoadBias;
   const CodeRange range{.start = start,
@@ -111,7 +110,7 @@ void walk_randomly(const UnwindTable* table, std::uint64_t load_bias,
   const CodeMap map(ranges, nullptr, {&withdrawals, 0}, witnesses);
   walk(map, registers, {&read_memory, &memory}, *frames);
   if (frames->frame_count == 0 || frames->frame_count > swipr::wire::kMaxFrames) std::abort();
-  // A step reads a handful of words; an expression at most one per operation. Witnesses: 16,384 in
+  // A step reads a few words; an expression at most one per operation. Code checksums: 16,384 in
   // all.
   if (memory.reads > std::uint64_t{kMaxSteps} * 18 * 64 + 16384) std::abort();
   for (std::uint32_t i = 1; i < frames->frame_count; ++i) {
@@ -142,7 +141,7 @@ void build_in_parts(std::span<const std::byte> image) {
   }
 }
 
-// As if the second half of the input were its file's .debug_frame.
+// Uses the second half of the input as .debug_frame of the file.
 void build_with_debug_frame(std::span<const std::byte> image) {
   std::span<const std::byte> section = image.last(image.size() / 2);
   const auto read = [](void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
@@ -155,8 +154,8 @@ void build_with_debug_frame(std::span<const std::byte> image) {
   destroy_table(built.table);
 }
 
-// As if the input were registered as CFI, from its first byte and from its middle, and were an
-// object of the JIT interface.
+// Uses the input as registered CFI, from its first byte and from its middle, and as an object of
+// the JIT interface.
 void build_registered(std::span<const std::byte> image) {
   const ImageReader reader{&read_image, &image};
   RegisteredCfi cfi;

@@ -1,4 +1,4 @@
-// What a browser, or somebody who pretends to be one, sends to `swipr view`.
+// Arbitrary requests to `swipr view`.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Request whole;
   const RequestState state = parse_request(bytes, whole);
   if (state != RequestState::kComplete) return 0;
-  // What follows the empty line changes nothing.
+  // Bytes after the empty line have no effect.
   Request head;
   const std::string_view up_to_end = bytes.substr(0, bytes.find("\r\n\r\n") + 4);
   if (parse_request(up_to_end, head) != state || head.path != whole.path ||

@@ -7,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# the text of a document, what the gate has to say about it
+# text of a document, expected message of the gate
 CANARIES = [
     ("See `common/core/absent.h`.", "`common/core/absent.h` does not exist"),
     ("See `absent.cc`.", "`absent.cc` does not exist"),

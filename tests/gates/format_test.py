@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The gate scripts/check_format accepts the repository's style and rejects another one."""
+"""The gate scripts/check_format accepts the repository's style and rejects other styles."""
 import pathlib
 import subprocess
 import tempfile
@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def check(text):
-    """The gate's verdict on a tree of one file; None: of none."""
+    """The gate's result for a tree of one file; None: without files."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["git", "init", "--quiet", folder], check=True)
         if text is not None:

@@ -7,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# file, its one include, what the gate has to say about it
+# file, its only include, expected message of the gate
 CANARIES = [
     ("common/core/bad.h", '#include "common/host/result.h"', "may not include common/host"),
     ("preload/handler/bad.cc", '#include "preload/agent/engine/recorder.h"', "may not include preload/agent"),

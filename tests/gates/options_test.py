@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SWIPR = pathlib.Path(sys.argv.pop())
 
-# file, a text of it and what to put there instead, what the gate has to say about it
+# file, a text in it, its replacement, expected message of the gate
 CANARIES = [
     ("docs/man/swipr-record.1", ".It Fl Fl count Ar N", ".It Ar N", "record: --count is missing in the man page"),
     ("docs/man/swipr-list.1", ".It Fl Fl json", ".It Fl Fl absent\n.It Fl Fl json",

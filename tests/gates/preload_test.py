@@ -15,7 +15,7 @@ LIBRARY = sys.argv[1]
 HALF = '#include <unistd.h>\nextern "C" void _exit(int) { for (;;) pause(); }\n'
 EXPORTS = pathlib.Path(__file__).resolve().parents[2] / "scripts/lists/preload_exports.txt"
 LISTED = [line.split()[0] for line in EXPORTS.read_text().splitlines() if line and not line.startswith("#")]
-# Every other listed name, whatever its real signature is.
+# Every other listed name, with any signature.
 OTHERS = "".join(
     f'extern "C" void canary_{name}() asm("{name}");\nextern "C" void canary_{name}() {{}}\n'
     for name in LISTED
@@ -97,7 +97,7 @@ class PreloadGate(unittest.TestCase):
         self.rejected(self.build(ballast), "bytes when stripped")
 
     def test_rejects_a_symbol_of_a_newer_glibc(self):
-        # A libc of the future, made of one function.
+        # A stand-in for a newer libc, with one function.
         versions = self.folder / "versions"
         versions.write_text("GLIBC_2.99 { global: brand_new; };\n")
         code = compiler.compile_object(self.folder, "new", 'extern "C" int brand_new() { return 1; }')

@@ -12,7 +12,7 @@ import compiler
 GATE = pathlib.Path(__file__).resolve().parents[2] / "scripts/check_signal_safe"
 ARCHIVES = sys.argv[1:]
 
-# what is wrong, the code, the call by which the gate sees it
+# defect, code, call by which the gate detects it
 CANARIES = [
     ("allocation", "#include <cstdlib>\nvoid* f(unsigned long n) { return std::malloc(n); }",
      "malloc"),

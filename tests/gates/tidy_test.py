@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from support import sampling  # noqa: E402
 
 CLEAN = "int add(int left, int right) { return left + right; }\n"
-# code, the check that has to find it
+# code, check that must reject it
 CANARIES = [
     ("#include <string>\n#include <utility>\n"
      "std::size_t after(std::string text) {\n"

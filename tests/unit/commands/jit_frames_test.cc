@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// A folder with a system's /tmp in it.
+// A folder that contains the /tmp of a system.
 class JitFramesTest : public testing::Test {
  protected:
   JitFramesTest() {

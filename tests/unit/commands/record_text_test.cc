@@ -1,4 +1,4 @@
-// What record tells people: progress, summary, file names.
+// Output of record for people: progress, summary, file names.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// The rules by which stackcollapse-perf.pl, speedscope and the Firefox Profiler take perf script
-// text apart, written down from what they accept and applied to our output: every reader must get
-// the same thread, time, weight and frames.
+// The rules by which stackcollapse-perf.pl, speedscope and the Firefox Profiler parse perf script
+// text, written from the input that they accept and applied to swipr's output: every reader must
+// get the same thread, time, weight and frames.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -80,7 +80,7 @@ const std::regex kPeriod(R"(:\s*(\d+)\s+(\S+):\s*$)");
 // Firefox: the last number before a colon is the time, the last ids before it the thread.
 const std::regex kLastTime(R"(^(.*)\s+([\d.]+):)");
 const std::regex kLastIds(R"(^(.*)\s+(?:(\d+)/)?(\d+)\b)");
-// All: address, name, module. They differ in what a module may hold.
+// All: address, name, module. They differ in the characters that a module may contain.
 const std::regex kFrame(R"(^\s*(\w+)\s*(.+) \((\S*)\))");
 const std::regex kFirefoxFrame(R"(^\s*(\w+)\s*(.+) \(([^)]*)\))");
 const std::regex kStackcollapseFrame(R"(^\s*(\w+)\s*(.+) \((.*)\))");
@@ -129,7 +129,7 @@ TEST(PerfRules, HoldForTheGoldenRecording) {
     std::smatch ids;
     ASSERT_TRUE(std::regex_search(sample.event_line, ids, kFirstIds));
     expect_event_line(sample.event_line, "100", ids[3]);
-    ASSERT_FALSE(sample.frame_lines.empty()) << sample.event_line;  // Firefox would drop it
+    ASSERT_FALSE(sample.frame_lines.empty()) << sample.event_line;  // Firefox would discard it
     for (const std::string& line : sample.frame_lines) expect_frame_line(line);
   }
 }

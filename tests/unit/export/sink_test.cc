@@ -31,7 +31,7 @@ TEST(Sink, WritesEverythingInOrder) {
   EXPECT_EQ(file.content(), expected + large);
 }
 
-// A signal ends a call that waits for the reader when a part is written.
+// A signal ends a call that waits for the reader after writing a part.
 TEST(Sink, GoesOnWhereAWriteEnded) {
   struct sigaction handler {};
   handler.sa_handler = [](int) {};

@@ -13,7 +13,7 @@ TEST(CleanText, KeepsUtf8AndReplacesWhatIsNot) {
   EXPECT_EQ(clean_text("\xff\xc3"), "??");
   EXPECT_EQ(clean_text("\xc0\xaf"), "??");            // overlong "/"
   EXPECT_EQ(clean_text("\xed\xa0\x80"), "???");       // a surrogate
-  EXPECT_EQ(clean_text("\xf4\x90\x80\x80"), "????");  // behind the last code point
+  EXPECT_EQ(clean_text("\xf4\x90\x80\x80"), "????");  // after the last code point
 }
 
 TEST(CleanText, ShowsControlsBeyondAscii) {
@@ -21,7 +21,7 @@ TEST(CleanText, ShowsControlsBeyondAscii) {
                        "31mb"),
             "a\\u009b31mb");  // CSI: would colour the rest
   EXPECT_EQ(clean_text("\xc2\x80\xc2\x85\xc2\x9f"), "\\u0080\\u0085\\u009f");
-  EXPECT_EQ(clean_text("\xc2\xa0"), "\xc2\xa0");  // a space, no control
+  EXPECT_EQ(clean_text("\xc2\xa0"), "\xc2\xa0");  // a space, not a control character
   EXPECT_EQ(clean_text("\xe2\x80\xa8\xe2\x80\xa9"), "\\u2028\\u2029");
 }
 

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr uid_t kNobody = 65534;
 
-// A folder like /tmp: anybody's, sticky.
+// A folder like /tmp: writable by all users, sticky.
 class OutputPlaceTest : public testing::Test {
  protected:
   OutputPlaceTest() {

@@ -31,11 +31,11 @@ TEST(StackIds, MayBeAnyNumbers) {
   constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
   StackIds ids;
   ids.define(kLargest, 1);
-  ids.define(2000, 2);  // far ahead of those before, until many are there
+  ids.define(2000, 2);  // far above the previous ids, until there are many
   EXPECT_EQ(ids.find(kLargest), 1u);
   for (std::uint32_t id = 1; id < 2000; ++id) ids.define(id, 3);
   EXPECT_EQ(ids.find(2000), 2u);
-  ids.define(2100, 4);  // the array reaches beyond 2000 now
+  ids.define(2100, 4);  // the array now extends beyond 2000
   EXPECT_EQ(ids.find(2000), 2u);
   ids.define(2000, 5);
   EXPECT_EQ(ids.find(2000), 5u);

@@ -256,7 +256,7 @@ TEST(SwiprReader, CountsImpliedWallTimeFromTheEntryBeforeOrTheThreadsStart) {
   EXPECT_EQ(recording.samples[0].wall, 20ms);
   EXPECT_EQ(recording.samples[1].wall, 6ms);
   EXPECT_EQ(recording.samples[2].wall, 9ms);
-  EXPECT_EQ(recording.samples[3].wall, 10ms);  // whatever the entry before said
+  EXPECT_EQ(recording.samples[3].wall, 10ms);  // independent of the previous entry
   EXPECT_EQ(recording.samples[4].wall, 20ms);
 }
 
@@ -401,7 +401,7 @@ TEST(SwiprReader, TellsAnExecedImageFromAProcessThatVanished) {
                           HasSubstr("app (50): the recording has no end record")));
 }
 
-// A killed process sends no last totals: what came behind them counts.
+// A killed process sends no last totals: data after the last totals counts.
 TEST(SwiprReader, CountsWhatAKilledProcessHasSent) {
   SwiprFile file;
   file.block(0, [](Encoder& out) {
@@ -485,7 +485,7 @@ TEST(SwiprReader, ReadsNamesThatTheRecordingCarries) {
   EXPECT_EQ(names.texts.at(names.functions.at(second.first_function).name), "f()");
   ASSERT_EQ(names.code.size(), 1u);
   EXPECT_EQ(names.code[0].valid_from, 3ns);
-  // Behind another recording: everything still means the same.
+  // After another recording: the meaning does not change.
   Recording both = read(ordinary_file().bytes());
   profile::append(both, recording, profile::Align::kRealTime);
   profile::append(both, recording, profile::Align::kRealTime);

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// A server with two pages, in a thread of its own until the test is over.
+// A server with two pages, in a thread of its own until the test ends.
 class PageServerTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -68,11 +68,11 @@ TEST(BlockStream, RefusesDamage) {
   const Bytes header = file_header();
   const Bytes good = block(source_payload(1));
   for (std::size_t at = 0; at < good.size(); ++at) {
-    if (at >= 4 && at < 8) continue;  // the source's number is not ours to check
+    if (at >= 4 && at < 8) continue;  // the source's number is not checked here
     Bytes bad = good;
     bad[at] ^= std::byte{0x40};
     const Split result = split(header + bad, 1000);
-    // A length that grew makes the block wait for more.
+    // With an increased length the block waits for more data.
     EXPECT_TRUE(!result.error.empty() || !result.at_boundary) << at;
     EXPECT_THAT(result.payloads, ElementsAre()) << at;
   }

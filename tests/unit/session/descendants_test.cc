@@ -27,7 +27,7 @@ using testing::IsEmpty;
 
 constexpr const char* kRendezvous = "RENDEZVOUS";
 
-// A sleep of ours that runs with this environment.
+// A sleep process with this environment.
 class Sleeper {
  public:
   explicit Sleeper(std::vector<std::string> environment) {
@@ -47,7 +47,7 @@ class Sleeper {
   Pid pid() const { return pid_; }
 
  private:
-  // posix_spawn returns in the middle of the exec: perhaps with the memory of this process still.
+  // posix_spawn returns during the exec, when the child may still have the memory of this process.
   bool has_started() const {
     std::error_code error;
     const auto image = std::filesystem::read_symlink(host::proc_path(pid_, "exe"), error);
@@ -76,7 +76,7 @@ TEST(Descendants, AreNamedWhoDoNotKnowOfTheRecording) {
     EXPECT_EQ(process.name, "sleep");
     EXPECT_THAT(process.reason, HasSubstr("without the environment of the command"));
   }
-  // Which is judged first depends on when each has finished its exec.
+  // Which is reported first depends on when each has finished its exec.
   const std::set<Pid> named{found[0].pid, found[1].pid};
   EXPECT_EQ(named, (std::set<Pid>{other.pid(), empty.pid()}));
 }

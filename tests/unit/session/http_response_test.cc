@@ -17,7 +17,7 @@ struct Reading {
   bool complete = false;
 };
 
-// Feeds the text in pieces of `step` bytes; `closed`: the peer closes behind it.
+// Feeds the text in pieces of `step` bytes; `closed`: the peer closes after it.
 Reading read(const std::string& text, std::size_t step, bool closed = false) {
   Reading reading;
   ResponseReader reader([&](std::span<const std::byte> bytes) {

@@ -22,7 +22,7 @@ void write_program(const std::string& path, std::string_view contents) {
   ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
 }
 
-// An ELF header of this machine, without segments: statically linked as far as anyone can tell.
+// An ELF header of this machine, without segments: counts as statically linked.
 std::string elf_header(unsigned char elf_class, std::uint16_t machine) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);

@@ -1,4 +1,4 @@
-// The client against a small agent of our own at the other end of a socket pair.
+// Tests the client with a small agent at the other end of a socket pair.
 #include "cli/session/record_session.h"
 
 #include <gmock/gmock.h>
@@ -190,7 +190,7 @@ TEST_F(RecordSessionTest, KeepsWhatCameBeforeDamage) {
 
 TEST_F(RecordSessionTest, AsksTheAgentToEndOnASignalAndReadsTheRest) {
   SocketPair pair = make_pair();
-  // The agent sends the end only when it is asked to.
+  // The agent sends the end only on request.
   std::thread agent([fd = std::move(pair.agent)] {
     send_bytes(fd, record_answer({source_payload(1)}, false));
     receive_all(fd);  // the request, and then the shutdown
@@ -241,7 +241,7 @@ TEST_F(RecordSessionTest, LastsUntilTheCommandEnds) {
   EXPECT_EQ(WEXITSTATUS(*result.child_status), 7);
 }
 
-// Leaves this process the descriptors that it has.
+// Limits this process to the descriptors that it has.
 class NoDescriptorIsFree {
  public:
   NoDescriptorIsFree() {
@@ -280,15 +280,15 @@ TEST_F(RecordSessionTest, RestsWhileNoDescriptorIsFree) {
   ASSERT_TRUE(waiting.fd);
   const auto before = own_cpu();
   const SessionResult result = [&] {
-    const NoDescriptorIsFree none;  // not longer: the sanitizers' own checks need descriptors
+    const NoDescriptorIsFree none;  // only during this: the sanitizers' own checks need descriptors
     return session.run();
   }();
-  // A poll that returns at once uses all of that second.
+  // A poll that returns at once would use CPU time for the whole second.
   EXPECT_LT(own_cpu() - before, 300ms);
   EXPECT_THAT(result.errors, ElementsAre(HasSubstr("Too many open files")));
 }
 
-// What one of `client`'s processes hears that connects to the rendezvous of a `swipr` of `user`'s.
+// The answer to a process of `client` that connects to the rendezvous of a `swipr` of `user`.
 class UserSession : public RecordSessionTest {
  protected:
   std::string heard_by(uid_t client, uid_t user) {

@@ -25,10 +25,10 @@ Bytes file_header();
 Bytes block(const Bytes& payload, std::uint32_t source = 0);
 Bytes chunk(const Bytes& bytes);
 
-// A whole answer to POST /v1/record: header and the chunks, `end` false: cut behind the last one.
+// A whole answer to POST /v1/record: header and the chunks; `end` false: cut after the last one.
 Bytes record_answer(const std::vector<Bytes>& payloads, bool end = true);
 
-// A folder that vanishes with it.
+// A folder that is removed with the object.
 class TemporaryFolder {
  public:
   TemporaryFolder();

@@ -1,4 +1,4 @@
-// Every byte of every function of the fixtures, against binutils' addr2line.
+// Compares every byte of every function of the fixtures with binutils' addr2line.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -73,12 +73,12 @@ TEST(AddressMap, AgreesWithASearchThroughAllIntervals) {
   }
 }
 
-// As functions and what is inlined in them do.
+// As functions and functions inlined in them do.
 TEST(AddressMap, AgreesWithASearchWhereIntervalsNest) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     std::vector<Interval> intervals = {{{0}, {80}, 0, 0}};
-    std::uint64_t free_from = 0;  // behind the one before, or within it
+    std::uint64_t free_from = 0;  // after the previous one, or within it
     for (std::uint32_t index = 1; index < 12 && free_from < 80; ++index) {
       const Interval& around = random() % 2 == 0 ? intervals.back() : intervals.front();
       const std::uint64_t begin = std::max(free_from, around.begin.value) + random() % 4;

@@ -168,7 +168,7 @@ TEST_F(ModuleFilesTest, FindsDebugFilesByLink) {
   const std::string linked = fixture("chain_linked");
   const auto image = ElfFile::open(linked);
   ASSERT_TRUE(image);
-  // The link's name is chain.debug, which the build put beside the fixture.
+  // The link names chain.debug, which the build put beside the fixture.
   EXPECT_TRUE(find_debug_file(image.value(), linked, options_));
   EXPECT_FALSE(find_debug_file(image.value(), folder_.path("moved"), options_));
   folder_.copy(fixture("chain.debug"), ".debug/chain.debug");

@@ -59,7 +59,7 @@ TEST(Demangle, KeepsCxxNamesThatOnlyLookLikeRusts) {
   EXPECT_EQ(demangle("_ZN1a17hello_there_worldE"), "a::hello_there_world");
 }
 
-// Each pair names the one before twice: 235 characters would become 277 MB.
+// Each pair contains the previous one twice: 235 characters would become 277 MB.
 TEST(Demangle, LeavesNamesThatGrowWithoutBound) {
   std::string bomb = "_Z1fSt4pairIiiE";
   for (const char digit : std::string("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")) {

@@ -1,4 +1,4 @@
-// The programs that the build made from fixtures/, and what is known about them.
+// The programs that the build makes from fixtures/, and known facts about them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace swipr::symbolize::test {
 std::string fixture(std::string_view name);
 std::string build_id_of(const std::string& path);
 
-// Where a symbol is in the file. The fixture must have a symbol table; copies without one have the
+// Offset of a symbol in the file. The fixture must have a symbol table; copies without one have the
 // same layout.
 FileOffset offset_of(const std::string& path, std::string_view symbol);
 
@@ -27,7 +27,7 @@ std::uint32_t line_of(std::string_view source, std::string_view mark);
 
 std::vector<std::string> names(const std::vector<SourceFunction>& functions);
 
-// A folder that is gone with this object.
+// A folder that is removed with this object.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -38,7 +38,7 @@ class TemporaryFolder {
   std::string path(std::string_view name) const { return (folder_ / name).string(); }
   // Copies `file` to NAME, making folders as needed. Returns the new path.
   std::string copy(const std::string& file, std::string_view name) const;
-  // Copies `file` to where it is looked for by build-id below this folder.
+  // Copies `file` to the path below this folder at which it is searched by build-id.
   void add_by_build_id(const std::string& file, std::string_view suffix) const;
 
  private:

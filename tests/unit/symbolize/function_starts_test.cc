@@ -39,7 +39,8 @@ TEST(FunctionStarts, CoverNothingOutsideOfFunctions) {
   EXPECT_FALSE(starts.find({~std::uint64_t{0}}));
 }
 
-// Every cut and every changed byte: nothing outside of the sections is read (AddressSanitizer).
+// Truncated at every byte, and with every byte changed: nothing outside of the sections is read
+// (AddressSanitizer).
 TEST(FunctionStarts, StandDamage) {
   const auto bytes_of = [](const std::string& path) {
     std::vector<char> bytes(std::filesystem::file_size(path));

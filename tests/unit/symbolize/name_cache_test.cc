@@ -110,7 +110,7 @@ TEST_F(NameCacheTest, LeavesAFolderThatCannotBeWritten) {
   EXPECT_TRUE(nowhere.load("abcd", "dwarf", texts_).empty());
 }
 
-// The second symbolizer cannot know it from the program, whose code it cannot read any more.
+// The second symbolizer cannot read it from the program, whose code is no longer readable.
 TEST_F(NameCacheTest, ServesTheSymbolizer) {
   const std::string path = folder_.copy(fixture("chain_dwarf5"), "program");
   const std::string id = build_id_of(path);

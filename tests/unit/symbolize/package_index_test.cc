@@ -14,14 +14,14 @@ namespace {
 constexpr std::uint64_t kId = 0x1234'5678'0000'0003;
 constexpr std::uint64_t kSameSlot = 0x0000'0000'0000'0003;
 
-// Four slots; the unit kId is found at its second try, behind another one of the same slot.
+// Four slots; the unit kId is found at the second try, after another one of the same slot.
 class PackageIndexTest : public testing::Test {
  protected:
   explicit PackageIndexTest(std::uint32_t version = 5, std::uint32_t third_column = 8) {
     numbers({version, 3, 2, 4});
     for (const std::uint64_t id : {std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{0}}) ids(id);
     ids(kSameSlot);
-    // Its step is odd: (kId >> 32 & 3) | 1 = 1, so the slot behind 3 is 0.
+    // Its step is odd: (kId >> 32 & 3) | 1 = 1, so the slot after 3 is 0.
     ids_at(0, kId);
     numbers({2, 0, 0, 1});
     numbers({1, 6, third_column});
@@ -69,7 +69,7 @@ TEST_F(PackageIndexTest, EndsTheSearchInAnIndexWithoutFreeSlots) {
   EXPECT_FALSE(find_in_package(bytes_, 1));
 }
 
-// In GNU's version the number of range lists belongs to macros.
+// In GNU's version the section number of range lists means macros.
 TEST_F(PackageIndexTest, KnowsNoRangeListsInVersion2) {
   set_number(0, 2);
   const auto found = find_in_package(bytes_, kId);

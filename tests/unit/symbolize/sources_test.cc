@@ -1,4 +1,4 @@
-// Where names come from besides the module's own sections.
+// Sources of names other than the module's own sections.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
@@ -89,7 +89,7 @@ TEST_F(SourcesTest, LeavesDamagedGnuDebugdata) {
 }
 
 TEST_F(SourcesTest, NamesTheSplitFileThatIsMissing) {
-  // The unit says where it was compiled, so the program must say another place.
+  // The unit contains its compilation folder, so the program must name another one.
   const std::string path = folder_.copy(fixture("chain_split5"), "moved");
   std::string bytes = bytes_of(path);
   const std::string name = "chain_split5-chain.dwo";
@@ -101,7 +101,7 @@ TEST_F(SourcesTest, NamesTheSplitFileThatIsMissing) {
   EXPECT_THAT(note_, HasSubstr("chain_gone00-chain.dwo"));
 }
 
-// Right names with a libelf that can expand it, else those of the symbol table and a reason.
+// Names from DWARF if libelf can expand it, else those of the symbol table and a reason.
 TEST_F(SourcesTest, ReadsZstdOrSaysThatItCannot) {
   const std::string path = fixture("chain_zstd");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "objcopy cannot make it";
@@ -127,7 +127,7 @@ TEST_F(SourcesTest, LooksIntoAPackageBeforeTheSplitFiles) {
   };
   EXPECT_THAT(chain(), ElementsAre("shop::buy(int)"));
   EXPECT_THAT(note_, HasSubstr("chain.dwo"));
-  // One of another program has other units.
+  // The package of another program has other units.
   folder_.copy(fixture("package4/chain") + ".dwp", "moved.dwp");
   EXPECT_THAT(chain(), ElementsAre("shop::buy(int)"));
   folder_.copy(original + ".dwp", "moved.dwp");
@@ -141,7 +141,7 @@ TEST_F(SourcesTest, LooksBelowTheSymfs) {
   options_.symfs = folder_.path("");
   EXPECT_THAT(chain_in({"/opt/app/program", id, 0}), kChain);
   EXPECT_THAT(chain_in({"/opt/app/program", "", 0}), kChain);
-  // A file of this system is another one unless its build-id says that it is not.
+  // A file of this system counts as a different one unless its build-id matches.
   EXPECT_THAT(chain_in({fixture("chain_dwarf5"), "", 0}), IsEmpty());
   EXPECT_THAT(chain_in({fixture("chain_dwarf5"), id, 0}), kChain);
 }
@@ -186,7 +186,7 @@ TEST_F(SourcesTest, OpensDeletedFilesAndMemfdsThroughTheirMapping) {
   EXPECT_THAT(chain_in(spec), kChain);
 }
 
-// What `debuginfod` does, for the files that it is given.
+// A stand-in for `debuginfod` that serves the given files.
 class FileServer {
  public:
   FileServer() {

@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// A folder in front of PATH, with a program called swift-demangle in it.
+// A folder at the front of PATH that contains a program called swift-demangle.
 class SwiftNamesTest : public testing::Test {
  protected:
   void install(const std::string& script) {

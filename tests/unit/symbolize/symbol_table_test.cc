@@ -11,7 +11,7 @@ namespace {
 
 class SymbolTableTest : public testing::Test {
  protected:
-  // The name at `delta` bytes behind a symbol.
+  // The name at `delta` bytes after a symbol.
   std::string name_at(std::string_view symbol, std::uint64_t delta) const {
     const auto address = file_.image_address({offset_of(path_, symbol).value + delta});
     const auto found = table_.find(address.value_or(ImageAddr{}));
@@ -54,7 +54,7 @@ TEST(SymbolTable, IsEmptyWithoutASection) {
   EXPECT_TRUE(SymbolTable::read(file.value().elf(), SymbolTable::Kind::kStatic).empty());
 }
 
-// libc has them all: versions, weak names beside global ones with underscores.
+// libc has all of these: versions, and weak names beside global ones with underscores.
 TEST(SymbolTable, PrefersNamesThatPeopleUse) {
   const auto libc = ElfFile::open("/proc/self/root/lib/x86_64-linux-gnu/libc.so.6");
   if (!libc) GTEST_SKIP() << "no Debian libc here";
@@ -79,7 +79,7 @@ TEST(PltEntries, NameTheFunctionBehindTheStub) {
   bool found = false;
   for (std::uint64_t address = 0; address < 0x4000 && !found; ++address) {
     const auto entry = plt.find({address});
-    found = entry && entry->symbol == "strtol";  // what atoi is
+    found = entry && entry->symbol == "strtol";  // the type of atoi
   }
   EXPECT_TRUE(found);
   EXPECT_FALSE(plt.find({0}));

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::vector<SourceFunction> find(const std::string& path, FileOffset offset, Options options = {}) {
-  static const auto texts = std::make_shared<TextPool>();  // of what outlives the symbolizer
+  static const auto texts = std::make_shared<TextPool>();  // used after the symbolizer ends
   Symbolizer symbolizer(std::move(options), texts);
   return symbolizer.find_functions(symbolizer.open_module({path, "", 0}), offset);
 }
@@ -29,8 +29,8 @@ std::vector<std::string> dwarf_fixtures() {
   std::vector<std::string> fixtures = {"chain_dwarf5",     "chain_dwarf4", "chain_dwarf3",
                                        "chain_dwarf2",     "chain_split5", "chain_split4",
                                        "chain_compressed", "chain_zdebug"};
-  // What needs tools that need not be there: parts kept in a file that two programs share, and
-  // units of split DWARF in packages.
+  // Tests that need optional tools: DWARF in a file that two programs share (dwz), and units of
+  // split DWARF in packages.
   for (const char* name : {"dwz/chain", "chain_clang", "package4/chain", "package5/chain"}) {
     if (std::filesystem::exists(fixture(name))) fixtures.emplace_back(name);
   }
@@ -166,7 +166,7 @@ TEST(Symbolizer, ReadsASeparateDebugFileByBuildId) {
   const auto chain = find(fixture("chain_stripped"), label, options);
   EXPECT_THAT(names(chain), ElementsAre("shop::add_tax(int)", "shop::add_shipping(int)",
                                         "shop::Till::charge(int)", "shop::buy(int)"));
-  // The symbol table of the debug file serves, too.
+  // The symbol table of the debug file is used, too.
   const FileOffset assembly = offset_of(fixture("chain_dwarf5"), "unsized_function");
   EXPECT_THAT(names(find(fixture("chain_stripped"), assembly, options)),
               ElementsAre("unsized_function"));
@@ -191,7 +191,7 @@ TEST(Symbolizer, SaysWhyAModuleWasRefused) {
   EXPECT_EQ(symbolizer.image_address(deleted, {0x1234}).value, 0x1234u);
 }
 
-// Overwrites bytes of a section, `at` bytes behind its start.
+// Overwrites bytes of a section, `at` bytes after its start.
 void overwrite(const std::string& path, std::string_view section, std::size_t at,
                const std::string& with) {
   const auto file = ElfFile::open(path);
@@ -210,7 +210,7 @@ class DamageTest : public testing::Test {
   std::size_t size_of(std::string_view section) const {
     return ElfFile::open(path_).value().section(section).bytes.size();
   }
-  // The symbol table still answers, and the note says what is missing.
+  // The symbol table is still used, and the note states what is missing.
   void expect_symbols_and_a_note(std::string_view note) const {
     Symbolizer symbolizer;
     const auto module = symbolizer.open_module({path_, "", 0});
@@ -224,7 +224,7 @@ class DamageTest : public testing::Test {
 };
 
 TEST_F(DamageTest, IsNotedForAUnitsTree) {
-  // Abbreviation codes that do not exist, behind the unit's own entry.
+  // Abbreviation codes that do not exist, after the unit's own entry.
   overwrite(path_, ".debug_info", 80, std::string(size_of(".debug_info") - 100, '\x7f'));
   expect_symbols_and_a_note("damaged debug information");
 }

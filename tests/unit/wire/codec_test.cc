@@ -1,4 +1,4 @@
-// What the encoder writes the decoder reads, and what cannot be is refused.
+// The decoder reads what the encoder writes, and refuses impossible records.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -125,7 +125,7 @@ TEST_F(Records, KeepASource) {
   EXPECT_EQ(source->executable, "/exe");
   EXPECT_EQ(source->mode, RecordMode::kOffCpu);
   EXPECT_TRUE(source->jitter);
-  // As writers without jitter end it, as those without modes, and as one with a mode of the future.
+  // As written without jitter, without modes, and with an unknown mode.
   std::vector<std::byte> payload(raw.payload.begin(), raw.payload.end() - 1);
   EXPECT_FALSE(decode_source(payload)->jitter);
   EXPECT_EQ(decode_source(payload)->mode, RecordMode::kOffCpu);

@@ -1,4 +1,4 @@
-// docs/RAW_FORMAT.md is checked against the code: its example must be what the encoder writes.
+// Checks docs/RAW_FORMAT.md: its example must equal the output of the encoder.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -11,7 +11,7 @@
 namespace swipr {
 namespace {
 
-// "89 53 …" of all lines of the page's ```hex block, without the remarks behind "|".
+// "89 53 …" of all lines of the page's ```hex block, without the remarks after "|".
 std::string example_of_the_page() {
   std::ifstream page(SWIPR_RAW_FORMAT_PAGE);
   std::string hex;

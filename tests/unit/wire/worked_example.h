@@ -1,4 +1,4 @@
-// The file that docs/RAW_FORMAT.md shows byte by byte, made with the encoder.
+// The example file of docs/RAW_FORMAT.md, made with the encoder.
 #pragma once
 
 #include <array>

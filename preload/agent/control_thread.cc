@@ -228,7 +228,7 @@ void start_control_thread(const Settings& wanted) noexcept {
   if (!settings.signal_free) recorder().forgo_signal_free_looks();
   recorder().choose_unwinder(settings.unwinder);
   if (!settings.unknown_unwinder.empty()) {
-    log_from_program(LogLevel::kWarning, "SWIPR_UNWINDER is none of swipr, libunwind and compare",
+    log_from_program(LogLevel::kWarning, "SWIPR_UNWINDER is not swipr, libunwind or compare",
                      settings.unknown_unwinder);
   }
   recorder().set_table_place(settings.cache_home, settings.home);

@@ -126,7 +126,7 @@ class MissingTest(UnwinderCase):
         path = self.record(target.pid, "--count", 20)
         said = [text for text in self.messages(path.read_bytes()) if "SWIPR_UNWINDER" in text]
         self.assertEqual(len(said), 1, said)
-        self.assertRegex(said[0], r"libunwind cannot be used \(.*\), swipr's own tables are: install libunwind8")
+        self.assertRegex(said[0], r"libunwind cannot be used \(.*\); using swipr's tables; install libunwind8")
         self.assertEqual({each & BY_LIBUNWIND for each in self.stack_flags(path.read_bytes())}, {0})
         info = self.request(self.socket_of(target.pid), "GET", "/v1/info").json()
         self.assertIn("install libunwind8", info["unwinder_failure"])
@@ -136,7 +136,7 @@ class MissingTest(UnwinderCase):
     def test_name_that_is_none(self):
         log = self.folder / "log"
         target = self.start_shape("gdb", "blocked", env={"SWIPR_LOG": str(log)})
-        self.assertIn("SWIPR_UNWINDER is none of swipr, libunwind and compare: gdb", log.read_text())
+        self.assertIn("SWIPR_UNWINDER is not swipr, libunwind or compare: gdb", log.read_text())
         self.record(target.pid, "--count", 2)
         self.assertEqual(target.end().code, 0)
 

@@ -40,7 +40,7 @@ void SecondUnwinder::fail(std::string_view why) noexcept {
   TextWriter text(failure_text);
   text.append("SWIPR_UNWINDER=").append(name_of(choice_));
   text.append(": libunwind cannot be used (").append(why);
-  text.append("), swipr's own tables are: install libunwind8 (libunwind-x86_64.so.8)");
+  text.append("); using swipr's tables; install libunwind8 (libunwind-x86_64.so.8)");
   failure_ = text.view();
   log_line(LogLevel::kWarning, failure_);
 }

@@ -24,7 +24,8 @@ using namespace std::chrono_literals;
 constexpr Moment kForkDelay = 10ms;
 constexpr Moment kExitDrain = 150ms;  // the exiting thread waits 200 ms in total
 constexpr Moment kExitDrainStep = 5ms;
-constexpr const char* kParkedText = "the program asks the kernel for a world without this thread";
+constexpr const char* kParkedText =
+    "the program makes a system call for which swipr's thread has to end";
 constexpr Moment kReapInterval = 20ms;  // while a helper outlives the thread that started it
 constexpr Moment kAcceptRetry = 1s;     // if no descriptor is left for a client
 
@@ -159,7 +160,8 @@ void Server::meet(const Settings& settings) noexcept {
   if (fd < 0) {
     log_line(LogLevel::kError, "cannot connect", settings.rendezvous, errno);
   } else if (!is_trusted_peer(fd)) {
-    log_line(LogLevel::kError, "rendezvous refused: another user's", settings.rendezvous);
+    log_line(LogLevel::kError, "rendezvous refused: it belongs to another user",
+             settings.rendezvous);
     ::close(fd);
   } else {
     ::fcntl(fd, F_SETFL, 0);  // a helper writes to it and expects to block
@@ -278,12 +280,13 @@ void Server::accept_from(const Listener& listener) noexcept {
   if (fd < 0) {
     // The client stays in the queue, and the queue stays readable.
     if (errno != EMFILE && errno != ENFILE) return;
-    log_line(LogLevel::kWarning, "a client has to wait: no file may be opened any more", {}, errno);
+    log_line(LogLevel::kWarning, "a client has to wait: no descriptor is left", {}, errno);
     accept_again_at_ = monotonic_now() + kAcceptRetry;
     return;
   }
   if (!listener.is_tcp && !is_trusted_peer(fd)) {
-    log_line(LogLevel::kWarning, "client refused: another user's", listener.path.view());
+    log_line(LogLevel::kWarning, "client refused: it belongs to another user",
+             listener.path.view());
     ::close(fd);
     return;
   }
@@ -323,8 +326,9 @@ void Server::leave() noexcept {
 
 // Open descriptors are closed with this thread and its descriptor table.
 void Server::park() noexcept {
-  log_line(LogLevel::kInfo,
-           "leaving for the program's sake (unshare, setns, seccomp, TSan's fork)");
+  log_line(
+      LogLevel::kInfo,
+      "swipr's thread ends for a call of the program (unshare, setns, seccomp, fork with TSan)");
   end_recordings(wire::EndReason::kStopped, kParkedText);
   for (Connection* connection : connections_) {
     if (connection == nullptr) continue;

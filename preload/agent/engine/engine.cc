@@ -39,7 +39,7 @@ void read_identity(ProcessIdentity& identity) noexcept {
   identity.executable[path.size()] = '\0';
 }
 
-// Of the main thread, which is there as long as the process.
+// Of the main thread, which exists as long as the process.
 bool has_scheduler_times(int task_directory) noexcept {
   char text[96];
   return parse_scheduler_times(read_task_file(task_directory, Tid{::getpid()}, "schedstat", text))
@@ -109,7 +109,7 @@ bool Engine::open(const char** error) noexcept {
     return false;
   }
   subjects_.memory.open();
-  subjects_.unwinder.open(subjects_.memory);  // a library more, before the modules are read
+  subjects_.unwinder.open(subjects_.memory);  // loads one more library, before the modules are read
   subjects_.knows_runqueue = has_scheduler_times(subjects_.threads.directory());
   modules_known_ = subjects_.modules.refresh(subjects_.memory);
   read_identity(identity_);
@@ -121,7 +121,8 @@ bool Engine::open(const char** error) noexcept {
   return true;
 }
 
-// The handler is the program's business: it is there only while a recording needs it.
+// The handler is installed only while a recording needs it, because dispositions belong to the
+// program.
 void Engine::open_signals() noexcept {
   if (subjects_.can_signal || !subjects_.signals.open(Pid{::getpid()})) return;
   subjects_.can_signal = handler::install_handler(choose_signal());
@@ -136,8 +137,8 @@ void Engine::close() noexcept {
   handler::restore_handler(pending || timer_pending);
   handler::set_asking(false);
   subjects_.can_signal = false;
-  // A handler that still walks is done in microseconds of its own time; one that is not scheduled
-  // all that while keeps the tables in memory until the next recording ends.
+  // A running handler finishes within microseconds of CPU time; if it gets no CPU for that long,
+  // the tables stay in memory until the next recording ends.
   for (int attempt = 0; attempt < kCloseAttempts && !subjects_.modules.try_close(); ++attempt) {
     ::sched_yield();
   }
@@ -207,7 +208,7 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
   return true;
 }
 
-// Of the threads that the first tick looks at in any case.
+// For the threads that the first tick checks in any case.
 void Engine::build_first_tables() noexcept {
   std::uint32_t left = Sampler::kFreeLooks;
   for (std::uint32_t place = 0; place < subjects_.threads.place_count() && left != 0; ++place) {
@@ -217,7 +218,7 @@ void Engine::build_first_tables() noexcept {
   }
 }
 
-// Limits of this process, for the person who reads the profile.
+// Messages about limits of this process, for the reader of the profile.
 void Engine::warn(Recording& recording) noexcept {
   constexpr auto kWarning = wire::MessageLevel::kWarning;
   const bool has_threads = has_own_numbers(subjects_.threads.directory());
@@ -258,7 +259,7 @@ void Engine::warn(Recording& recording) noexcept {
   }
 }
 
-// Whose stacks these are, where they are not, or not only, those of swipr's tables.
+// Messages about the unwinder, if it is not swipr's tables alone.
 void Engine::tell_unwinder(Recording& recording) noexcept {
   const SecondUnwinder& unwinder = subjects_.unwinder;
   if (!unwinder.failure().empty()) {

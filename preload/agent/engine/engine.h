@@ -32,7 +32,7 @@ class Engine {
   int signal_number() const noexcept { return signal_number_; }
 
  private:
-  // dlclose is noticed this late at most; dlopen as soon as a walk meets the new code.
+  // dlclose is detected this late at most; dlopen as soon as a walk reaches the new code.
   static constexpr std::chrono::milliseconds kModulesInterval{500};
 
   bool has_room_for_another(const char** error) noexcept;
@@ -70,17 +70,17 @@ class Engine {
   bool modules_known_ = false;
   bool keeps_memory_ = false;  // opened at the process's start and never closed
   Moment name_due_{0};
-  Moment names_begun_{0};  // when the round began that name_cursor_ is in
+  Moment names_begun_{0};  // when the current round of name_cursor_ began
   Moment listing_due_{0};
   Moment may_list_from_{0};
   std::chrono::nanoseconds listing_cost_{0};
   Moment modules_due_{0};
-  Moment registered_due_{0};  // what was registered since: not before this
+  Moment registered_due_{0};  // registrations since then: not before this
   Moment other_signal_due_{0};
   Moment room_due_{0};
   std::uint32_t name_cursor_ = 0;
   ProcessIdentity identity_;
-  RecorderCounters ended_;  // sums of recordings that are forgotten
+  RecorderCounters ended_;  // sums of finished recordings
 };
 
 }  // namespace swipr::agent

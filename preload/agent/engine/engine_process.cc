@@ -1,5 +1,5 @@
-// What changes about the process while it is recorded: its threads, their signal masks and names,
-// its modules.
+// Follows changes of the process during recordings: its threads, their signal masks and names, its
+// modules.
 #include <signal.h>
 
 #include <algorithm>
@@ -17,14 +17,14 @@ namespace {
 
 // Reading the maps of a program with thousands of mappings takes milliseconds: at most 2 %.
 constexpr int kModulesCostFactor = 50;
-// One name after the other, each of them at most five times a second.
+// Reads one name after the other, each at most five times a second.
 constexpr std::chrono::milliseconds kNameInterval{5};
 constexpr std::chrono::milliseconds kNamesRound{200};
-// While threads come and go all the time, a listing follows the last one at once, unless that costs
+// While threads start and end continuously, listings follow each other directly, unless they cost
 // more than 2 %: 10,000 threads take 10 ms.
 constexpr int kListingRestFactor = 50;
 constexpr int kOtherSignal = SIGWINCH;
-// What a recording takes meanwhile stays far below kLeastRoom.
+// Until the next check a recording uses far less than kLeastRoom.
 constexpr std::chrono::milliseconds kRoomInterval{100};
 constexpr const char* kShortOfRoom =
     "the program's memory cgroup has less than 2 MiB left: going on could end the program";
@@ -50,22 +50,22 @@ void Engine::refresh_threads() noexcept {
   may_list_from_ = monotonic_now() + listing_cost_ * kListingRestFactor;
 }
 
-// The program's own signals for a thread and swipr's would be one when both are pending: SIGURG is
-// left to a program that uses it.
+// If one of the program's signals and swipr's are pending for a thread, the kernel merges them:
+// SIGURG is not used if the program handles it.
 int Engine::choose_signal() const noexcept {
   if (signal_number_ != 0) return signal_number_;
   const bool is_used = !handler::is_free_to_use(SIGURG) && handler::is_free_to_use(kOtherSignal);
   return is_used ? kOtherSignal : SIGURG;
 }
 
-// It has got a function for the sampling signal since.
+// It has installed a handler for the sampling signal since.
 bool Engine::program_uses_signal() const noexcept {
   return signal_number_ == 0 && handler::installed_signal() != kOtherSignal &&
          handler::program_handles_signal();
 }
 
-// Some thread blocks the sampling signal now that did not when the recording began, or the program
-// handles it.
+// A thread has begun to block the sampling signal since the recording began, or the program handles
+// it.
 void Engine::consider_other_signal(Moment now) noexcept {
   constexpr std::chrono::seconds kPause{10};
   const bool is_blocked = sampler_.met_blocked_signal();
@@ -79,20 +79,20 @@ void Engine::consider_other_signal(Moment now) noexcept {
   }
 }
 
-// A thread that blocks the sampling signal is not asked: it would see the signal wait. Some
-// programs block SIGURG for good (Postgres takes it from a signalfd). SIGWINCH does as well: it is
-// ignored by default, too.
+// A thread that blocks the sampling signal is not signalled: the pending signal would be visible to
+// it. Some programs block SIGURG permanently (Postgres reads it from a signalfd). SIGWINCH is a
+// replacement: it is ignored by default, too.
 bool Engine::another_is_blocked_less() noexcept {
   return subjects_.can_signal && signal_number_ == 0 &&
          handler::installed_signal() != kOtherSignal && fewer_threads_block(kOtherSignal);
 }
 
-// False: it cannot be had. True also where it has to be tried again later.
+// False: it cannot be used. True also if it has to be tried again later.
 bool Engine::take_other_signal() noexcept {
   subjects_.signals.await_answers();
   collect();
   if (subjects_.signals.is_waiting()) return true;
-  // Before 6.13 a deleted timer's signal may still come.
+  // Before 6.13 a deleted timer's signal may still arrive.
   const bool has_to_wait = subjects_.timers.close(subjects_.threads);
   const bool taken = !has_to_wait && handler::move_to(kOtherSignal);
   if (taken) {
@@ -159,14 +159,14 @@ void Engine::refresh_modules(Moment now) noexcept {
   subjects_.modules.forget_gone();
 }
 
-// The stacks that met new code are not written yet: its module precedes them in the stream.
+// The stacks that contain new code are not written yet: its module precedes them in the stream.
 void Engine::refresh_modules_when_needed(Moment now) noexcept {
   if (!sampler_.met_unknown_code()) return;
   sampler_.forget_unknown_code();
   if (subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) subjects_.forget_code();
 }
 
-// The program would be ended for what a recording of it takes.
+// The kernel could kill the program because of the recording's memory.
 void Engine::end_where_memory_is_short(Moment now) noexcept {
   if (!subjects_.room.is_limited() || now < room_due_) return;
   room_due_ = now + kRoomInterval;
@@ -179,7 +179,7 @@ void Engine::end_where_memory_is_short(Moment now) noexcept {
   }
 }
 
-// At most two: of 200 reads a second each takes some 10 µs.
+// At most two: each of 200 reads a second takes about 10 µs.
 void Engine::refresh_names(Moment now) noexcept {
   ThreadList& threads = subjects_.threads;
   for (int looked = 0; looked < 2 && now >= name_due_; ++looked) {

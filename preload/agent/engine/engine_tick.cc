@@ -1,4 +1,4 @@
-// What is done when time has passed: ticks, their answers, and what ends with them.
+// Ticks, their answers, and recordings that end with them.
 #include <algorithm>
 
 #include "preload/agent/engine/engine.h"
@@ -8,8 +8,8 @@ namespace swipr::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kMaxLookingTime{20};
-// A thread born when another ended is not seen by their number. While all threads are looked at on
-// every tick, the missing one tells; otherwise it takes a listing: at most 0.5 %.
+// A thread that starts when another ends does not change the number of threads. If all threads are
+// checked at every tick, the missing one shows it; otherwise a listing is needed: at most 0.5 %.
 constexpr std::chrono::milliseconds kListingInterval{100};
 constexpr int kListingCostFactor = 200;
 
@@ -86,7 +86,8 @@ void Engine::sample_all(unsigned number, Moment now) noexcept {
   sampler_.begin_tick(
       std::min<std::chrono::nanoseconds>(recording.interval() / 2, kMaxLookingTime));
   const std::uint32_t count = threads.place_count();
-  // Another begins at each tick: what the previous one had no time for comes early.
+  // Each tick begins at another thread, so that threads for which the previous tick had no time
+  // come early.
   const std::uint32_t first = count == 0 ? 0 : recording.next_first_place(count);
   for (std::uint32_t at = 0; at < count; ++at) {
     const std::uint32_t place = first + at < count ? first + at : first + at - count;
@@ -99,7 +100,7 @@ void Engine::sample_all(unsigned number, Moment now) noexcept {
   }
   if (any_left_out) recording.note_stretched();
   if (!any_gone || !may_list(now)) return;
-  // One that ended may hide one that was born: their number is the same.
+  // If one ended, another may have started: the number is the same.
   refresh_threads();
   for (std::uint32_t place = 0; place < threads.place_count(); ++place) {
     if (threads[place].tid.value == 0 ||

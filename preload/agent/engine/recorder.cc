@@ -16,8 +16,8 @@ namespace swipr::agent {
 
 namespace {
 
-// Made at the first call, which precedes the control thread: as a variable of its own it would be
-// 56 KiB of data in the library's file, for the few members that are not zero.
+// Constructed at the first call, which precedes the control thread: as an initialised variable it
+// would be 56 KiB of data in the library's file, for the few members that are not zero.
 alignas(Engine) constinit std::byte engine_memory[sizeof(Engine)]{};
 constinit bool engine_is_made = false;
 
@@ -75,9 +75,8 @@ void Recorder::reset_after_fork() noexcept {
   handler::forget_signal_waits();
   handler::forget_after_fork();
   handler::restore_handler(false);
-  // Nothing is released: the memory was not inherited, the descriptors are those of a table that
-  // the child does not have, and the parent's control thread may have been in the middle of
-  // anything.
+  // Nothing is freed: the memory was not inherited, the descriptors are in a table that the child
+  // does not have, and the state of the parent's control thread is unknown.
   const int signal_number = engine().signal_number();
   const bool signal_free = engine().looks_signal_free();
   const UnwinderChoice unwinder = engine().unwinder_choice();

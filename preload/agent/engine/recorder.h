@@ -1,5 +1,5 @@
-// The capture side of the agent as the server sees it: starts recordings, runs their ticks, ends
-// them. Several recordings run at once, each with its own interval, stack ids and output. Context:
+// Interface of the capture side of the agent: starts recordings, runs their ticks, ends them.
+// Several recordings run at once, each with its own interval, stack ids and output. Context:
 // control thread only.
 #pragma once
 
@@ -23,59 +23,59 @@ struct RecorderCounters {
   std::uint64_t signals_sent = 0;
   std::uint64_t signals_stray = 0;  // arrived too late and were ignored
   UnwinderChoice unwinder = UnwinderChoice::kSwipr;
-  std::string_view unwinder_failure;  // why swipr's tables walk alone; empty: they do not have to
+  std::string_view unwinder_failure;  // why libunwind is not used; empty: no failure
 };
 
 class Recorder {
  public:
-  // Opens for good what cannot be opened after setuid or PR_SET_DUMPABLE 0 but works on when it is
-  // open: /proc/self/mem and the main thread's `syscall` file. Call at the start of the process.
+  // Opens /proc/self/mem and the main thread's `syscall` file permanently: after setuid or
+  // PR_SET_DUMPABLE 0 they cannot be opened, but stay usable if open. Call at the start of the
+  // process.
   void open_before_privileges_go() noexcept;
 
   // Writes the file header, the source record and the state of modules and threads into `output`,
   // installs the signal handler if it is the first recording. `output` must outlive the recording.
-  // nullptr: refused, and *error (static text) says why.
+  // nullptr: refused; *error (static text) states the reason.
   Recording* start(const RecordingRequest& request, OutputQueue& output,
                    const char** error) noexcept;
-  // Collects what is outstanding, writes totals and the end record (as far as `output` has room),
-  // and forgets the recording. Also for recordings that ended by themselves. The last one to end
-  // removes the signal handler and gives memory back.
+  // Collects outstanding answers, writes totals and the end record (as far as `output` has room),
+  // and deletes the recording. Also for recordings that ended by themselves. The last one to end
+  // removes the signal handler and frees memory.
   void finish(Recording* recording, wire::EndReason reason, const char* text) noexcept;
-  // True when count or duration was reached: the server then drains `output` and calls finish.
+  // True if count or duration was reached: the server then drains `output` and calls finish.
   bool is_complete(const Recording* recording) const noexcept;
 
-  // Where files of unwind tables are, from the environment: see TableFiles::set_place.
+  // Folder of the files of unwind tables, from the environment: see TableFiles::set_place.
   void set_table_place(std::string_view cache_home, std::string_view home) noexcept;
 
-  // The signal that asks running threads for their stacks; SIGURG unless set. Before the first
-  // start.
+  // The sampling signal; SIGURG unless set. Before the first start.
   void set_signal_number(int signal_number) noexcept;
 
-  // Does without /proc/self/task/T/syscall, as where the kernel does not have it: for tests. Before
-  // the first start.
+  // Disables the use of /proc/self/task/T/syscall, for kernels without it and for tests. Before the
+  // first start.
   void forgo_signal_free_looks() noexcept;
 
-  // Who walks: SWIPR_UNWINDER. Before the first start.
+  // The unwinder: SWIPR_UNWINDER. Before the first start.
   void choose_unwinder(UnwinderChoice choice) noexcept;
 
-  // The process that it belongs to; 0: none any more. Before the first start.
+  // The process that it belongs to; 0: none. Before the first start.
   void set_owner(int pid) noexcept;
 
-  // When run_due wants to be called next; kNever without recordings.
+  // When run_due has to be called next; kNever without recordings.
   Moment next_deadline() const noexcept;
   void run_due(Moment now) noexcept;
 
-  // Hands everything recorded so far, totals included, to the outputs.
+  // Writes everything recorded so far, including totals, to the outputs.
   void flush(Moment now) noexcept;
 
   RecorderCounters counters() const noexcept;
 
-  // In the child of a fork: forgets everything without writing anything and puts the program's own
-  // disposition of the signal back. Context: the forking thread, before other threads exist.
+  // In the child of a fork: resets all state without writing anything and restores the program's
+  // own disposition of the signal. Context: the forking thread, before other threads exist.
   void reset_after_fork() noexcept;
 };
 
-// The only one. Constant-initialised; costs nothing until start().
+// The only instance. Constant-initialised; costs nothing until start().
 Recorder& recorder() noexcept;
 
 }  // namespace swipr::agent

@@ -10,7 +10,7 @@ bool BlockWriter::create(OutputQueue& output) noexcept {
   memory_ = static_cast<std::byte*>(map_memory(kMaxBlockBytes));
   if (memory_ == nullptr) return false;
   output_ = &output;
-  // A block that exceeds the whole output could never be sent; at the end two must find room.
+  // A block larger than the output could never be sent; at the end there must be room for two.
   const std::size_t bytes = std::min(kMaxBlockBytes, (output.size() + output.free_bytes()) / 2);
   payload_ =
       wire::Encoder(std::span(memory_ + wire::kBlockHeaderBytes, bytes - wire::kBlockHeaderBytes));

@@ -1,5 +1,5 @@
-// Gathers records into blocks and hands them to a recording's output. A record is written whole or
-// not at all; a block that the output refuses stays and is offered again.
+// Collects records in blocks and passes these to a recording's output. A record is written whole or
+// not at all; a block that the output refuses is kept and offered again.
 // Context: control thread.
 #pragma once
 
@@ -14,15 +14,15 @@ namespace swipr::agent {
 class BlockWriter {
  public:
   static constexpr std::size_t kMaxBlockBytes = std::size_t{256} << 10;
-  // From here on a block is worth sending; smaller ones wait for company (at most 50 ms).
+  // Blocks of this size are sent at once; smaller ones are held back for at most 50 ms.
   static constexpr std::size_t kWorthSendingBytes = std::size_t{32} << 10;
 
   // `output` outlives the writer. False: no memory.
   [[nodiscard]] bool create(OutputQueue& output) noexcept;
   void release() noexcept;
 
-  // Calls `encode(wire::Encoder&)`, which appends whole records. Without room for them the block is
-  // sent first and `encode` called again. False: no room either way, nothing of it is written.
+  // Calls `encode(wire::Encoder&)`, which appends whole records. If there is no room for them, the
+  // block is sent first and `encode` is called again. False: still no room; nothing is written.
   template <typename Encode>
   bool put(Encode&& encode) noexcept {
     const std::size_t mark = payload_.size();
@@ -41,7 +41,7 @@ class BlockWriter {
 
  private:
   OutputQueue* output_ = nullptr;
-  std::byte* memory_ = nullptr;  // block header and payload, so that one append takes both
+  std::byte* memory_ = nullptr;  // block header and payload, for a single append
   wire::Encoder payload_{{}};
 };
 

@@ -1,14 +1,13 @@
-// Who takes the stacks of the CPU time of a thread that runs in bursts: the ticks or its CPU timer.
+// Decides how a thread that runs in bursts is sampled while it runs: by ticks or by its CPU timer.
 //
-// Ticks are at random moments, so what they meet is a fair sample of the bursts, but only where
-// they can look in time: on a busy CPU the control thread runs when the thread leaves it, and a
-// burst of some microseconds is over when the signal arrives. CPU timers always meet a burst, but
-// at the kernel's clock tick alone: of bursts that are in step with that tick they see one phase.
+// Ticks are at random times, so they sample bursts without bias, but only if they arrive in time:
+// on a busy CPU the control thread runs when the thread leaves it, and a burst of some microseconds
+// is over when the signal arrives. CPU timers always find a burst running, but only at the kernel's
+// clock tick: they sample bursts that are in step with that tick at one phase.
 //
-// The thread's CPU clock tells which world it is. If ticks look in time, they find the thread at
-// work once for each interval of CPU time that it uses. If they find it less often by more than
-// chance explains, its timer judges for a while, then the ticks are tried again.
-// Pure: no clock is read.
+// The thread's CPU clock shows which case applies. If ticks arrive in time, they find the thread
+// running once per interval of CPU time that it uses. If the number is lower by more than chance
+// explains, its timer samples it for a while, then ticks are tried again. Pure: no clock is read.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace swipr::agent {
 
 class BurstJudge {
  public:
-  // At each look: the thread's clock and the interval, both in ns.
+  // At each check: the thread's clock and the interval, both in ns.
   void look(std::int64_t cpu_ns, std::int64_t interval_ns) noexcept {
     if (is_left_to_timer() && cpu_ns < timer_until_ns_) return;
     if (is_left_to_timer() || from_ns_ < 0) begin(cpu_ns);
@@ -35,17 +34,17 @@ class BurstJudge {
       timer_intervals_ = kTimerIntervals;
     }
   }
-  // The thread runs in bursts again: what it used meanwhile does not count.
+  // The thread runs in bursts again: CPU time used meanwhile does not count.
   void restart() noexcept {
     if (!is_left_to_timer()) from_ns_ = -1;
   }
-  // Not every tick looks at the thread: what it is met at does not stand for its CPU time.
+  // Not every tick checks the thread: samples do not represent its CPU time.
   void leave_to_timer(std::int64_t cpu_ns, std::int64_t interval_ns) noexcept {
     timer_until_ns_ = cpu_ns + kTimerIntervals * interval_ns;
   }
-  // A tick's signal found the thread at work.
+  // A tick's signal found the thread running.
   void note_met() noexcept { ++met_; }
-  // The thread's clock, and how often it had got onto a CPU by then.
+  // The thread's clock, and the number of times that it had got a CPU by then.
   void note_slices(std::int64_t cpu_ns, std::uint64_t slices) noexcept {
     if (slices_from_ns_ < 0) {
       slices_from_ns_ = cpu_ns;
@@ -71,19 +70,19 @@ class BurstJudge {
     slices_from_ns_ = -1;
     slices_ = 0;
   }
-  // By more than 3/20 (bursts end while the signal is on its way) and two standard errors.
+  // By more than 3/20 (bursts end before the signal arrives) and two standard errors.
   bool is_off(std::int64_t expected) const noexcept {
     const std::int64_t error = std::abs(expected - met_) - expected * 3 / 20;
     return error > 0 && error * error > 4 * std::max<std::int64_t>(expected, 4);
   }
-  // A signal takes 5 to 20 us: those that come too late are no fair choice.
+  // A signal takes 5 to 20 us: late ones would bias the samples.
   bool is_too_short() const noexcept {
     return slices_ >= 8 && in_slices_ns_ / kShortestBurstNs < static_cast<std::int64_t>(slices_);
   }
 
   std::int64_t from_ns_ = -1;  // the thread's clock when counting began
   std::int64_t met_ = 0;
-  std::int64_t timer_until_ns_ = 0;  // on the thread's clock; 0: the ticks judge
+  std::int64_t timer_until_ns_ = 0;  // on the thread's clock; 0: ticks sample
   std::int64_t timer_intervals_ = kTimerIntervals;
   std::int64_t slices_from_ns_ = -1;
   std::int64_t in_slices_ns_ = 0;

@@ -7,7 +7,7 @@ namespace swipr::agent {
 
 namespace {
 
-// In one tick: 1 ms. What is beyond comes with the next ones.
+// In one tick: 1 ms. The rest is written at the next ticks.
 constexpr std::size_t kMaxFunctions = 4096;
 
 std::uint64_t wire_time(Moment moment) noexcept {
@@ -38,7 +38,7 @@ void CodeStream::sync(const JitInterface& jit, StreamWriter& stream) noexcept {
   change_count_ = jit.change_count();
 }
 
-// False: not all of it. The next call goes on from there.
+// False: not all of it. The next call continues.
 bool CodeStream::write_code(const JitInterface& jit, const JitEntry& entry,
                             std::size_t& functions_left, StreamWriter& stream) noexcept {
   unwind::JitObject object;

@@ -45,7 +45,7 @@ void ModuleStream::end_sync(bool written, const ModuleMap& modules, StreamWriter
   if (!behind_) change_count_ = modules.change_count();
 }
 
-// False: not all of those that the stream lacks.
+// False: some are still missing in the stream.
 bool ModuleStream::write_new(const ModuleMap& modules, bool gone, StreamWriter& stream) noexcept {
   const std::span<const Module> slots = modules.modules();
   if (told_.size() < slots.size() && !told_.resize(slots.size())) return false;
@@ -54,7 +54,7 @@ bool ModuleStream::write_new(const ModuleMap& modules, bool gone, StreamWriter& 
     std::uint64_t& told = told_[slot];
     if (module.id == 0 || module.id == told || module.gone != gone) continue;
     if (gone && module.id <= last_at_start_) continue;
-    // The slot was another module's, of which the stream has not been told that it is gone.
+    // The slot belonged to another module, whose end is not in the stream yet.
     if (told != 0 && !write_gone(told, stream)) return false;
     if (!write_module(modules, module, stream)) return false;
     told = module.id;
@@ -62,7 +62,7 @@ bool ModuleStream::write_new(const ModuleMap& modules, bool gone, StreamWriter& 
   return true;
 }
 
-// What the stream has and the process no longer. False: not all.
+// Writes the end of modules that the process no longer has. False: not all.
 bool ModuleStream::write_gone(const ModuleMap& modules, StreamWriter& stream) noexcept {
   const std::span<const Module> slots = modules.modules();
   for (std::size_t slot = 0; slot < told_.size(); ++slot) {
@@ -72,7 +72,7 @@ bool ModuleStream::write_gone(const ModuleMap& modules, StreamWriter& stream) no
   return true;
 }
 
-// Takes the id out of what the stream knows.
+// Writes the end of this module and clears its id.
 bool ModuleStream::write_gone(std::uint64_t& told, StreamWriter& stream) noexcept {
   if (!stream.put_record(wire::ModuleGoneRecord{.module_id = told})) return false;
   told = 0;

@@ -17,7 +17,7 @@ void OverheadBudget::start(std::uint32_t permille, Time interval, Time now, Time
   open_window(now, own_cpu);
 }
 
-// A change shows its whole effect only after every thread had its turn.
+// A change has its full effect only after every thread was checked.
 void OverheadBudget::open_window(Time now, Time own_cpu) noexcept {
   window_start_ = now;
   cost_before_ = own_cpu;
@@ -38,7 +38,8 @@ void OverheadBudget::close_window(Time now, Time own_cpu) noexcept {
 }
 
 void OverheadBudget::look_less(std::int64_t cost, std::int64_t allowed) noexcept {
-  // What idle threads cannot give at their longest period is taken from the light ones at once.
+  // If the longest period of idle threads is not sufficient, light threads are checked less often
+  // at once.
   const std::int64_t wanted = std::min<std::int64_t>(cost * idle_period_ / allowed, 1'000'000) + 1;
   if (idle_period_ == max_period_ || wanted > max_period_) {
     const std::int64_t light = wanted * light_period_ / max_period_ + 1;

@@ -1,6 +1,6 @@
-// How often one recording looks at which kind of thread, so that swipr's own CPU time stays inside
-// a budget. Busy threads are looked at on every tick, always. Above the budget idle ones are looked
-// at less often, then those that wake but hardly use the CPU; at least once a second each.
+// How often a recording checks each kind of thread, so that swipr's own CPU time stays within a
+// budget. Busy threads are checked at every tick. Above the budget idle threads are checked less
+// often, then those that wake but hardly use the CPU; each at least once a second.
 // Context: control thread.  Allocates: never.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace swipr::agent {
 
 enum class Activity : std::uint8_t {
   kBusy,
-  kLight,  // ran since the last look, for a small part of the time
-  kIdle,   // did not run during the last looks
+  kLight,  // ran since the last check, for a small part of the time
+  kIdle,   // did not run during the last checks
 };
 
 class OverheadBudget {
@@ -26,7 +26,7 @@ class OverheadBudget {
   bool window_is_over(Time now) const noexcept { return now >= window_ends_; }
   void close_window(Time now, Time own_cpu) noexcept;
 
-  // Ticks from one look to the next: 1 is every tick.
+  // Ticks from one check to the next: 1 is every tick.
   std::uint32_t period(Activity activity) const noexcept {
     if (activity == Activity::kBusy) return 1;
     return activity == Activity::kLight ? light_period_ : idle_period_;

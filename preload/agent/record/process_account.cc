@@ -31,7 +31,7 @@ void ProcessAccount::close(std::int64_t attributed_cpu_ns, std::uint32_t live_th
   const std::int64_t agent_cpu_ns = end_agent_cpu_ns_ - start_agent_cpu_ns_;
   const std::int64_t rest_ns =
       end_process_cpu_ns_ - start_process_cpu_ns_ - agent_cpu_ns - attributed_cpu_ns;
-  // While the clocks are read one after the other, threads go on.
+  // Threads continue to run while the clocks are read one after the other.
   const std::int64_t uncertain_ns = 1'000'000 + std::int64_t{1'000} * live_threads;
   if (rest_ns > uncertain_ns) ended_cpu_ns_ = rest_ns;
   if (rest_ns < 0) end_process_cpu_ns_ -= rest_ns;

@@ -7,14 +7,14 @@ namespace swipr::agent {
 
 class ProcessAccount {
  public:
-  // What is used from now on counts.
+  // CPU time used from now on counts.
   void start() noexcept;
   // Up to now.
   void freeze() noexcept;
-  // What a thread ran behind the last tick is nobody's.
+  // The time that a thread ran after the last tick is not attributed.
   void leave_out(std::int64_t cpu_ns) noexcept { beyond_cpu_ns_ += cpu_ns; }
-  // The last freeze. What the process used and no thread explains is what threads used that ended
-  // between two looks.
+  // The last freeze. CPU time of the process that is not that of a known thread was used by threads
+  // that ended between two ticks.
   void close(std::int64_t attributed_cpu_ns, std::uint32_t live_threads) noexcept;
 
   std::uint64_t process_cpu_ns() const noexcept;

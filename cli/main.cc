@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/terminal.h"
+#include "cli/commands/output/terminal.h"
 #include "cli/options/parse.h"
 #include "common/host/caller_signals.h"
 

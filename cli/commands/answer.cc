@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/export_recording.h"
+#include "cli/commands/output/export_recording.h"
 #include "cli/export/sink.h"
 #include "common/host/unique_fd.h"
 

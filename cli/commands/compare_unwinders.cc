@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/commands/export_recording.h"
-#include "cli/commands/symbolize_recording.h"
-#include "cli/commands/terminal.h"
+#include "cli/commands/names/symbolize_recording.h"
+#include "cli/commands/output/export_recording.h"
+#include "cli/commands/output/terminal.h"
 #include "cli/export/sink.h"
 #include "common/host/clean_text.h"
 

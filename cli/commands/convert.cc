@@ -3,10 +3,10 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/explain.h"
-#include "cli/commands/export_recording.h"
-#include "cli/commands/filters.h"
-#include "cli/commands/output_file.h"
-#include "cli/commands/terminal.h"
+#include "cli/commands/output/export_recording.h"
+#include "cli/commands/output/filters.h"
+#include "cli/commands/output/output_file.h"
+#include "cli/commands/output/terminal.h"
 
 namespace swipr::commands {
 

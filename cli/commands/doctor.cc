@@ -11,8 +11,8 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/compare_unwinders.h"
-#include "cli/commands/export_recording.h"
-#include "cli/commands/terminal.h"
+#include "cli/commands/output/export_recording.h"
+#include "cli/commands/output/terminal.h"
 #include "cli/export/sink.h"
 #include "cli/session/checkup/checkup.h"
 #include "common/host/clean_text.h"

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/commands/filters.h"
-#include "cli/commands/output_file.h"
-#include "cli/commands/terminal.h"
+#include "cli/commands/output/filters.h"
+#include "cli/commands/output/output_file.h"
+#include "cli/commands/output/terminal.h"
 #include "cli/export/sink.h"
 #include "common/host/clean_text.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/symbolize_recording.h"
+#include "cli/commands/names/symbolize_recording.h"
 
 namespace swipr::commands {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/terminal.h"
+#include "cli/commands/output/terminal.h"
 #include "cli/export/sink.h"
 #include "cli/session/find/listing_json.h"
 #include "cli/session/find/targets.h"

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/filters.h"
-#include "cli/commands/symbolize_recording.h"
-#include "cli/commands/terminal.h"
+#include "cli/commands/names/symbolize_recording.h"
+#include "cli/commands/output/filters.h"
+#include "cli/commands/output/terminal.h"
 
 namespace swipr::commands {
 

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/filters.h"
-#include "cli/commands/record_output.h"
-#include "cli/commands/symbolize_recording.h"
-#include "cli/commands/terminal.h"
+#include "cli/commands/names/symbolize_recording.h"
+#include "cli/commands/output/filters.h"
+#include "cli/commands/output/terminal.h"
+#include "cli/commands/record/record_output.h"
 #include "cli/commands/view_pages.h"
 #include "cli/serve/speedscope_files.h"
 #include "cli/session/launch/signal_watch.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/filters.h"
+#include "cli/commands/output/filters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/commands/jit_frames.h"
+#include "cli/commands/names/jit_frames.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

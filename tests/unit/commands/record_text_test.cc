@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/commands/progress.h"
-#include "cli/commands/record_output.h"
-#include "cli/commands/record_summary.h"
-#include "cli/commands/terminal.h"
+#include "cli/commands/output/progress.h"
+#include "cli/commands/output/terminal.h"
+#include "cli/commands/record/record_output.h"
+#include "cli/commands/record/record_summary.h"
 
 namespace swipr::commands {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/commands/symbolize_recording.h"
+#include "cli/commands/names/symbolize_recording.h"
 
 #include <gtest/gtest.h>
 

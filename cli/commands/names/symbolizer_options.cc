@@ -1,4 +1,4 @@
-#include "cli/commands/symbolizer_options.h"
+#include "cli/commands/names/symbolizer_options.h"
 
 #include <cstdlib>
 #include <memory>

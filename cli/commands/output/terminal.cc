@@ -1,4 +1,4 @@
-#include "cli/commands/terminal.h"
+#include "cli/commands/output/terminal.h"
 
 #include <fmt/format.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "cli/commands/output_file.h"
+#include "cli/commands/output/output_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "cli/commands/export_recording.h"
+#include "cli/commands/output/export_recording.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "cli/commands/filters.h"
-#include "cli/commands/symbolize_recording.h"
+#include "cli/commands/names/symbolize_recording.h"
+#include "cli/commands/output/filters.h"
 #include "cli/export/export.h"
 #include "cli/import/read_recording.h"
 #include "common/host/unique_fd.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/embedded_collector.h"
+#include "cli/commands/names/embedded_collector.h"
 
 namespace swipr::commands {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/commands.h"
+#include "cli/commands/output/outcome.h"
 #include "cli/options/options.h"
 #include "cli/session/record_session.h"
 

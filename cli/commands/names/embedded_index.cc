@@ -1,4 +1,4 @@
-#include "cli/commands/embedded_index.h"
+#include "cli/commands/names/embedded_index.h"
 
 #include <span>
 

@@ -1,4 +1,4 @@
-#include "cli/commands/swift_functions.h"
+#include "cli/commands/names/swift_functions.h"
 
 #include <string_view>
 #include <unordered_map>

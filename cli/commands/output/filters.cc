@@ -1,4 +1,4 @@
-#include "cli/commands/filters.h"
+#include "cli/commands/output/filters.h"
 
 #include <fmt/format.h>
 #include <regex.h>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "cli/commands/export_recording.h"
+#include "cli/commands/output/export_recording.h"
 #include "cli/export/text.h"
 #include "cli/profile/filter.h"
 #include "cli/profile/thread_times.h"

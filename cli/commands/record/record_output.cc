@@ -1,4 +1,4 @@
-#include "cli/commands/record_output.h"
+#include "cli/commands/record/record_output.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <utility>
 
-#include "cli/commands/embed_names.h"
-#include "cli/commands/export_recording.h"
-#include "cli/commands/symbolize_recording.h"
-#include "cli/commands/terminal.h"
+#include "cli/commands/names/embed_names.h"
+#include "cli/commands/names/symbolize_recording.h"
+#include "cli/commands/output/export_recording.h"
+#include "cli/commands/output/terminal.h"
 #include "common/host/clean_text.h"
 #include "common/host/secret.h"
 

@@ -1,4 +1,4 @@
-#include "cli/commands/progress.h"
+#include "cli/commands/output/progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "cli/commands/terminal.h"
+#include "cli/commands/output/terminal.h"
 #include "common/host/duration.h"
 
 namespace swipr::commands {

@@ -1,4 +1,4 @@
-#include "cli/commands/symbolize_recording.h"
+#include "cli/commands/names/symbolize_recording.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,11 +11,11 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/commands/embedded_collector.h"
-#include "cli/commands/embedded_index.h"
-#include "cli/commands/jit_frames.h"
-#include "cli/commands/swift_functions.h"
-#include "cli/commands/symbolizer_options.h"
+#include "cli/commands/names/embedded_collector.h"
+#include "cli/commands/names/embedded_index.h"
+#include "cli/commands/names/jit_frames.h"
+#include "cli/commands/names/swift_functions.h"
+#include "cli/commands/names/symbolizer_options.h"
 #include "common/core/addresses.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/text/demangle.h"

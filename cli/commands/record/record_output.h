@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/commands/output_file.h"
+#include "cli/commands/output/output_file.h"
 #include "cli/options/options.h"
 #include "cli/session/stream/recording_file.h"
 #include "common/core/ids.h"

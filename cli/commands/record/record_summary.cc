@@ -1,8 +1,8 @@
-#include "cli/commands/record_summary.h"
+#include "cli/commands/record/record_summary.h"
 
 #include <fmt/format.h>
 
-#include "cli/commands/terminal.h"
+#include "cli/commands/output/terminal.h"
 
 namespace swipr::commands {
 

@@ -1,4 +1,4 @@
-#include "cli/commands/embed_names.h"
+#include "cli/commands/names/embed_names.h"
 
 #include <cstddef>
 #include <cstdint>

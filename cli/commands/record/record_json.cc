@@ -1,4 +1,4 @@
-#include "cli/commands/record_json.h"
+#include "cli/commands/record/record_json.h"
 
 #include <fmt/format.h>
 

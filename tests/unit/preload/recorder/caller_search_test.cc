@@ -1,13 +1,12 @@
 #include "preload/agent/sample/caller_search.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <cstring>
 #include <memory>
 #include <vector>
 
-#include "tests/unit/preload/unwind/cfi_image.h"
+#include "tests/unit/preload/recorder/code_page.h"
 
 namespace swipr::agent {
 namespace {
@@ -29,45 +28,28 @@ constexpr std::uint64_t kPc = kGap + 16;
 constexpr std::uint64_t kReturn = 16;  // into each function: after a call
 
 // Code in this process's memory with artificial CFI, and a stack that is not in memory.
-class CallerSearchTest : public testing::Test {
+class CallerSearchTest : public CodePageTest {
  protected:
-  CallerSearchTest() {
-    EXPECT_TRUE(memory_.open());
-    code_ = static_cast<std::uint8_t*>(
-        ::mmap(nullptr, kCodeBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  CallerSearchTest() : CodePageTest(kCodeBytes) {
     CfiImage image;
     const std::size_t cie = image.add_cie();
     image.add_fde(cie, CfiImage::kText + kRoot, 64, {0x07, 16});
     image.add_fde(cie, CfiImage::kText + kPlain, 64, {0x0e, 16});
     image.add_fde(cie, CfiImage::kText + kFramed, 64, {0x0c, 6, 16, 0x86, 2});
     image.add_fde(cie, CfiImage::kText + kBehind, 64, {});
-    built_ = image.build();
-    range_ = {.start = at(0),
-              .end = at(kCodeBytes),
-              .load_bias = at(0) - CfiImage::kText,
-              .table = built_.table};
+    build_table(image);
     for (const std::uint64_t function : {kRoot, kPlain, kFramed}) put_computed_call(function);
     registers_.known = 1u << unwind::kRsp;
     registers_.values[unwind::kRsp] = kStack;
   }
-  ~CallerSearchTest() override {
-    unwind::destroy_table(built_.table);
-    ::munmap(code_, kCodeBytes);
-    memory_.close();
-  }
 
-  std::uint64_t at(std::uint64_t offset) const {
-    return reinterpret_cast<std::uint64_t>(code_) + offset;
-  }
   void put(std::uint64_t offset, const Code& bytes) {
     if (!bytes.empty()) std::memcpy(code_ + offset, bytes.data(), bytes.size());
   }
   // Directly before the function's kReturn.
   void put_computed_call(std::uint64_t function) { put(function + kReturn - 3, {0xff, 0x50, 8}); }
   void put_direct_call(std::uint64_t function, std::uint64_t target) {
-    const auto distance = static_cast<std::int32_t>(target - (function + kReturn));
-    code_[function + kReturn - 5] = 0xe8;
-    std::memcpy(code_ + function + kReturn - 4, &distance, sizeof distance);
+    put_call_before(function + kReturn, target);
   }
   std::uint64_t return_into(std::uint64_t function) const { return at(function + kReturn); }
 
@@ -107,10 +89,6 @@ class CallerSearchTest : public testing::Test {
     return places.find(memory_, gap());
   }
 
-  ProcMemory memory_;
-  std::uint8_t* code_ = nullptr;
-  unwind::BuildResult built_;
-  unwind::CodeRange range_;
   unwind::Registers registers_;
   std::vector<std::uint64_t> kept_;
   std::unique_ptr<CallerSearch> search_ = std::make_unique<CallerSearch>();

@@ -1,13 +1,13 @@
 #include "preload/agent/sample/code_check.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <cstring>
 #include <memory>
 
 #include "preload/unwind/base/code_hash.h"
 #include "preload/unwind/base/code_witness.h"
+#include "tests/unit/preload/recorder/code_page.h"
 
 namespace swipr::agent {
 namespace {
@@ -20,29 +20,17 @@ constexpr std::uint64_t kCallEnd = 64;  // offset after the call
 constexpr std::uint64_t kTarget = 16;   // offset of its target
 
 // A page of code with one direct call, and a stack of three frames.
-class CodeCheckTest : public testing::Test {
+class CodeCheckTest : public CodePageTest {
  protected:
-  CodeCheckTest() {
-    EXPECT_TRUE(memory_.open());
-    code_ = static_cast<std::uint8_t*>(
-        ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    const auto displacement = static_cast<std::int32_t>(kTarget - kCallEnd);
-    code_[kCallEnd - 5] = 0xe8;
-    std::memcpy(code_ + kCallEnd - 4, &displacement, sizeof displacement);
+  CodeCheckTest() : CodePageTest(kPage) {
+    put_call_before(kCallEnd, kTarget);
     unwind::forget_refuted();
     frames_.frame_count = 3;
     frames_.flags = wire::kStackRootReached;
     frames_.kinds.fill(4);
   }
-  ~CodeCheckTest() override {
-    if (code_ != nullptr) ::munmap(code_, kPage);
-    memory_.close();
-    unwind::forget_refuted();
-  }
+  ~CodeCheckTest() override { unwind::forget_refuted(); }
 
-  std::uint64_t at(std::uint64_t offset) const {
-    return reinterpret_cast<std::uint64_t>(code_) + offset;
-  }
   CodeClaim call(std::uint64_t return_address, std::uint64_t begin, std::uint64_t end) const {
     return {.address = at(return_address),
             .begin = at(begin),
@@ -60,9 +48,7 @@ class CodeCheckTest : public testing::Test {
     return frames_.frame_count == 3 && frames_.flags == wire::kStackRootReached;
   }
 
-  ProcMemory memory_;
   std::unique_ptr<CallerSearch> callers_ = std::make_unique<CallerSearch>();
-  std::uint8_t* code_ = nullptr;
   unwind::FrameBuffer frames_;
 };
 
@@ -83,9 +69,8 @@ TEST_F(CodeCheckTest, AStackEndsWhereNoSuchCallStands) {
 
 TEST_F(CodeCheckTest, AStackEndsWhereTheCodeIsGone) {
   const CodeClaim gone = call(kCallEnd, kTarget, kTarget + 1);
-  ::munmap(code_, kPage);
+  unmap();
   EXPECT_FALSE(holds(gone));
-  code_ = nullptr;
   EXPECT_EQ(frames_.frame_count, 2u);
 }
 

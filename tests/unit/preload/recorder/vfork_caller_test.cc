@@ -1,11 +1,10 @@
 #include "preload/agent/sample/vfork_caller.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <cstring>
 
-#include "tests/unit/preload/unwind/cfi_image.h"
+#include "tests/unit/preload/recorder/code_page.h"
 
 namespace swipr::agent {
 namespace {
@@ -19,38 +18,21 @@ constexpr std::uint64_t kParent = 256;
 constexpr std::uint64_t kCold = 512;
 constexpr std::uint64_t kOther = 768;
 
-class VforkCallerTest : public testing::Test {
+class VforkCallerTest : public CodePageTest {
  protected:
-  VforkCallerTest() {
-    EXPECT_TRUE(memory_.open());
-    code_ = static_cast<std::uint8_t*>(
-        ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  VforkCallerTest() : CodePageTest(kBytes) {
     std::memset(code_, 0x90, kBytes);
     CfiImage image;
     const std::size_t cie = image.add_cie();
     for (const std::uint64_t function : {kVfork, kParent, kCold, kOther}) {
       image.add_fde(cie, CfiImage::kText + function, 256, {});
     }
-    built_ = image.build();
-    range_ = {.start = at(0),
-              .end = at(kBytes),
-              .load_bias = at(0) - CfiImage::kText,
-              .table = built_.table};
-  }
-  ~VforkCallerTest() override {
-    unwind::destroy_table(built_.table);
-    ::munmap(code_, kBytes);
-    memory_.close();
+    build_table(image);
   }
 
-  std::uint64_t at(std::uint64_t offset) const {
-    return reinterpret_cast<std::uint64_t>(code_) + offset;
-  }
   // The offset after a call at `offset`.
   std::uint64_t put_call(std::uint64_t offset, std::uint64_t target) {
-    const auto distance = static_cast<std::int32_t>(target - (offset + 5));
-    code_[offset] = 0xe8;
-    std::memcpy(code_ + offset + 1, &distance, sizeof distance);
+    put_call_before(offset + 5, target);
     return offset + 5;
   }
   // Offset of the result; 0: none.
@@ -59,11 +41,6 @@ class VforkCallerTest : public testing::Test {
     const auto found = find_vfork_return(memory_, map, at(kVfork + 20), at(below));
     return found ? *found - at(0) : 0;
   }
-
-  ProcMemory memory_;
-  std::uint8_t* code_ = nullptr;
-  unwind::BuildResult built_;
-  unwind::CodeRange range_;
 };
 
 TEST_F(VforkCallerTest, FindsTheCallInTheFunctionThatTheChildIsIn) {

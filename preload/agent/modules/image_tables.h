@@ -1,5 +1,5 @@
-// The unwind tables of one image: of each part of its code one, built when a walk meets it. The
-// stacks of a program meet a few parts of few libraries.
+// The unwind tables of one image: one for each part of its code, built when a walk needs it. The
+// stacks of a program contain only a few parts of few libraries.
 // Context: control thread.
 #pragma once
 
@@ -18,18 +18,19 @@ class ImageTables {
  public:
   // One part, without a table.
   ImageTables() noexcept { tables_[0] = nullptr; }
-  // Parts that are not built. One part where the image has no search table of its FDEs, and where
-  // it has few: there the file may have more (.debug_frame).
+  // Parts that are not built. One part if the image has no search table of its FDEs, or few FDEs:
+  // then the file may have more (.debug_frame).
   explicit ImageTables(const unwind::BuildResult& image) noexcept;
 
   unsigned count() const noexcept { return count_; }
   bool is_divided() const noexcept { return count_ != 1; }
-  // Of the code at an image address.
+  // The table of the code at an image address.
   unsigned index_of(std::uint64_t address) const noexcept {
     const std::uint64_t part = address < begin_ ? 0 : (address - begin_) >> shift_;
     return static_cast<unsigned>(std::min<std::uint64_t>(part, count_ - 1));
   }
-  // Image addresses. The first part and the last one have all that is before and behind.
+  // Image addresses. The first part includes everything before it, the last one everything after
+  // it.
   Range<std::uint64_t> part(unsigned index) const noexcept {
     const auto boundary = [this](std::uint64_t at) { return begin_ + (at << shift_); };
     return {index == 0 ? 0 : boundary(index),
@@ -43,7 +44,7 @@ class ImageTables {
     tables_[index] = table;
     new_ |= std::uint32_t{is_new} << index;
   }
-  // The table in memory of its own, which is the caller's from now on; nullptr: there is none.
+  // The table with its own memory, which the caller owns from now on; nullptr: there is none.
   const unwind::UnwindTable* release(unsigned index, bool& is_new) noexcept;
   bool has_memory() const noexcept;
   // Known to have none.

@@ -1,5 +1,5 @@
-// A thread as one recording knows it. Each part has one owner, the only one that writes it.
-// Times in ns since the recording's start, clocks in ns of CPU. Context: control thread.
+// A thread's data in one recording. Each part has one owner, the only one that writes it. Times in
+// ns since the recording's start, clocks in ns of CPU. Context: control thread.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace swipr::agent {
 
-// How far the stream accounts for a thread's time, on its clocks.
+// Times of a thread, on its clocks, up to which the stream accounts for it.
 struct Accounted {
   std::int64_t wall_ns = 0;
   std::int64_t cpu_ns = 0;
   std::int64_t runqueue_ns = 0;
-  std::int64_t off_cpu_ns = 0;  // wall minus CPU: can stand still where both have moved
+  std::int64_t off_cpu_ns = 0;  // wall minus CPU: may not advance although both have
 };
 
-// The thread's times: what the stream has of them, and the open run behind that.
+// The thread's times: those in the stream, and the open run after them.
 class ThreadAccount {
  public:
   std::int64_t tick_ns() const noexcept { return tick_ns_; }
@@ -36,7 +36,7 @@ class ThreadAccount {
   std::int64_t tick_ns_ = 0;
   std::int64_t cpu_ns_ = 0;
   std::uint64_t counted_ticks_ = 0;  // of the recording
-  // What the stream has: everything up to these.
+  // The stream contains everything up to these.
   Accounted written_;
   std::int64_t runqueue_ns_ = 0;
   std::int64_t start_ns_ = 0;
@@ -44,7 +44,7 @@ class ThreadAccount {
 
 // The stack of the CPU time of a thread that runs in bursts. While `is_timed`, CPU time goes to the
 // stacks that its CPU timer (cpu_timers.h) or ticks take while it runs, and the rest of its time to
-// those that are seen in its waits.
+// the stacks of its waits.
 class BurstStack {
  public:
   bool is_timed() const noexcept { return is_timed_; }
@@ -53,7 +53,7 @@ class BurstStack {
   friend class ThreadAccounts;
 
   bool is_timed_ = false;
-  bool answered_ = false;  // the timer took `stack_`, and nothing was credited to it yet
+  bool answered_ = false;  // the timer took `stack_`, and no time was credited to it yet
   std::uint32_t stack_ = 0;
   std::uint32_t generation_ = 0;
   std::int64_t met_cpu_ns_ = 0;    // the clock when a tick took `stack_`; 0: none did, or the stack
@@ -61,18 +61,18 @@ class BurstStack {
   std::int64_t ticks_cpu_ns_ = 0;  // the clock up to which ticks stand for CPU time
 };
 
-// What looks at the thread have shown. Owner: Sampler.
+// Results of checks of the thread. Owner: Sampler.
 struct RecordedLooks {
-  std::uint8_t still = 0;         // looks in a row that found the clock unmoved
-  bool wait_is_young = false;     // it ran since its last look, which was moments ago
+  std::uint8_t still = 0;         // consecutive checks that found the clock unchanged
+  bool wait_is_young = false;     // it ran since its last check, which was very recent
   std::uint32_t hidden_wait = 0;  // which HiddenWait the kept stack is of
   std::uint32_t asked_wait = 0;   // in which it was signalled
   bool runs_in_bursts = false;    // it has run and waited again
-  std::uint8_t busy = 0;          // looks in a row that found it at work, while it runs in bursts
+  std::uint8_t busy = 0;          // consecutive checks that found it running, in bursts
   BurstJudge bursts;
 };
 
-// What the stream says of the thread. Owner: StreamWriter, and for the last entry ThreadAccounts.
+// The thread in the stream. Owner: StreamWriter, and for the last entry ThreadAccounts.
 struct ThreadInStream {
   std::uint32_t index = 0;
   std::uint32_t name_version = 0;  // 0: not yet introduced
@@ -82,8 +82,8 @@ struct ThreadInStream {
 };
 
 struct alignas(64) RecordedThread {
-  std::uint32_t generation = 0;  // of the thread list's entry; 0: not met yet
-  // First what every look needs.
+  std::uint32_t generation = 0;  // of the thread list's entry; 0: not observed yet
+  // First the data that every check needs.
   ThreadAccount account;
   RunState run;
   BurstStack burst;

@@ -13,10 +13,11 @@ namespace swipr::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kCollectDelay{1};
-// Shorter intervals collect at the next tick: a wake-up of its own would cost more than it brings.
+// With shorter intervals, answers are collected at the next tick: a separate wake-up would cost too
+// much.
 constexpr std::chrono::milliseconds kCollectAtNextTick{20};
 constexpr std::chrono::milliseconds kSendInterval{50};
-// A thread that does not get a CPU for longer goes without a stack for the last tick.
+// A thread that gets no CPU for longer has no stack for the last tick.
 constexpr std::chrono::milliseconds kLastAnswers{100};
 constexpr std::chrono::seconds kTotalsInterval{1};
 
@@ -24,7 +25,7 @@ std::uint64_t unsigned_of(std::int64_t value) noexcept {
   return value < 0 ? 0 : static_cast<std::uint64_t>(value);
 }
 
-// In another user namespace the id of this process's user is one of another user outside.
+// In another user namespace the uid of this process means another user outside.
 bool has_users_of_the_host() noexcept {
   char text[256];
   return maps_every_user_to_itself(read_file_at(-1, "/proc/self/uid_map", text));
@@ -97,7 +98,7 @@ Moment Recording::next_deadline() const noexcept {
   if (complete_) return kNever;
   const Moment next = tick_open_ ? std::min(collect_at_, schedule_.next()) : schedule_.next();
   if (request_.duration.count() == 0) return next;
-  // Behind the last tick there is still its collect point.
+  // After the last tick, its answers still have to be collected.
   const Moment end = start_ + request_.duration;
   return tick_open_ ? std::min(next, std::max(end, collect_at_)) : std::min(next, end);
 }
@@ -144,7 +145,7 @@ void Recording::plan_look(std::uint32_t place, Activity activity) noexcept {
   const std::uint32_t period = budget_.period(activity);
   if (period == 1 && place >= next_looks_.size()) return;
   if (place >= next_looks_.size() && !next_looks_.resize(place + 1)) return;
-  // Each place has its own turn within the period: the cost is the same at every tick.
+  // The places are spread over the period, so that the cost is the same at every tick.
   next_looks_[place] = tick_number() + period - (tick_number() + place) % period;
 }
 

@@ -1,5 +1,5 @@
-// One recording: when its ticks are due, what its threads did, and the stream that says so. Holds
-// the parts together; each of them is the only owner of its state.
+// One recording: the schedule of its ticks, the accounts of its threads, and its stream. Combines
+// these parts; each of them is the only owner of its state.
 // Context: control thread.
 #pragma once
 
@@ -24,7 +24,7 @@
 
 namespace swipr::agent {
 
-// What a process is called, read once at start; strings are copied, cut where they are too long.
+// Names of a process, read once at start; strings are copied, and cut if they are too long.
 struct ProcessIdentity {
   char command_name[16] = {};
   char executable[4096] = {};
@@ -32,55 +32,55 @@ struct ProcessIdentity {
 
 class Recording {
  public:
-  // False: *error says why.
+  // False: *error states the reason.
   [[nodiscard]] bool create(const RecordingRequest& request, OutputQueue& output, Moment now,
                             const char** error) noexcept;
   void release() noexcept;
   // File header and source record. False: `output` has no room.
   [[nodiscard]] bool write_beginning(const ProcessIdentity& identity) noexcept;
-  // What is used from now on counts. Call when the threads that exist have been met.
+  // CPU time used from now on counts. Call after adding the existing threads.
   void start_accounts(Moment now) noexcept;
 
   // --- schedule
   Moment next_deadline() const noexcept;
   bool tick_is_due(Moment now) const noexcept { return !complete_ && schedule_.next() <= now; }
   bool collect_is_due(Moment now) const noexcept { return tick_open_ && now >= collect_at_; }
-  // For answers to the last tick, which no later one brings. False: waited for long enough.
+  // For answers to the last tick, which no later tick collects. False: the wait is over.
   bool put_off_last_collect(Moment now) noexcept;
   bool is_over(Moment now) const noexcept;
-  // False: the budget leaves this place out of the present tick.
+  // False: the budget skips this place at the current tick.
   bool looks_at(std::uint32_t place) const noexcept {
     return place >= next_looks_.size() ||
            static_cast<std::int32_t>(next_looks_[place] - tick_number()) <= 0;
   }
   bool stretches() const noexcept { return budget_.period(Activity::kIdle) > 1; }
-  // Plans the next look at the place from how active its thread was until this one.
+  // Schedules the next check of the place by the activity of its thread until this one.
   void plan_look(std::uint32_t place, Activity activity) noexcept;
-  // Where this tick begins among `count` places: a third further than the last one.
+  // The place of `count` at which this tick begins: a third further than the last one.
   std::uint32_t next_first_place(std::uint32_t count) noexcept {
     first_place_ = (first_place_ + count / 3 + 1) % count;
     return first_place_;
   }
   bool is_complete() const noexcept { return complete_; }
   void set_complete() noexcept { complete_ = true; }
-  // Why it is complete without having reached its end: static text; nullptr: it has.
+  // Why it ended before its limit: static text; nullptr: it did not.
   const char* failure() const noexcept { return failure_; }
   void set_failure(const char* text) noexcept { failure_ = text; }
 
   // --- a tick
   // Begins a tick at `now` that stands for the last of the deadlines that are due.
   void begin_tick(Moment now) noexcept;
-  // Writes what was gathered; entries that come later go into the same tick until the next begins.
+  // Writes the staged entries; later entries belong to the same tick until the next begins.
   void close_tick(const ModuleMap& modules, ThreadList& threads) noexcept;
-  // Writes what was gathered so far. Call before places of ended threads are used again.
+  // Writes the entries staged so far. Call before places of ended threads are reused.
   void write_staged(ThreadList& threads) noexcept {
     accounts_.write_staged(threads, !modules_.is_behind());
   }
   // The thread ended: writes its open run.
   void drop_thread(std::uint32_t place, const Thread& thread) noexcept;
-  // Sends what is written when it is worth it or has waited for 50 ms.
+  // Sends written data if there is enough of it or after 50 ms.
   void send(Moment now) noexcept;
-  // Sends what is written, whatever it is.
+  // Sends all written data.
   void send_now(Moment now) noexcept {
     if (stream_.flush()) sent_at_ = now;
   }
@@ -89,14 +89,15 @@ class Recording {
   // The id of a stack, for entries of the same generation; 0: it cannot be kept.
   std::uint32_t intern(const unwind::FrameBuffer& frames, WaitKey wait, bool& is_new,
                        const ModuleMap& modules, ThreadList& threads) noexcept;
-  // Writes the modules of the present; sync_modules goes on from there. Code that was told to
-  // debuggers is written by the latter only.
+  // Writes the current modules; sync_modules continues from there and also writes code that was
+  // announced to debuggers.
   void begin_modules(const ModuleMap& modules) noexcept { modules_.begin(modules, stream_); }
-  // Writes modules that appeared; one that vanished starts a new generation of stacks.
+  // Writes new modules; a removed one starts a new generation of stacks.
   void sync_modules(const ModuleMap& modules, ThreadList& threads) noexcept;
-  // Writes and sends everything up to now, totals included; the recording goes on.
+  // Writes and sends everything up to now, including totals; the recording continues.
   void write_so_far(const ModuleMap& modules, ThreadList& threads, Moment now) noexcept;
-  // The last look at a thread, after the last tick: what it ran since that tick is nobody's.
+  // The last reading of a thread, after the last tick: the time that it ran since that tick is not
+  // attributed.
   void close_account(RecordedThread& thread, std::int64_t cpu_ns) noexcept;
   // When all threads' accounts are closed.
   void close_accounts(std::uint32_t live_threads) noexcept {
@@ -105,7 +106,7 @@ class Recording {
   // Ends all open runs, writes totals and the end record, sends.
   void write_end(wire::EndReason reason, std::string_view text, const ModuleMap& modules,
                  ThreadList& threads) noexcept;
-  // Each is said once.
+  // Each is written once.
   void note_stretched() noexcept;
   void note_blocked_signal() noexcept;
   void note_muted_thread() noexcept;

@@ -1,4 +1,4 @@
-// What one recording counts. Names and meaning: common/wire/names.h, docs/RAW_FORMAT.md.
+// Counters of one recording. Names and meaning: common/wire/names.h, docs/RAW_FORMAT.md.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace swipr::agent {
 struct RecordingCounters {
   std::uint64_t ticks = 0;
   std::uint64_t ticks_missed = 0;
-  std::uint64_t ticks_stretched = 0;  // some threads were not looked at, to stay in the budget
+  std::uint64_t ticks_stretched = 0;  // some threads were skipped to stay within the budget
   std::uint64_t samples = 0;
   std::uint64_t samples_dropped = 0;
   std::uint64_t stacks_missing = 0;

@@ -1,4 +1,4 @@
-// What a recording says of itself: totals, and how it ended.
+// The totals of a recording, and how it ended.
 #include "preload/agent/record/recording.h"
 
 namespace swipr::agent {

@@ -1,4 +1,4 @@
-// What is known of a thread since its last entry in the recording: its open run.
+// State of a thread since its last entry in the recording: its open run.
 //
 //   kind       it means                                        leaves by
 //   kNone      the next tick looks at the thread               any of the others
@@ -8,7 +8,7 @@
 //              CPU clock stands still a later tick can
 //   kAwaiting  signalled: the answer tells the stack           reopen, defer, settle…
 //
-// settle without a stack leads to kNone: there is nothing that could hold. Pure.
+// settle without a stack leads to kNone, because no stack could stay valid. Pure.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class RunState {
 
   Kind kind() const noexcept { return kind_; }
   wire::ThreadState thread_state() const noexcept { return thread_state_; }
-  // Of the last wait that was seen; 0: none.
+  // Of the last observed wait; 0: none.
   std::uint32_t stack() const noexcept { return stack_; }
   std::uint32_t stack_of(std::uint32_t generation) const noexcept {
     return stack_generation_ == generation ? stack_ : 0;
@@ -54,9 +54,9 @@ class RunState {
     settle_as(wire::ThreadState::kBlocked, stack_ != 0);
     settled_cpu_ns_ = cpu_ns;
   }
-  // Woken, and still in the call whose stack is kept, if any.
+  // Woken, and still in the call of the known stack, if any.
   void settle_waking() noexcept { settle_as(wire::ThreadState::kRunnable, stack_ != 0); }
-  // Blocked where the kernel does not show it, with the kept stack or none.
+  // Blocked at a hidden location, with the known stack or none.
   void settle_hidden(std::uint32_t generation, std::int64_t cpu_ns) noexcept {
     keep_stack(stack_, generation);
     settle_as(wire::ThreadState::kBlocked, true);

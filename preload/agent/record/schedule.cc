@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kPullDivisor = 8;
 constexpr std::uint64_t kMaxDrift = 4;  // intervals: 1/2 / (1 - 7/8)
-constexpr std::int64_t kMaxDraws = 64;  // at once: after a longer pause the grid is followed
+constexpr std::int64_t kMaxDraws = 64;  // at once: after a longer pause the grid is used
 
 std::uint64_t total_of(const RecordingRequest& request) noexcept {
   if (request.duration.count() == 0) return request.ticks;

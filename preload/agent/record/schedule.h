@@ -1,16 +1,15 @@
-// When one recording looks: absolute deadlines at random intervals from each other.
+// Schedule of one recording: absolute deadlines at random intervals.
 //
-// Ticks on a fixed grid fall into step with a program of the same period and see one phase of it.
-// The distance of each tick from the grid is a random walk that is pulled back:
+// Ticks on a fixed grid are in step with a program of the same period and sample one phase of it.
+// The distance of each tick from the grid is a random walk with a restoring term:
 //
 //   drift(n) = 7/8 drift(n-1) + uniform(-1/2, 1/2),  deadline(n) = n + drift(n)  (in intervals)
 //
-// Two ticks are 1/2 to 3/2 of an interval apart, as a rule, and the mean rate is exact: the drift
-// has a standard deviation of 0.6 and never reaches 4. The distance to the tick before does not
-// depend on the phase at which the program is met. So the time between two looks, which is the
-// weight of a sample, is no estimate that favours some phases. Ticks drawn evenly from each
-// interval of the grid would favour the late ones: docs/design/58-random-ticks.md. Pure: no clock
-// is read.
+// Two ticks are usually 1/2 to 3/2 of an interval apart, and the mean rate is exact: the drift has
+// a standard deviation of 0.6 and stays below 4. The distance to the previous tick does not depend
+// on the phase at which the program is sampled, so the time between two samples, which is the
+// weight, is unbiased. Ticks drawn uniformly from each interval of the grid would favour late
+// phases: docs/design/58-random-ticks.md. Pure: no clock is read.
 #pragma once
 
 #include <chrono>
@@ -25,12 +24,12 @@ namespace swipr::agent {
 class Schedule {
  public:
   // From `request`: interval, ticks, duration, jitter. The last of a limited number of deadlines is
-  // not behind the grid's last, however late the walk is.
+  // never after the grid's last.
   void start(const RecordingRequest& request, Moment start, std::uint64_t seed) noexcept;
 
-  // The deadline that comes next; kNever: none is left.
+  // The next deadline; kNever: none is left.
   Moment next() const noexcept { return next_; }
-  // Passes every deadline up to `now`; their number.
+  // Passes every deadline up to `now`; returns their number.
   std::uint64_t pass(Moment now) noexcept;
   bool has_passed_all() const noexcept { return total_ != 0 && passed_ == total_; }
 

@@ -12,7 +12,7 @@
 
 namespace swipr::agent {
 
-// A stack as the table keeps it. pcs and kinds follow the header.
+// A stack in the table. pcs and kinds follow the header.
 struct StoredStack {
   std::uint64_t hash = 0;
   std::uint32_t id = 0;
@@ -39,9 +39,9 @@ class StackTable {
   [[nodiscard]] bool create(std::uint32_t max_stacks = kMaxStacks) noexcept;
   void release() noexcept;
 
-  // The id; 0: full. `is_new` tells whether it was not there before.
+  // The id; 0: full. `is_new`: it was added.
   std::uint32_t intern(const unwind::FrameBuffer& frames, WaitKey wait, bool& is_new) noexcept;
-  // Forgets all stacks.
+  // Removes all stacks.
   void start_generation() noexcept;
 
   std::uint32_t generation() const noexcept { return generation_; }

@@ -1,5 +1,5 @@
 // The stream of one recording: records in blocks, the stacks and threads that they refer to, and
-// messages. It does not know what the records are for. Context: control thread.
+// messages. It does not interpret the records. Context: control thread.
 #pragma once
 
 #include <cstddef>
@@ -37,9 +37,8 @@ class StreamWriter {
   }
   bool write_message(wire::MessageLevel level, std::string_view text) noexcept;
 
-  // --- threads
-  // Writes the thread's record when the stream lacks it or its present name. False: the stream does
-  // not have it.
+  // --- threads Writes the thread's record if the stream lacks it or its current name. False: the
+  // stream does not have it.
   bool introduce(ThreadInStream& known, const Thread& thread, std::int64_t start_ns) noexcept;
 
   // --- stacks
@@ -47,16 +46,15 @@ class StreamWriter {
   const StackTable& stacks() const noexcept { return stacks_; }
   // Outlives the recording. Before the first stack.
   void set_wait_channels(const WaitChannels& channels) noexcept { wait_channels_ = &channels; }
-  // Within `put`: defines the stack if neither the stream nor these bytes do. Afterwards each of
-  // them is to be settled.
+  // Within `put`: defines the stack if neither the stream nor these bytes do. Afterwards call
+  // settle for each.
   void define(wire::Encoder& out, std::uint32_t stack) noexcept;
-  // Definitions in bytes that were written hold; those in bytes that were rolled back do not.
+  // Definitions in written bytes are valid; those in bytes that were rolled back are not.
   void settle_definition(std::uint32_t stack, bool written) noexcept;
-  // About how many bytes `define` needs.
+  // Approximate number of bytes that `define` needs.
   std::size_t definition_bytes(std::uint32_t stack) noexcept;
 
-  // --- what two unwinders disagree on
-  // Outlives the recording.
+  // --- differences between two unwinders Outlives the recording.
   void set_differences(const libunwind::Differences& differences) noexcept {
     differences_ = &differences;
   }
@@ -65,7 +63,7 @@ class StreamWriter {
     std::uint64_t equal = 0;
     std::uint64_t left_out = 0;
   };
-  // The stacks once, the counts each time. What finds no room is told the next time.
+  // Writes stacks once, counts each time. Data without room is written the next time.
   Compared write_differences() noexcept;
 
  private:
@@ -75,7 +73,7 @@ class StreamWriter {
   StackTable stacks_;
   const WaitChannels* wait_channels_ = nullptr;
   const libunwind::Differences* differences_ = nullptr;
-  std::uint32_t told_differences_ = 0;  // whose stacks the stream has
+  std::uint32_t told_differences_ = 0;  // whose stacks are in the stream
 };
 
 }  // namespace swipr::agent

@@ -31,7 +31,7 @@ RecordedThread* ThreadAccounts::thread(std::uint32_t place, const Thread& thread
   if (existed) {
     account.written_.cpu_ns = cpu_ns;
   } else {
-    // In the middle of where it can lie, but early enough for the CPU time that it has used.
+    // In the middle of the possible range, but early enough for the CPU time that it has used.
     const std::int64_t middle = previous_tick_ns_ + (tick_ns_ - previous_tick_ns_) / 2;
     account.start_ns_ = std::clamp(std::min(middle, tick_ns_ - cpu_ns), std::int64_t{0}, tick_ns_);
   }
@@ -47,7 +47,7 @@ void ThreadAccounts::drop(std::uint32_t place, const Thread& thread) noexcept {
   RecordedThread* known = find(place, thread);
   if (known == nullptr) return;
   ThreadAccount& account = known->account;
-  // Left out since its last look; it was there at the previous tick.
+  // Skipped since its last check; it existed at the previous tick.
   const bool continues = mode_ == RecordMode::kWall || holds(*known);
   if (continues && account.counted_ticks_ + 1 < ticks() && account.tick_ns_ < previous_tick_ns_) {
     account.ticks_ += static_cast<std::uint32_t>(ticks() - 1 - account.counted_ticks_);
@@ -65,7 +65,7 @@ void ThreadAccounts::extend_run(RecordedThread& thread, std::int64_t cpu_ns) noe
   ThreadAccount& account = thread.account;
   auto passed = static_cast<std::uint32_t>(ticks() - account.counted_ticks_);
   if (mode_ != RecordMode::kWall) {
-    // What it did at ticks that did not look is known only of a thread that has not run.
+    // At ticks that skipped the thread, its state is known only if it has not run.
     if (cpu_ns != account.cpu_ns_) {
       passed = std::min(passed, 1u);
     } else if (mode_ == RecordMode::kCpu) {
@@ -105,7 +105,8 @@ void ThreadAccounts::end_run(RecordedThread& thread, std::uint32_t stack,
   const bool split = thread.burst.is_timed() && mode_ == RecordMode::kWall;
   if (account.ticks_ == 0 && !split) return;
   if (state == ThreadState::kUnknown && mode_ != RecordMode::kWall) return leave_out_run(thread);
-  // What stands for the CPU time of a timed thread stays in the run, for the stack of that.
+  // Ticks that stand for the CPU time of a timed thread stay in the run, for the stack of that
+  // time.
   const std::uint32_t kept = split ? std::min(cpu_ticks(thread), account.ticks_) : 0;
   const Part part = split ? Part::kOffCpu : Part::kAll;
   stage(thread, stack, state, account.ticks_ - kept, part, account.cpu_ns_);
@@ -115,7 +116,7 @@ void ThreadAccounts::end_run(RecordedThread& thread, std::uint32_t stack,
 void ThreadAccounts::end_queued_run(RecordedThread& thread, std::uint32_t stack) noexcept {
   ThreadAccount& account = thread.account;
   if (account.ticks_ == 0) return;
-  // The kernel adds a wait to schedstat when it is over: the sum gets there later.
+  // The kernel adds a wait to schedstat when it is over: the sum is updated later.
   if (splits_runqueue_) {
     account.runqueue_ns_ = account.written_.runqueue_ns + (account.tick_ns_ - account.cpu_ns_) -
                            account.written_.off_cpu_ns;
@@ -154,7 +155,7 @@ void ThreadAccounts::stage_rest(RecordedThread& thread, bool last) noexcept {
   if (thread.account.ticks_ != 0) return;
   if (wall && (!last || !thread.account.has_run())) return;
   const auto state = mode_ == RecordMode::kCpu ? ThreadState::kRunning : ThreadState::kBlocked;
-  // Without memory for it the sums lack it.
+  // Without memory for it the sums do not include it.
   stage(thread, wall ? wait_stack(thread) : 0, state, 0, Part::kAll, thread.account.cpu_ns_);
 }
 

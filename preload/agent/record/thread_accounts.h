@@ -1,5 +1,5 @@
-// The times of all threads of one recording: told what was seen of a thread at a tick, it makes
-// entries of the stream whose times add up, whatever is dropped. Context: control thread.
+// The times of all threads of one recording: converts observations at ticks into entries of the
+// stream whose times add up, even if entries are dropped. Context: control thread.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +23,20 @@ class ThreadAccounts {
     interval_ns_ = interval_ns;
   }
   void release() noexcept;
-  // The kernel keeps no run-queue times: nothing is said of them.
+  // The kernel keeps no run-queue times: none are recorded.
   void leave_runqueue_out() noexcept { splits_runqueue_ = false; }
 
-  // --- threads
-  // nullptr: no memory. Meets the thread when it is new: then its start lies between the previous
-  // tick and this one, or, `existed`, at the recording's start.
+  // --- threads nullptr: no memory. Adds the thread if it is new: its start is then between the
+  // previous tick and this one, or, if `existed`, the recording's start.
   RecordedThread* thread(std::uint32_t place, const Thread& thread, std::int64_t cpu_ns,
                          bool existed) noexcept;
-  // The thread as met; nullptr: not, or no longer the same.
+  // The thread; nullptr: not added, or no longer the same.
   RecordedThread* find(std::uint32_t place, const Thread& thread) noexcept;
-  // The thread has ended, since its last look: no tick from now on is its own.
+  // The thread has ended since its last check: it has no ticks from now on.
   void note_gone(RecordedThread& thread) noexcept { thread.account.counted_ticks_ = ticks(); }
   // The thread ended: stages its open run.
   void drop(std::uint32_t place, const Thread& thread) noexcept;
-  // Writes the records of all threads met so far.
+  // Writes the records of all threads added so far.
   void introduce_all(ThreadList& threads) noexcept;
 
   // --- ticks
@@ -47,98 +46,97 @@ class ThreadAccounts {
     tick_ns_ = tick_ns;
   }
   std::int64_t tick_ns() const noexcept { return tick_ns_; }
-  // The present tick has not looked at the thread.
+  // The current tick has not checked the thread.
   bool leaves_out(const RecordedThread& thread) const noexcept {
     return thread.account.counted_ticks_ != ticks();
   }
 
-  // --- a thread's open run
-  // Extends it to this tick, over all ticks since the thread's last look.
+  // --- a thread's open run Extends it to this tick, over all ticks since the thread's last check.
   void extend_run(RecordedThread& thread, std::int64_t cpu_ns) noexcept;
-  // The thread's CPU clock, moved on within the open run.
+  // The thread's CPU clock, updated within the open run.
   void note_cpu(RecordedThread& thread, std::int64_t cpu_ns) noexcept {
     attributed_cpu_ns_ += cpu_ns - thread.account.cpu_ns_;
     thread.account.cpu_ns_ = cpu_ns;
   }
-  // The thread's run-queue time as the kernel says it.
+  // The thread's run-queue time as the kernel reports it.
   void note_runqueue(RecordedThread& thread, std::int64_t runqueue_ns) noexcept {
     thread.account.runqueue_ns_ = runqueue_ns;
   }
-  // What it has waited for a CPU before the recording is not the recording's.
+  // Waits for a CPU before the recording do not belong to the recording.
   void begin_runqueue(RecordedThread& thread) noexcept {
     thread.account.written_.runqueue_ns = thread.account.runqueue_ns_;
   }
-  // The thread could have run since its last look and has not.
+  // The thread was runnable since its last check and has not run.
   void note_queued(RecordedThread& thread) noexcept {
     if (splits_runqueue_) thread.account.runqueue_ns_ += tick_ns_ - thread.account.tick_ns_;
   }
-  // What the thread did up to this tick is not recorded. Only while it has no open run.
+  // The thread's time up to this tick is not recorded. Only while it has no open run.
   void skip_to_now(RecordedThread& thread, std::int64_t cpu_ns) noexcept;
-  // Whether the stack that was settled still is the thread's, as long as its clock stands still.
+  // Whether the settled stack is still the thread's, provided that its clock has not advanced.
   bool holds(const RecordedThread& thread) const noexcept {
     return thread.run.holds(stack_generation());
   }
-  // The stack of its last wait that was seen, while its id holds; 0: none.
+  // The stack of its last observed wait, while its id is valid; 0: none.
   std::uint32_t wait_stack(const RecordedThread& thread) const noexcept {
     return thread.run.stack_of(stack_generation());
   }
-  // A run that no entry has stood for during the last second: live readers wait for it.
+  // A run without an entry during the last second: live readers wait for it.
   bool is_long(const RecordedThread& thread) const noexcept;
-  // Of the time off a CPU since the thread's last entry, an interval or more, it has waited for a
-  // CPU for 7/8 at least. False where the kernel keeps no run-queue times; it counts a wait for a
-  // CPU when that is over.
+  // The thread has waited for a CPU for at least 7/8 of its time off a CPU since its last entry,
+  // which is an interval or more. False if the kernel keeps no run-queue times; it counts a wait
+  // for a CPU when it is over.
   bool has_hardly_slept(const RecordedThread& thread) const noexcept;
 
-  // Ends the open run, if any, with an entry. `stack` 0: none was taken. Where only CPU or off-CPU
-  // time is recorded, a run in an unknown state is left out.
+  // Ends the open run, if any, with an entry. `stack` 0: none was taken. If only CPU or off-CPU
+  // time is recorded, a run in an unknown state is omitted.
   void end_run(RecordedThread& thread, std::uint32_t stack, wire::ThreadState state) noexcept;
-  // The same for a thread that could have run all the time and has not.
+  // The same for a thread that was runnable all the time and has not run.
   void end_queued_run(RecordedThread& thread, std::uint32_t stack) noexcept;
-  // The same, as what the run is known to be.
+  // The same, with the known state of the run.
   void end_open_run(RecordedThread& thread) noexcept;
-  // The open run is not what the recording's mode wants: its ticks are no samples, and its times go
-  // into the thread's next entry.
+  // The open run does not belong to the recording's mode: its ticks are not samples, and its times
+  // go into the thread's next entry.
   void leave_out_run(RecordedThread& thread) noexcept { thread.account.ticks_ = 0; }
 
   // --- threads that run in bursts
   // Whether CPU time goes to stacks of its own (BurstStack), from now on.
   void set_timed(RecordedThread& thread, bool timed) noexcept;
-  // The timer took this stack of the present generation.
+  // The timer took this stack of the current generation.
   void note_timer_stack(RecordedThread& thread, std::uint32_t stack) noexcept;
-  // A tick took this stack, of the present generation, while the thread was at work. The stack
-  // before gets the CPU time up to the middle between the two.
+  // A tick took this stack, of the current generation, while the thread was running. The previous
+  // stack gets the CPU time up to the middle between the two.
   void note_met_stack(RecordedThread& thread, std::uint32_t stack) noexcept;
   // Gives that stack, if no time was credited to it yet, its tick and the CPU time up to `cpu_ns`.
   void credit_met_stack(RecordedThread& thread, std::int64_t cpu_ns) noexcept;
-  // Gives the stack that the timer took, if any, the CPU time since the one before. Behind
+  // Gives the stack that the timer took, if any, the CPU time since the previous one. After
   // extend_run. True: there was one.
   bool credit_timer_stack(RecordedThread& thread) noexcept;
-  // The last stack that the timer or a tick took while it ran, while its id holds; 0: none.
+  // The last stack that the timer or a tick took while it ran, while its id is valid; 0: none.
   std::uint32_t run_stack(const RecordedThread& thread) const noexcept;
 
-  // --- entries
-  // Writes what was staged. Call before places of ended threads are used again, and before stacks
-  // or modules change their meaning. `can_resolve` false: drops it, the stream lacks modules.
+  // --- entries Writes the staged entries. Call before places of ended threads are reused, and
+  // before stacks or modules change their meaning. `can_resolve` false: drops them, because the
+  // stream lacks modules.
   void write_staged(ThreadList& threads, bool can_resolve) noexcept;
-  // Ends the runs whose stacks lose their ids.
+  // Ends the runs whose stacks become invalid.
   void end_settled_runs() noexcept;
-  // A walk that ended in code that was not known then can come further now.
+  // A walk that ended in unknown code can proceed further now.
   void reopen_broken_stacks() noexcept;
-  // What threads have used and no sample stands for: entries without ticks, and without stack in
+  // Time that threads have used and no sample covers: entries without ticks, and without a stack in
   // recordings of only CPU or off-CPU time. `last`: the recording ends.
   void stage_rests(bool last) noexcept;
-  // The recording ends: ends all open runs and stages the rests.
+  // The recording ends: ends all open runs and stages the remaining times.
   void stage_ends() noexcept;
-  // A thread of its own for CPU time that is known only as a sum, without stacks and wall time.
+  // An artificial thread for CPU time that is known only as a sum, without stacks and wall time.
   void write_ended_threads(std::int64_t cpu_ns) noexcept;
-  // To threads, as far as they were looked at.
+  // CPU time attributed to threads by their checks.
   std::int64_t attributed_cpu_ns() const noexcept { return attributed_cpu_ns_; }
 
  private:
-  // Which part of the time since the thread's last entry an entry takes.
+  // The part of the time since the thread's last entry that an entry takes.
   enum class Part : std::uint8_t { kAll, kOffCpu, kCpu };
-  // An entry of the tick under way. Its times become differences only when it is written: an entry
-  // that is dropped leaves them to the next.
+  // An entry of the current tick. Its times become differences only when it is written, so that the
+  // times of a dropped entry go into the next.
   struct StagedEntry {
     std::uint32_t place = 0;
     std::uint32_t index = 0;

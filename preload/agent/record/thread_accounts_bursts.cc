@@ -1,4 +1,4 @@
-// CPU time of threads that run in bursts: it goes to the stacks that were taken while they ran.
+// Attributes CPU time of threads that run in bursts to the stacks that were taken while they ran.
 #include <algorithm>
 
 #include "preload/agent/record/thread_accounts.h"
@@ -41,8 +41,8 @@ std::uint32_t ThreadAccounts::run_stack(const RecordedThread& thread) const noex
   return thread.burst.generation_ == stack_generation() ? thread.burst.stack_ : 0;
 }
 
-// Of a stack that a tick took, that tick; else the number of ticks that stand for what it has used
-// since ticks last did, to the nearest.
+// For a stack that a tick took, that tick; otherwise the number of ticks that stand for the CPU
+// time since the last such tick, rounded.
 std::uint32_t ThreadAccounts::cpu_ticks(const RecordedThread& thread) const noexcept {
   if (thread.burst.met_cpu_ns_ != 0) return 1;
   const std::int64_t used_ns =
@@ -84,8 +84,8 @@ void ThreadAccounts::credit_met_stack(RecordedThread& thread, std::int64_t cpu_n
   burst.stack_ = 0;
 }
 
-// What it has used since the timer took its last stack goes there, too; without one it stays in the
-// wait, as that of threads without timer does. Where it goes on, its run stays open.
+// CPU time since the timer took its last stack goes to that stack, too; without one it stays in the
+// wait, as for threads without a timer. If the thread continues, its run stays open.
 void ThreadAccounts::end_timed(RecordedThread& thread, bool last) noexcept {
   const bool seen = run_stack(thread) != 0;
   if (!seen && last) thread.burst.is_timed_ = false;

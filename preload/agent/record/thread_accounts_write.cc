@@ -1,4 +1,4 @@
-// How staged entries become tick records.
+// Writes staged entries as tick records.
 #include <algorithm>
 
 #include "preload/agent/record/thread_accounts.h"
@@ -8,8 +8,8 @@ namespace swipr::agent {
 namespace {
 
 constexpr std::size_t kEntryBytes = 6 * 10;  // on the wire: varints of at most 10 bytes
-// Entries and the stacks they need are written in pieces of about this size: big enough to be
-// cheap, and small against a block.
+// Entries and the stacks that they need are written in pieces of about this size: large enough to
+// be cheap, and small compared with a block.
 constexpr std::size_t kChunkBytes = std::size_t{48} << 10;
 
 std::uint64_t growth(std::int64_t from, std::int64_t to) noexcept {
@@ -17,8 +17,8 @@ std::uint64_t growth(std::int64_t from, std::int64_t to) noexcept {
 }
 
 // A thread that does not sleep has run or waited for a CPU all the time, but the clocks are read
-// one after the other. Said as a whole (that takes a byte in place of four); the next entry makes
-// up for the difference, so that no sum is ever further off than that.
+// one after the other. Written as "the rest" (one byte instead of four); the next entry corrects
+// the difference, so that no sum is off by more than that.
 std::uint64_t queued_of(std::uint64_t runqueue_ns, std::uint64_t rest_ns) noexcept {
   constexpr std::uint64_t kBetweenClocks = 50'000;
   const bool whole = runqueue_ns != 0 && rest_ns < runqueue_ns + kBetweenClocks;
@@ -51,7 +51,7 @@ void ThreadAccounts::write_staged(ThreadList& threads, bool can_resolve) noexcep
   std::sort(staged_.begin(), staged_.end(), [](const StagedEntry& left, const StagedEntry& right) {
     if (left.index != right.index) return left.index < right.index;
     if (left.until.wall_ns != right.until.wall_ns) return left.until.wall_ns < right.until.wall_ns;
-    return left.ticks > right.ticks;  // what no sample stands for comes last
+    return left.ticks > right.ticks;  // time without samples comes last
   });
   for (std::size_t begin = 0; begin < staged_.size();) {
     const Chunk chunk = chunk_from(begin);
@@ -74,7 +74,7 @@ void ThreadAccounts::write_staged(ThreadList& threads, bool can_resolve) noexcep
 bool ThreadAccounts::introduce(std::uint32_t place, ThreadList& threads) noexcept {
   RecordedThread& known = threads_[place];
   const Thread& thread = threads[place];
-  // Its place is another's by now: the stream has it or will never have it.
+  // Its place belongs to another thread now: the stream has it or will never have it.
   if (thread.generation != known.generation) return known.stream.name_version != 0;
   return stream_.introduce(known.stream, thread, known.account.start_ns_);
 }
@@ -119,8 +119,8 @@ void ThreadAccounts::encode_chunk(wire::Encoder& out, Chunk chunk) noexcept {
   tick.end();
 }
 
-// Clocks are read after the tick's time, one after the other. What that shows beyond the tick is
-// the next entry's: nothing is there twice, and running, queued and blocked are parts of the whole.
+// Clocks are read after the tick's time, one after the other. Time beyond the tick goes into the
+// next entry: no time is counted twice, and running, queued and blocked time add up to the whole.
 wire::SampleEntry ThreadAccounts::sample_of(const StagedEntry& entry,
                                             const Accounted& from) const noexcept {
   const std::uint64_t cpu = growth(from.cpu_ns, entry.until.cpu_ns);
@@ -154,7 +154,7 @@ wire::SampleEntry ThreadAccounts::sample_of(const StagedEntry& entry,
   return sample;
 }
 
-// The stream's account behind an entry.
+// The stream's account after an entry.
 Accounted ThreadAccounts::advanced(const Accounted& from, const StagedEntry& entry,
                                    const wire::SampleEntry& sample) noexcept {
   const bool all = entry.part == Part::kAll;

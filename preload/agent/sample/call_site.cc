@@ -17,7 +17,7 @@ std::uint32_t load32(const std::uint8_t* at) noexcept {
   return value;
 }
 
-// Where a PLT entry leads: [endbr64] [bnd] jmp *slot(%rip).
+// Target of a PLT entry: [endbr64] [bnd] jmp *slot(%rip).
 std::uint64_t plt_target(const ProcMemory& memory, std::uint64_t entry) noexcept {
   std::uint8_t code[16];
   if (!read_code(memory, entry, code)) return 0;
@@ -31,7 +31,7 @@ std::uint64_t plt_target(const ProcMemory& memory, std::uint64_t entry) noexcept
 class Function {
  public:
   explicit Function(std::uint64_t begin) noexcept : begin_(begin) {}
-  // A frame's setup may follow an endbr64, which is what calls aim at.
+  // The setup of a frame may follow an endbr64, which is the target of calls.
   bool begins_at(std::uint64_t address) const noexcept {
     return address == begin_ || address + sizeof(kEndbr64) == begin_;
   }
@@ -61,8 +61,7 @@ class AnyCode {
   const unwind::CodeMap& map_;
 };
 
-// Where the code from `begin` on jumps to the callee, as a call in tail position does; 0: it does
-// not.
+// Address at which the code from `begin` on jumps to the callee (tail call); 0: it does not.
 template <typename Callee>
 std::uint64_t jump_target(const ProcMemory& memory, std::uint64_t begin,
                           const Callee& callee) noexcept {
@@ -83,8 +82,8 @@ std::uint64_t jump_target(const ProcMemory& memory, std::uint64_t begin,
   return 0;
 }
 
-// The callee's address where the call's target is the callee, a PLT entry that leads there, or a
-// function that ends in a jump there; else 0.
+// The callee's address if the call's target is the callee, a PLT entry for it, or a function that
+// ends in a jump to it; else 0.
 template <typename Callee>
 std::uint64_t follow(const ProcMemory& memory, std::uint64_t target,
                      const Callee& callee) noexcept {
@@ -138,7 +137,7 @@ Code::Code(const ProcMemory& memory, std::uint64_t begin, std::uint64_t end) noe
     : begin_(begin) {
   size_ = std::min<std::size_t>(end - begin, kPieceBytes);
   const std::size_t bytes = size_ + kLongestInstruction;
-  // The last function of a mapping may have nothing readable behind it.
+  // There may be no readable memory after the last function of a mapping.
   if (!read_code(memory, begin, std::span(bytes_, bytes)) &&
       !read_code(memory, begin, std::span(bytes_, size_))) {
     size_ = 0;

@@ -1,4 +1,4 @@
-// What call instructions before return addresses lead to.
+// Targets of the call instructions before return addresses.
 // Context: control thread.
 #pragma once
 
@@ -37,13 +37,13 @@ class Code {
   std::uint8_t bytes_[kPieceBytes + kLongestInstruction] = {};
 };
 
-// Code without CFI in an image that has CFI: all that lies between two FDEs.
+// Code without CFI in an image that has CFI: everything between two FDEs.
 class CodeGap {
  public:
   // nullopt: the code at `pc` has CFI, or its image has none.
   static std::optional<CodeGap> find(const unwind::CodeMap& map, std::uint64_t pc) noexcept;
   bool contains(std::uint64_t address) const noexcept;
-  // Of the function before it, or where the image's CFI ends: names the gap.
+  // End of the previous function, or of the image's CFI: identifies the gap.
   std::uint64_t start() const noexcept { return start_; }
   std::uint64_t pc() const noexcept { return pc_; }
 
@@ -61,21 +61,20 @@ class CodeGap {
 
 struct CallSite {
   enum class Kind : std::uint8_t {
-    kNone,      // no call stands there that can lead there
+    kNone,      // no call there can have this target
     kDirect,    // a call that names it, also through the PLT or a function that ends in a jump
     kComputed,  // a call through a register or a computed address: it can have had any target
   };
   Kind kind = Kind::kNone;
-  std::uint64_t target = 0;  // kDirect: where it leads
+  std::uint64_t target = 0;  // kDirect: its target
 };
-// The bytes that end right before a return address: did a call push it that leads to the function,
-// or into the gap?
+// Whether the bytes before a return address are a call to the function, or into the gap.
 CallSite find_call_of(const ProcMemory& memory, std::uint64_t return_address,
                       std::uint64_t function) noexcept;
 CallSite find_call_into(const ProcMemory& memory, std::uint64_t return_address,
                         const CodeGap& gap) noexcept;
 
-// Whether a call stands there at all, to code or through a pointer.
+// Whether they are a call at all, direct or through a pointer.
 bool follows_call(const ProcMemory& memory, const unwind::CodeMap& map,
                   std::uint64_t return_address) noexcept;
 

@@ -18,7 +18,7 @@ unwind::Registers registers_behind(std::uint64_t return_address, std::uint64_t a
   return registers;
 }
 
-// What passes the tests, in two classes: behind calls that name the code, and behind computed ones.
+// Candidates in two classes: after direct calls to the code, and after computed calls.
 class Candidates {
  public:
   void add(CallSite::Kind site, const unwind::Registers* caller) noexcept {
@@ -56,7 +56,7 @@ bool KeptStack::read_word(std::uint64_t address, std::uint64_t& out) noexcept {
     log_.note(address, out);
     return true;
   }
-  // Code is what it was.
+  // The code is unchanged.
   return map_.find(address) != nullptr &&
          memory_.read(address, std::as_writable_bytes(std::span(&out, 1)));
 }
@@ -123,7 +123,7 @@ bool CallerSearch::returns_to_top(const ProcMemory& memory, const CodeGap& gap,
          places_.find(memory, gap) == StackPlace{};
 }
 
-// The word that the code's own instructions say; words.count(): none.
+// The word that the code's own instructions determine; words.count(): none.
 std::size_t CallerSearch::propose(const ProcMemory& memory, const CodeGap& gap,
                                   const unwind::Registers& callee,
                                   const unwind::StackWords& words) noexcept {

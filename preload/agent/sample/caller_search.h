@@ -1,11 +1,11 @@
-// The caller of code without CFI whose frame has any size: hand-written kernels push, subtract from
-// the stack pointer and align it, and use the frame pointer for something else. The caller's return
-// address is somewhere above on the stack, among data and return addresses of calls that are over.
+// Finds the caller of code without CFI whose frame has any size: hand-written kernels push,
+// subtract from the stack pointer and align it, and use the frame pointer for data. The caller's
+// return address is above on the stack, among data and return addresses of completed calls.
 //
-// A word is believed to be it when a call stands before it that can have led into that code and a
-// walk from there reaches the thread's root. That alone is not enough: calls that are over pass,
-// too. So either the code's own instructions say that they will return there (return_place.h), or
-// no other word passes that is not a return address of that very walk.
+// A word is a candidate if the code before it is a call that can have led into that code, and a
+// walk from there reaches the thread's root. Completed calls satisfy this, too. Therefore either
+// the code's own instructions must show that they will return there (return_place.h), or there must
+// be no other candidate, except return addresses of the same walk.
 // Context: control thread.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace swipr::agent {
 
-// Some of the kept words of a stack, by index.
+// Some of the stored words of a stack, by index.
 class WordSet {
  public:
   void add(std::size_t index) noexcept { bits_[index / 64] |= bit(index); }
@@ -36,7 +36,7 @@ class WordSet {
   std::array<std::uint64_t, wire::kMaxFrames / 64> bits_{};
 };
 
-// Reads kept words of a stack, and code as it is now.
+// Reads stored words of a stack, and current code.
 class KeptStack {
  public:
   KeptStack(const unwind::StackWords& words, const unwind::CodeMap& map,
@@ -59,8 +59,7 @@ class KeptStack {
   WordSet read_;
 };
 
-// Walks over `stack` from a caller. It may add the frame pointer to `caller` when it finds that
-// out.
+// Walks over `stack` from a caller. May add the frame pointer to `caller` if it finds it.
 struct CallerWalk {
   unwind::WalkEnd (*run)(void* state, unwind::Registers& caller, KeptStack& stack) noexcept;
   void* state;
@@ -77,7 +76,7 @@ class CallerSearch {
   // Whether this word on top of the stack is the return address of the code in the gap.
   bool returns_to_top(const ProcMemory& memory, const CodeGap& gap,
                       std::uint64_t return_address) noexcept;
-  // Code changed: it is read anew.
+  // Code has changed: it is read again.
   void forget() noexcept {
     known_ = {};
     places_.forget();

@@ -14,7 +14,7 @@ namespace {
 
 using unwind::CodeClaim;
 
-// 0: a call that names its target does not stand there.
+// 0: there is no direct call.
 std::uint64_t call_target_before(const ProcMemory& memory, std::uint64_t return_address,
                                  bool& is_readable) noexcept {
   std::uint64_t before = 0;
@@ -48,7 +48,7 @@ bool is_true(const ProcMemory& memory, const unwind::CodeMap* map,
 
 void refute(const CodeClaim& claim, const unwind::CodeMap* map,
             unwind::FrameBuffer& frames) noexcept {
-  // Other code in the place of what was registered: the map is made anew, with other hashes.
+  // Other code has replaced the registered code: the map is rebuilt, with new hashes.
   if (claim.kind != CodeClaim::Kind::kHash) {
     unwind::note_refuted(claim);
   } else if (map != nullptr && map->witnesses().contradicted != nullptr) {

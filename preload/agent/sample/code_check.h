@@ -1,4 +1,4 @@
-// Verifies what a handler's walk has claimed about code.
+// Verifies the claims about code of a handler's walk.
 // Context: control thread.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace swipr::agent {
 
-// Where a claim is refuted, or the code cannot be read any more, the stack ends at the last frame
-// that does not depend on it, as a broken one. A return address on top of the stack that a computed
-// call has pushed is the caller's where `callers` says that the code returns there.
+// If a claim is refuted, or the code can no longer be read, the stack is cut at the last frame that
+// does not depend on it and marked as broken. A return address on top of the stack that a computed
+// call has pushed is accepted if `callers` shows that the code returns there.
 void check_code_claims(const ProcMemory& memory, const unwind::CodeMap* map, CallerSearch& callers,
                        unwind::FrameBuffer& frames) noexcept;
 

@@ -1,5 +1,4 @@
-// What a tick does about a thread: decided here, from what was observed, and done by the Sampler.
-// Pure.
+// Decides, from observations, what a tick does with a thread; the Sampler executes it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +9,29 @@
 
 namespace swipr::agent {
 
-// At a tick, before the thread is looked at: from its CPU clock and its open run.
+// Observations at a tick before the thread is checked: from its CPU clock and its open run.
 struct Observation {
   wire::RecordMode mode = wire::RecordMode::kWall;
   RunState::Kind run = RunState::Kind::kNone;
-  bool ran = false;        // since its last look
-  bool holds = false;      // its stack was settled, and its id still stands for that
-  bool timed = false;      // its CPU time goes to stacks of its own (BurstStack)
+  bool ran = false;        // since its last check
+  bool holds = false;      // its stack was settled, and its id is still valid
+  bool timed = false;      // its CPU time goes to separate stacks (BurstStack)
   bool is_asked = false;   // a signal is outstanding
-  bool is_asleep = false;  // observed only of one whose answer was lost: kAwaiting and not asked
-  bool is_waking = false;  // it may still be inside the call in which it was last seen asleep
+  bool is_asleep = false;  // observed only if its answer was lost: kAwaiting without a signal
+  bool is_waking = false;  // it may still be in the call in which it was last found asleep
   bool is_late = false;    // it has used more CPU since its signal than an answer may take
 };
 
 enum class Action : std::uint8_t {
   kCredit,         // only CPU time counts, and it has used none: credit what its timer took
-  kKeepStack,      // it slept on: its stack stands for this tick, too
+  kKeepStack,      // it slept throughout: its stack applies to this tick, too
   kAwaitAnswer,    // extend its run
   kLeaveToTimer,   // extend its run, whose stack its timer will take
-  kAskAgain,       // extend its run and ask for its stack again
-  kEndAndLook,     // end its run as what it is known to be, then look
-  kLoseAndLook,    // end its run without a stack, as it sleeps by now, then look
-  kGiveUpAndLook,  // end its run without a stack, as it does not answer, then look
-  kLook,           // look, and go on with the open run
+  kAskAgain,       // extend its run and request its stack again
+  kEndAndLook,     // end its run with its known state, then check
+  kLoseAndLook,    // end its run without a stack, as it sleeps now, then check
+  kGiveUpAndLook,  // end its run without a stack, as it does not answer, then check
+  kLook,           // check, and continue the open run
 };
 
 constexpr Action decide(const Observation& seen) noexcept {
@@ -51,22 +50,22 @@ constexpr Action decide(const Observation& seen) noexcept {
   return goes_on ? Action::kLook : Action::kEndAndLook;
 }
 
-// During a look from outside: what the kernel has just said about the thread.
+// Observations during a check from outside: what the kernel has just reported.
 struct Sight {
   wire::RecordMode mode = wire::RecordMode::kWall;
   WaitKind wait = WaitKind::kUnknown;
-  bool is_hidden = false;  // asleep where the kernel does not say in which call
+  bool is_hidden = false;  // asleep in a call that the kernel does not show
   bool can_walk = false;   // its stack can be read from outside
   bool is_waking = false;
 };
 
 enum class LookStep : std::uint8_t {
-  kPassOver,      // what waits is not recorded
+  kPassOver,      // waits are not recorded
   kWalk,          // walk its stack from outside
-  kAskHidden,     // its stack is known from a signal, or is to be
+  kAskHidden,     // its stack is known from a signal, or will be
   kStop,          // asleep, without a stack
   kRunning,       // it runs
-  kStopAwake,     // on its way out of its call, and nothing is sent to it
+  kStopAwake,     // leaving its call, and no signal is sent to it
   kAwaitLeaving,  // no signal before it has left its call
 };
 
@@ -81,7 +80,7 @@ constexpr LookStep next_step(const Sight& seen) noexcept {
   return seen.is_waking ? LookStep::kStopAwake : LookStep::kRunning;
 }
 
-// After other steps that settle nothing the look begins again, a bounded number of times.
+// After other steps, which settle nothing, the check begins again, a bounded number of times.
 constexpr bool ends_look(LookStep step) noexcept {
   return step == LookStep::kStop || step == LookStep::kStopAwake;
 }

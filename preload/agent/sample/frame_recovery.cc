@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::uint8_t kPushRbpMovRspRbp[] = {0x55, 0x48, 0x89, 0xe5};
 constexpr std::uint8_t kMovRspRbp[2][3] = {{0x48, 0x89, 0xe5}, {0x48, 0x8b, 0xec}};
-// How far before the pc a function without CFI may begin.
+// Maximum distance from the start of a function without CFI to the pc.
 constexpr std::size_t kSearchBytes = std::size_t{64} << 10;
 constexpr std::size_t kPieceBytes = Code::kPieceBytes;
 
 // Address of the last `push %rbp; mov %rsp,%rbp` before `pc`; 0: none near.
 std::uint64_t find_frame_setup(const ProcMemory& memory, std::uint64_t pc) noexcept {
-  // Pieces overlap by what a pattern across their border needs.
+  // Pieces overlap, so that a pattern across their border is found.
   std::uint8_t bytes[kPieceBytes + sizeof(kPushRbpMovRspRbp) - 1];
   std::uint64_t end = pc;
   while (pc - end < kSearchBytes && end > kPieceBytes) {
@@ -41,7 +41,7 @@ bool is_mov_rsp_rbp(std::span<const std::uint8_t> code) noexcept {
          std::memcmp(code.data(), kMovRspRbp[1], 3) == 0;
 }
 
-// What CFI says of an instruction. Without CFI everything is possible.
+// Whether CFI permits it at an instruction. Without CFI everything is possible.
 class FrameRules {
  public:
   FrameRules(const unwind::CodeMap& map, std::uint64_t address) noexcept
@@ -67,8 +67,8 @@ class FrameRules {
   bool has_cfi_ = false;
 };
 
-// Bytes between SP and RBP once the function's first block is done. Calls within a function all
-// start from there, save those with arguments on the stack or behind an alloca.
+// Bytes between SP and RBP after the function's first block. All calls within a function have this
+// distance, except those with arguments on the stack or after an alloca.
 std::optional<std::uint64_t> find_frame_bytes(const ProcMemory& memory, const FrameRules& rules,
                                               std::uint64_t function, std::uint64_t pc) noexcept {
   const Code code(memory, function, pc);

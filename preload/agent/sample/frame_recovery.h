@@ -1,9 +1,9 @@
 // RBP of a blocked thread whose system call wrapper never saved it. /proc shows only SP and PC; a
-// function built with frame pointers needs RBP, and every frame between it and the system call left
-// RBP alone (otherwise the walk would know where it lies). What RBP must be follows from SP at the
-// call and what the function took from the stack since `mov %rsp,%rbp`, read off its instructions
-// from its entry on, because compilers spread a prologue over the function's first block. It is
-// believed only when the return address above it was pushed by a call that leads to that function.
+// function built with frame pointers needs RBP, and no frame between it and the system call changed
+// RBP (otherwise the walk would know where it is saved). RBP follows from SP at the call and the
+// stack space that the function reserved since `mov %rsp,%rbp`, decoded from its instructions from
+// its entry on, because compilers spread a prologue over the function's first block. It is accepted
+// only if the return address above it was pushed by a call to that function.
 // Context: control thread.
 #pragma once
 
@@ -18,13 +18,13 @@ namespace swipr::agent {
 
 class FrameRecovery {
  public:
-  // `pc` lies in the function whose frame is needed, behind a call or system call, and `sp` is its
-  // stack pointer there. nullopt: its instructions do not tell, or what they lead to is not the
-  // function's frame. A walk from the answer has to arrive at the thread's root to confirm it:
-  // a call through a pointer can have had any target.
+  // `pc` is in the function whose frame is needed, after a call or system call, and `sp` is its
+  // stack pointer there. nullopt: its instructions do not determine the frame, or the result is not
+  // its frame. A walk from the result has to reach the thread's root to confirm it: a call through
+  // a pointer can have had any target.
   std::optional<std::uint64_t> recover_rbp(const ProcMemory& memory, const unwind::CodeMap& map,
                                            std::uint64_t pc, std::uint64_t sp) noexcept;
-  // Code changed: prologues are looked up anew.
+  // Code has changed: prologues are decoded again.
   void forget() noexcept { cache_ = {}; }
 
  private:
@@ -39,9 +39,9 @@ class FrameRecovery {
   std::array<Prologue, 256> cache_{};
 };
 
-// Parts, for tests. The bytes that end right before a return address: did a call push it that leads
-// to `function`, directly, through the PLT, or through a function that ends in a jump there? A call
-// through a register or a computed address can have had any target and is believed.
+// Parts, for tests. Whether the bytes before a return address are a call to `function`, directly,
+// through the PLT, or through a function that ends in a jump to it. A call through a register or a
+// computed address can have had any target and is accepted.
 bool is_call_of(const ProcMemory& memory, std::uint64_t return_address,
                 std::uint64_t function) noexcept;
 

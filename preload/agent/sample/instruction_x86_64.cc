@@ -51,14 +51,14 @@ Map map_of_number(unsigned number) noexcept {
   return number == 2 ? Map::kThree38 : number == 3 ? Map::kThree3a : Map::kTwo0f;
 }
 
-// False: cut off.
+// False: truncated.
 bool read_head(std::span<const std::uint8_t> code, Head& head) noexcept {
   std::size_t at = 0;
   for (; at < code.size() && is_legacy_prefix(code[at]); ++at) {
     head.has_16_bits = head.has_16_bits || code[at] == 0x66;
     head.has_32_address = head.has_32_address || code[at] == 0x67;
   }
-  if (at + 5 > code.size()) return false;  // nothing longer is needed below, and no code ends so
+  if (at + 5 > code.size()) return false;  // longer ones are not used below
   if (code[at] == 0xc5 || code[at] == 0xc4 || code[at] == 0x62) {
     const bool is_evex = code[at] == 0x62;
     head.is_vex = true;
@@ -199,7 +199,7 @@ std::int32_t load_signed(const std::uint8_t* at, std::size_t bytes) noexcept {
 }  // namespace
 
 Instruction decode_instruction(std::span<const std::uint8_t> code) noexcept {
-  // Reads behind the end are cut short once, here: the longest instruction has 15 bytes.
+  // Bounds reads past the end once, here: the longest instruction has 15 bytes.
   constexpr std::size_t kLongest = 15;
   if (code.size() < kLongest) return {};
   Head head;

@@ -12,11 +12,11 @@ namespace swipr::agent {
 inline constexpr std::size_t kLongestInstruction = 15;
 
 struct Instruction {
-  std::size_t bytes = 0;         // 0: not an instruction, or cut off
-  std::uint8_t opcode = 0;       // the byte behind the prefixes, when `is_plain`
-  std::uint8_t modrm = 0;        // 0 when there is none
+  std::size_t bytes = 0;         // 0: not an instruction, or truncated
+  std::uint8_t opcode = 0;       // the byte after the prefixes, if `is_plain`
+  std::uint8_t modrm = 0;        // 0: none
   bool is_plain = false;         // of the one-byte map, without VEX or EVEX
-  bool is_second = false;        // `opcode` is the byte behind 0F
+  bool is_second = false;        // `opcode` is the byte after 0F
   bool extends_operand = false;  // REX.B: the register in opcode or ModRM.rm is r8 to r15
   std::int64_t immediate = 0;    // sign-extended; of 1 or 4 bytes, else 0
   std::int32_t displacement = 0;
@@ -27,8 +27,8 @@ Instruction decode_instruction(std::span<const std::uint8_t> code) noexcept;
 // Jumps, calls, returns: the next instruction is not, or not only, reached from here.
 bool ends_straight_code(const Instruction& instruction) noexcept;
 
-// What it takes from the stack: pushes, pops (negative), and constants that are added to or
-// subtracted from RSP. Anything else that changes RSP is not recognised and counts as 0.
+// Stack space that it reserves: pushes, pops (negative), and constants that are added to or
+// subtracted from RSP. Other changes of RSP are not recognised and count as 0.
 std::int64_t stack_bytes_taken(const Instruction& instruction,
                                std::span<const std::uint8_t> code) noexcept;
 

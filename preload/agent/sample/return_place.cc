@@ -35,7 +35,7 @@ class StackPointer {
   static constexpr std::uint8_t kWide = 0x48;  // REX.W; bit 0: REX.B, bit 2: REX.R
   static constexpr std::uint8_t kStackNumber = 4;
 
-  // Numbers of instructions to those of DWARF (System V AMD64 ABI, figure 3.36).
+  // Register numbers of instructions to those of DWARF (System V AMD64 ABI, figure 3.36).
   static unsigned dwarf_of(unsigned number) noexcept {
     constexpr std::uint8_t kNumbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
     return number < 8 ? kNumbers[number] : number;
@@ -66,8 +66,7 @@ class StackPointer {
     return true;
   }
 
-  // Everything else that writes to the stack pointer: `and` of an alignment, loads, arithmetic with
-  // registers.
+  // All other writes to the stack pointer: `and` of an alignment, loads, arithmetic with registers.
   void drop(std::span<const std::uint8_t> code) noexcept {
     if (!is_wide(code)) return;
     const unsigned field = (code[2] >> 3 & 7u) | (code[0] & 4u) << 1;
@@ -114,7 +113,7 @@ std::optional<StackPlace> follow(const ProcMemory& memory, const CodeGap& gap) n
       followed += instruction.bytes;
       target = jump_target(instruction, code.address(at));
       if (target != 0 && !gap.contains(target)) return stack.place();  // a call in tail position
-      if (target < code.address(at)) target = 0;                       // a loop: go on behind it
+      if (target < code.address(at)) target = 0;                       // a loop: continue after it
     }
     if (address == begin) return std::nullopt;  // unreadable
     if (target != 0) address = target;

@@ -1,5 +1,5 @@
-// Where code without CFI will find its return address, read off the instructions that it has not
-// executed yet: what they add to the stack pointer until they return.
+// Determines where code without CFI will find its return address, from the instructions that it has
+// not executed yet: what they add to the stack pointer until they return.
 // Context: control thread.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace swipr::agent {
 
-// The value of a register, at the instruction that was asked for, and a distance from it.
+// The value of a register at the given instruction, and an offset.
 struct StackPlace {
   unsigned reg = unwind::kRsp;
   std::int64_t offset = 0;
@@ -22,16 +22,15 @@ struct StackPlace {
 
 class ReturnPlaces {
  public:
-  // Of the code at gap.pc(). Conditional jumps are not taken and loops are left: all ways through a
-  // function leave the stack pointer the same. Writes to other registers are not seen, so the
-  // answer is a proposal, to be confirmed by what lies there. nullopt: the instructions do not
-  // tell.
+  // For the code at gap.pc(). Conditional jumps are not taken and loops are left, because all paths
+  // through a function result in the same stack pointer. Writes to other registers are not tracked,
+  // so the result must be confirmed by the word at that address. nullopt: not determined.
   std::optional<StackPlace> find(const ProcMemory& memory, const CodeGap& gap) noexcept;
   // Code changed.
   void forget() noexcept { known_ = {}; }
 
  private:
-  struct Known {  // zeros where there is none: the recorder is no data in the library's file
+  struct Known {  // all zero if there is none, which keeps the recorder in .bss
     std::uint64_t pc = 0;
     std::int64_t offset = 0;
     unsigned reg = 0;

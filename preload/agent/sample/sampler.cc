@@ -13,14 +13,15 @@ using Run = RunState::Kind;
 using wire::RecordMode;
 using wire::ThreadState;
 
-// A thread that used this much CPU since it was signalled either blocks the signal or is busy in
-// one system call; up to here the answer that comes in the end still tells where it has been.
+// A thread that has used this much CPU since it was signalled either blocks the signal or is busy
+// in one system call; until then a late answer still shows where it has been.
 constexpr std::int64_t kAnswerBudgetNs = 10'000'000;
 constexpr std::uint8_t kLateBeforeMuted = 16;
 constexpr std::chrono::seconds kMuted{1};
 
-// A wait that began since the last look may be made to begin again where that was this long ago:
-// time-outs that the kernel does not count down become longer by as much. Twice the usual interval.
+// A wait that began since the last check may be restarted if that check was at most this long ago:
+// timeouts that the kernel does not update are extended by up to this time. Twice the usual
+// interval.
 constexpr std::chrono::milliseconds kYoungWait{20};
 
 bool is_young(const Recording& recording, const RecordedThread& known) noexcept {
@@ -28,7 +29,7 @@ bool is_young(const Recording& recording, const RecordedThread& known) noexcept 
          kYoungWait;
 }
 
-// Since its last look it has run for a small part of the time at most.
+// Since its last check it has run for at most a small part of the time.
 bool has_hardly_run(const Recording& recording, const RecordedThread& known,
                     std::int64_t clock_ns) noexcept {
   constexpr std::int64_t kDivisor = 16;
@@ -75,7 +76,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   return true;
 }
 
-// The thread waits in swipr's own frames, which are no part of the program.
+// The thread waits in swipr's own frames, which are not part of the program.
 bool Sampler::is_in_own_code(Recording& recording, const Thread& thread, RecordedThread& known,
                              std::int64_t clock_ns) noexcept {
   if (thread.tid.value == own_waiters::starting_tid.load(std::memory_order_relaxed)) {
@@ -146,7 +147,7 @@ void Sampler::keep_stack(ThreadAccounts& accounts, RecordedThread& known,
   accounts.credit_met_stack(known, known.account.cpu_ns());
 }
 
-// Extends the open run to this tick. False: there is no time left for a look.
+// Extends the open run to this tick. False: there is no time left for a check.
 bool Sampler::extend_to(Recording& recording, RecordedThread& known,
                         std::int64_t clock_ns) noexcept {
   note_busy_look(recording, known, clock_ns);
@@ -166,7 +167,7 @@ bool Sampler::extend_to(Recording& recording, RecordedThread& known,
   return true;
 }
 
-// What a look asks for.
+// Input of a check.
 void Sampler::follow(Look found, bool ran, Recording& recording, unsigned number,
                      std::uint32_t place, RecordedThread& known, Moment now) noexcept {
   if (found == Look::kSettled) return;
@@ -186,14 +187,15 @@ void Sampler::follow(Look found, bool ran, Recording& recording, unsigned number
   }
 }
 
-// How much of the time since its last look the thread has run.
+// Share of the time since its last check that the thread has run.
 Activity Sampler::judge(const Recording& recording, RecordedThread& known,
                         std::int64_t clock_ns) noexcept {
   constexpr std::uint8_t kStillBeforeIdle = 4;
   const std::int64_t ran_ns = clock_ns - known.account.cpu_ns();
   known.looks.still =
       ran_ns != 0 ? 0 : std::min<std::uint8_t>(known.looks.still + 1, kStillBeforeIdle);
-  // It ran or waited for a CPU at its last look: its answer is awaited, or its timer has its stack.
+  // It ran or waited for a CPU at its last check: its answer is outstanding, or its timer has its
+  // stack.
   const bool awake = known.run.kind() == Run::kNone && known.burst.is_timed();
   if (known.run.kind() == Run::kAwaiting || (awake && recording.mode() == RecordMode::kWall))
     return Activity::kBusy;
@@ -210,7 +212,7 @@ void Sampler::close_account(Recording& recording, std::uint32_t place, Moment no
   const std::int64_t clock_ns = clock->count();
   const bool left_out = recording.accounts().leaves_out(*known);
   if (known->burst.is_timed()) read_runqueue(recording, thread, *known);
-  // Everybody wakes when a process ends: what a thread does then is no sample of the time before.
+  // All threads wake when a process ends: their state then does not represent the time before.
   const bool woken_at_the_end = left_out && recording.accounts().holds(*known) &&
                                 clock_ns != known->account.cpu_ns() &&
                                 has_hardly_run(recording, *known, clock_ns);
@@ -227,7 +229,7 @@ void Sampler::close_account(Recording& recording, std::uint32_t place, Moment no
   if (known->run.kind() != Run::kDeferred || !(still || left_out)) return;
   known->run.reopen();
   if (look(recording, place, *known, now) == Look::kSettled) return;
-  // It runs, and nobody would wait for its stack any more.
+  // It runs, and no later tick would collect its stack.
   const bool all = recording.mode() == RecordMode::kWall;
   known->run.set_thread_state(all ? ThreadState::kRunning : ThreadState::kUnknown);
 }
@@ -238,7 +240,7 @@ void Sampler::begin_tick(std::chrono::nanoseconds looking_time) noexcept {
 }
 
 bool Sampler::has_time_to_look() noexcept {
-  // The first few always: however late a tick is, every one of them gets on.
+  // The first few always, so that even late ticks make progress.
   if (looks_++ < kFreeLooks) return true;
   if (looks_ == kFreeLooks + 1) looking_until_ = read_own_clock() + looking_time_;
   return read_own_clock() < looking_until_;
@@ -270,8 +272,8 @@ void Sampler::lose_run(Recording& recording, const Thread& thread, RecordedThrea
   known.run.reopen();
 }
 
-// The same for one that does not answer. A signal that still waits stays outstanding: its answer
-// serves a later tick.
+// The same for one that does not answer. A pending signal stays outstanding: its answer is used by
+// a later tick.
 void Sampler::give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
                       Moment now) noexcept {
   Thread& thread = subjects_.threads[place];

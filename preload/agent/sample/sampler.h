@@ -1,5 +1,5 @@
-// Looks at one thread at one tick, as cheaply as the truth allows: its CPU clock first, then its
-// stack from outside while it is blocked, and a signal only when it runs.
+// Checks one thread at one tick at minimum cost: first its CPU clock, then, if it is blocked, its
+// stack from outside; it is signalled only if it runs.
 // Context: control thread.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace swipr::agent {
 
-// What all recordings share.
+// Data that all recordings share.
 struct Subjects {
   ThreadList threads;
   MemoryRoom room;
@@ -34,9 +34,9 @@ struct Subjects {
   TaskFiles files;
   bool can_signal = false;
   bool knows_runqueue = false;  // the kernel keeps schedstat
-  bool signal_free = true;      // `syscall` files say where blocked threads are
-  // The main thread's `syscall` file, open since the process's start; -1: not. Kept because servers
-  // that give up privileges wait in this thread, and later it can no longer be opened.
+  bool signal_free = true;      // `syscall` files show where blocked threads are
+  // The main thread's `syscall` file, open since the process's start; -1: not open. Kept open
+  // because servers that drop privileges wait in this thread, and afterwards it cannot be opened.
   int main_thread_wait = -1;
 
   // Code has changed.
@@ -45,36 +45,36 @@ struct Subjects {
 
 class Sampler {
  public:
-  static constexpr std::uint32_t kFreeLooks = 64;  // at each tick, however late it is
+  static constexpr std::uint32_t kFreeLooks = 64;  // at each tick, even if it is late
   constexpr explicit Sampler(Subjects& subjects) noexcept : subjects_(subjects) {}
 
   // A thread that exists when the recording starts: its times count from now.
   void meet(Recording& recording, std::uint32_t place) noexcept;
-  // Builds the tables that the thread's first look will need, before ticks have to be in time.
+  // Builds the tables that the thread's first check will need, before ticks have to be in time.
   void build_tables_for(std::uint32_t place) noexcept;
   // Completes the walk of an answer that ended where a table was not built or a caller was lost,
-  // and verifies what it has claimed about code. Call before the answer is taken.
+  // and verifies its claims about code. Call before the answer is used.
   void finish_walk(handler::Slot& slot) noexcept;
-  // Looks from outside cost about 10 µs each: when thousands are new, those that do not fit into
-  // `looking_time` of CPU behind the first few are left to the next ticks.
+  // Checks from outside cost about 10 µs each: if thousands of threads are new, those that do not
+  // fit into `looking_time` of CPU, after the first few, are left to the next ticks.
   void begin_tick(std::chrono::nanoseconds looking_time) noexcept;
-  // `number` is the recording's bit among those that ask. False: the thread has ended.
+  // `number` is the recording's bit in requests. False: the thread has ended.
   bool sample(Recording& recording, unsigned number, std::uint32_t place, Moment now) noexcept;
-  // After the recording's last tick: makes up for what no tick had the time or the budget for.
+  // After the recording's last tick: checks threads for which no tick had the time or the budget.
   void close_account(Recording& recording, std::uint32_t place, Moment now) noexcept;
-  // The thread answered: gives its stack to the recording when it waits for it.
+  // The thread answered: gives its stack to the recording if it waits for it.
   void take_answer(Recording& recording, std::uint32_t place, const handler::Slot& slot) noexcept;
   // The thread's CPU timer took its stack. False: the recording does not need the timer.
   bool take_timer_stack(Recording& recording, std::uint32_t place,
                         const handler::Slot& slot) noexcept;
-  // What the answer tells about the thread itself. Call once before take_answer.
+  // Updates the thread from the answer. Call once before take_answer.
   void note_answer(std::uint32_t place, handler::Slot& slot) noexcept;
 
-  // A frame outside all known modules was met: the module map is out of date, or code is generated
-  // at run time.
+  // A frame outside all known modules was found: the module map is out of date, or code is
+  // generated at run time.
   bool met_unknown_code() const noexcept { return unknown_code_; }
   void forget_unknown_code() noexcept { unknown_code_ = false; }
-  // A thread that ran was not asked, because it blocks the signal.
+  // A running thread was not signalled, because it blocks the signal.
   bool met_blocked_signal() const noexcept { return blocked_signal_; }
   void forget_blocked_signal() noexcept { blocked_signal_ = false; }
 

@@ -1,4 +1,4 @@
-// What the answers of signalled threads tell.
+// Evaluates the answers of signalled threads.
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -17,24 +17,25 @@ using Asked = HiddenWait::Asked;
 using wire::RecordMode;
 using wire::ThreadState;
 
-// `syscall` is two bytes long; a call that restarts is found before it, a waiting one behind it.
+// `syscall` is two bytes long; the pc of a call that restarts is before it, that of a waiting one
+// after it.
 constexpr std::uint64_t kSyscallBytes = 2;
 
-constexpr unsigned kRcx = 2;  // where `syscall` leaves the address behind it
+constexpr unsigned kRcx = 2;  // `syscall` stores the address after it there
 
 // Where the signal found a thread.
 enum class Found : std::uint8_t { kInItsCode, kBehindACall, kInAWait };
 Found found_at(const handler::Slot& slot) noexcept {
   const std::uint64_t behind = slot.registers.values[kRcx];
   const std::uint64_t pc = slot.registers.values[unwind::kPc];
-  // The kernel makes it again, or the handler. What has transferred a part was at work.
+  // The kernel repeats it, or the handler does. A call that has transferred a part was running.
   const auto result = static_cast<std::int64_t>(slot.registers.values[unwind::kRax]);
   const bool again = pc + kSyscallBytes == behind || (pc == behind && result == -EINTR);
   if (again) return Found::kInAWait;
   return pc == behind ? Found::kBehindACall : Found::kInItsCode;
 }
 
-// Calls that do nothing but wait.
+// Calls that only wait.
 bool is_pure_wait(std::int32_t call) noexcept {
   constexpr std::int32_t kCalls[] = {
       SYS_futex,         SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2,
@@ -51,9 +52,9 @@ std::uint32_t Sampler::wire_syscall(const WaitPlace& place) noexcept {
   return static_cast<std::uint32_t>(place.system_call + 1);
 }
 
-// What a thread that has run since its last entry was doing when it was asked. One that was found
-// in a wait had got there before its signal; one that was not on a CPU, and had not left a call
-// that only waits, had been woken and waited for a CPU. What they have used by then they have used
+// State of a thread that has run since its last entry, at the time of its signal. One that was
+// found in a wait had reached it before its signal; one that was not on a CPU, and had just left a
+// call that only waits, had been woken and waited for a CPU. They have used their CPU time
 // elsewhere.
 ThreadState Sampler::state_of(const handler::Slot& slot, const Thread& thread) noexcept {
   switch (found_at(slot)) {
@@ -75,8 +76,8 @@ std::int32_t Sampler::call_before(const unwind::Registers& registers) noexcept {
   return handler::decode_call_number(code);
 }
 
-// Where its call is to be made again the thread goes back to the same wait. The frame is that of
-// the call, as in other waits.
+// If its call is repeated, the thread returns to the same wait. The frame is that of the call, as
+// in other waits.
 void Sampler::note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept {
   HiddenWait& wait = thread.looks.hidden;
   if (wait.asked != Asked::kYes) return;
@@ -122,7 +123,7 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const WaitPlace& wait = thread.looks.signalled_place;
   const bool hidden = thread.looks.hidden.asked == HiddenWait::Asked::kFoundWaiting;
   const bool blocked = hidden || wait.kind == WaitKind::kBlocked;
-  // Its tables are built now: the next tick asks again.
+  // Its tables are built now: the next tick signals it again.
   if (!blocked && slot.is_cut_short()) return;
   const std::uint32_t stack =
       intern(recording, slot.frames, blocked ? WaitKey{.syscall = wire_syscall(wait)} : WaitKey{});
@@ -130,7 +131,7 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
     known->run.keep_stack(stack, recording.stack_generation());
     known->looks.hidden_wait = thread.looks.hidden.number;
   }
-  // Now it has run: a wait for a CPU that it was in at the tick is complete.
+  // It has run since: its wait for a CPU at the time of the tick is over.
   read_runqueue(recording, thread, *known);
   const ThreadState state = blocked                    ? ThreadState::kBlocked
                             : known->account.has_run() ? state_of(slot, thread)

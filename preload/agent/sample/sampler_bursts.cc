@@ -1,4 +1,5 @@
-// Threads that run in bursts: who takes the stacks of their CPU time, and what their waits get.
+// Threads that run in bursts: whether ticks or timers sample their CPU time, and what their waits
+// get.
 #include <sched.h>
 #include <sys/syscall.h>
 
@@ -13,8 +14,8 @@ namespace {
 using wire::RecordMode;
 using wire::ThreadState;
 
-// A CPU timer is looked at by the kernel's clock interrupt, at 100 to 1000 Hz: at shorter intervals
-// a thread that runs all the time is seen more often by asking it.
+// The kernel checks a CPU timer in its clock interrupt, at 100 to 1000 Hz: at shorter intervals a
+// thread that runs all the time is sampled more often by signals.
 constexpr std::chrono::milliseconds kTimerTick{4};
 constexpr std::uint8_t kBusyLooks = 8;
 
@@ -25,7 +26,7 @@ bool is_poll(std::int64_t system_call) noexcept {
 
 }  // namespace
 
-// It runs nearly all the time, and ticks see it at least as often as its timer does.
+// It runs nearly all the time, and ticks sample it at least as often as its timer does.
 bool Sampler::keeps_busy(const Recording& recording, const RecordedThread& known,
                          bool told_by_timer) noexcept {
   if (known.looks.busy != kBusyLooks) return false;
@@ -33,8 +34,9 @@ bool Sampler::keeps_busy(const Recording& recording, const RecordedThread& known
          (told_by_timer && recording.interval() < kTimerTick);
 }
 
-// A thread that has run and waits again has run in bursts. Who has to get onto a CPU to look at it
-// comes when the thread leaves it, or too late: bursts of microseconds are never met.
+// A thread that has run and waits again has run in bursts. The control thread, which has to get a
+// CPU first, runs when the thread leaves it, or too late: it never finds bursts of microseconds
+// running.
 void Sampler::note_burst(const Recording& recording, RecordedThread& known) noexcept {
   if (!known.account.has_run() || !subjects_.can_signal || recording.mode() == RecordMode::kOffCpu)
     return;
@@ -42,7 +44,7 @@ void Sampler::note_burst(const Recording& recording, RecordedThread& known) noex
   known.looks.runs_in_bursts = true;
 }
 
-// Keeps the stacks of CPU time apart from those of waits, or no longer.
+// Starts or stops separating the stacks of CPU time from those of waits.
 void Sampler::split_bursts(Recording& recording, std::uint32_t place, RecordedThread& known,
                            std::int64_t clock_ns) noexcept {
   BurstJudge& bursts = known.looks.bursts;
@@ -63,7 +65,7 @@ void Sampler::set_timed(Recording& recording, RecordedThread& known, bool timed)
   known.looks.bursts.restart();
 }
 
-// Gives the thread a timer where it has none. Engine::collect stops timers that no recording needs.
+// Gives the thread a timer if it has none. Engine::collect stops timers that no recording needs.
 bool Sampler::has_timer(const Recording& recording, std::uint32_t place,
                         std::int64_t clock_ns) noexcept {
   Thread& thread = subjects_.threads[place];
@@ -81,12 +83,13 @@ bool Sampler::has_timer(const Recording& recording, std::uint32_t place,
   return CpuTimers::runs(thread);
 }
 
-// It is at work this moment, on another CPU or on this one, from which this thread took it.
+// It is running, on another CPU or on this one, where the control thread has preempted it.
 bool Sampler::is_met_in_burst(Thread& thread, const RecordedThread& known) noexcept {
   if (known.looks.bursts.is_left_to_timer() || thread.looks.may_be_waking(known.account.cpu_ns()))
     return false;
   if (thread.looks.was_on_cpu || is_on_cpu(thread, known)) return true;
-  // Those look for signals before they see that their time is over: it would begin anew.
+  // These check for signals before they check whether their timeout has expired: it would start
+  // again.
   if (is_poll(thread.looks.last_wait_call)) return false;
   char text[512];
   return is_runnable_on(read_task_file(subjects_.threads.directory(), thread.tid, "stat", text),
@@ -94,8 +97,8 @@ bool Sampler::is_met_in_burst(Thread& thread, const RecordedThread& known) noexc
 }
 
 // It runs: its timer will take its stack. If it has hardly slept since its last entry, it waited
-// for its CPU, where it runs. Otherwise its next wait that is seen gets the time, or its last wait
-// where none is seen for long. Behind read_runqueue.
+// for a CPU in its running stack. Otherwise its next observed wait gets the time, or its last wait
+// if none is observed for long. After read_runqueue.
 void Sampler::leave_to_timer(Recording& recording, RecordedThread& known) noexcept {
   if (recording.mode() == RecordMode::kCpu) return recording.accounts().leave_out_run(known);
   const std::uint32_t run_stack = recording.accounts().run_stack(known);

@@ -1,4 +1,4 @@
-// Walks that ended too early in a handler or from outside, and how they go on.
+// Continues walks that ended too early, in a handler or from outside.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -19,13 +19,13 @@ namespace {
 // Of the control thread. Zeros, which take no room in the library's file.
 struct Scratch {
   CallerSearch callers;
-  FrameBuffer chain;  // of walks that go on from a frame of others
+  FrameBuffer chain;  // of walks that continue from a frame of others
   std::array<std::uint64_t, wire::kMaxFrames> copy;
   std::array<std::uint64_t, wire::kMaxFrames> words;
 };
 constinit Scratch scratch{};
 
-// The stack as it was when the signal came. What it does not have cannot be read.
+// The stack at the time of the signal. Other memory cannot be read.
 class CopiedStack {
  public:
   CopiedStack(std::span<const std::uint64_t> words, std::uint64_t begin, const unwind::CodeMap& map,
@@ -44,7 +44,7 @@ class CopiedStack {
       std::memcpy(&out, bytes_.data() + at, sizeof out);
       return true;
     }
-    // Code is what it was.
+    // The code is unchanged.
     return (reads_on_ || map_.find(address) != nullptr) &&
            memory_.read(address, std::as_writable_bytes(std::span(&out, 1)));
   }
@@ -59,7 +59,7 @@ class CopiedStack {
   bool reads_on_ = false;
 };
 
-// Frames of a walk that goes on behind the frame `last`. False: they do not fit.
+// Frames of a walk that continues after the frame `last`. False: they do not fit.
 bool append(FrameBuffer& frames, std::uint32_t last, std::span<const std::uint64_t> pcs,
             std::span<const std::uint8_t> kinds, std::uint64_t flags) noexcept {
   if (pcs.size() > wire::kMaxFrames - 1 - last) return false;
@@ -198,8 +198,8 @@ WalkEnd Sampler::find_vfork_caller(const WaitPlace& wait, StackPieces& stack,
   return outer == WalkEnd::kRoot && append_chain(frames_, 0) ? outer : end;
 }
 
-// Where a frame pointer is needed that nobody knows, it is recovered and added to `registers`: only
-// a walk that arrives at the thread's root confirms it.
+// An unknown frame pointer that is needed is recovered and added to `registers`: only a walk that
+// reaches the thread's root confirms it.
 WalkEnd Sampler::walk_with_frame_pointer(unwind::Registers& registers, bool exact,
                                          unwind::StackReader stack, const ReadLog& log,
                                          FrameBuffer& frames) noexcept {

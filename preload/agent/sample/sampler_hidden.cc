@@ -1,6 +1,6 @@
-// Threads that sleep where the kernel does not show it: their `syscall` files are closed to a
-// process that gave up its privileges. Each wait is met by one signal, whose answer is the stack
-// for as long as it lasts; the handler makes the call again.
+// Threads that sleep at a location that the kernel does not show: a process that dropped its
+// privileges cannot open their `syscall` files. One signal is sent per wait; its answer is the
+// stack for as long as the wait lasts, and the handler repeats the call.
 #include "preload/agent/sample/sampler.h"
 #include "preload/handler/signal_handler.h"
 
@@ -11,9 +11,8 @@ namespace {
 using Asked = HiddenWait::Asked;
 using wire::RecordMode;
 
-// Waits whose time-outs are absolute, or that have none: whenever they began, made again they end
-// at the same time. Everybody may read the kernel's function. Source: kernel, kernel/futex,
-// fs/pipe.c.
+// Waits without a timeout or with an absolute one: if they are repeated they end at the same time.
+// Everybody may read the kernel's function. Source: kernel, kernel/futex, fs/pipe.c.
 bool is_timeless(std::string_view wait_channel) noexcept {
   return wait_channel.starts_with("futex_") || wait_channel.starts_with("pipe_") ||
          wait_channel.starts_with("anon_pipe_");
@@ -21,7 +20,7 @@ bool is_timeless(std::string_view wait_channel) noexcept {
 
 }  // namespace
 
-// A thread found asleep by its `stat`. Its clock says whether it has been meanwhile.
+// A thread found asleep by its `stat`. Its clock shows whether it has slept all the time.
 Sampler::Look Sampler::look_at_hidden(Recording& recording, std::uint32_t place,
                                       RecordedThread& known) noexcept {
   Thread& thread = subjects_.threads[place];

@@ -1,4 +1,4 @@
-// Where a thread is, found out from outside, without disturbing it.
+// Determines where a thread is, from outside, without disturbing it.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ using wire::RecordMode;
 using wire::ThreadState;
 
 constexpr int kLookAttempts = 5;
-constexpr int kLookAttemptsOfTimed = 2;  // its wait may as well be seen another time
+constexpr int kLookAttemptsOfTimed = 2;  // its wait can be sampled at another tick
 
 unwind::Registers registers_at(const WaitPlace& place, const KeptRegisters& kept) noexcept {
   unwind::Registers registers;
@@ -32,7 +32,7 @@ unwind::Registers registers_at(const WaitPlace& place, const KeptRegisters& kept
 
 }  // namespace
 
-// Finds out where the thread is, without disturbing it.
+// Determines where the thread is, without disturbing it.
 Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedThread& known,
                             Moment now) noexcept {
   const bool can_walk = subjects_.memory.is_open() && subjects_.modules.code_map() != nullptr;
@@ -57,7 +57,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     const Look found = take_step(step, recording, place, known, last, now);
     if (found != Look::kMoved) return found;
   }
-  // It blocks and wakes faster than it can be looked at.
+  // It blocks and wakes faster than it can be checked.
   if (known.burst.is_timed() && can_walk && last.kind == WaitKind::kBlocked) return Look::kFleeting;
   if (last.kind != WaitKind::kBlocked && !seen.is_hidden) {
     settle_waking(recording, place, known);
@@ -66,7 +66,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   return look_at_unwalked(recording, place, known, last);
 }
 
-// kMoved: what was read may be torn, or the thread is on its way out of its call.
+// kMoved: the data may be inconsistent, or the thread is leaving its call.
 Sampler::Look Sampler::take_step(LookStep step, Recording& recording, std::uint32_t place,
                                  RecordedThread& known, const WaitPlace& wait,
                                  Moment now) noexcept {
@@ -105,15 +105,15 @@ Sampler::Look Sampler::look_at_unwalked(Recording& recording, std::uint32_t plac
   return Look::kSettled;
 }
 
-// The kernel brings the clock of a thread that is on a CPU up to date at every reading.
+// The kernel updates the clock of a running thread at every reading.
 bool Sampler::is_on_cpu(Thread& thread, const RecordedThread& known) noexcept {
   const auto clock = read_thread_clock(thread.tid);
   thread.looks.was_on_cpu = clock && clock->count() != known.account.cpu_ns();
   return thread.looks.was_on_cpu;
 }
 
-// What a look at a sleeping thread read may be torn where its clock has moved meanwhile. None: it
-// slept throughout.
+// If the clock of a sleeping thread has advanced during the check, the data may be inconsistent.
+// None: it slept throughout.
 std::optional<Sampler::Look> Sampler::look_behind_sleep(Recording& recording, Thread& thread,
                                                         RecordedThread& known) noexcept {
   const auto clock = read_thread_clock(thread.tid);
@@ -124,8 +124,8 @@ std::optional<Sampler::Look> Sampler::look_behind_sleep(Recording& recording, Th
   return Look::kMoved;
 }
 
-// Takes the stack of a blocked thread from outside. Its clock before and after tells whether the
-// thread ran meanwhile; then what was read may be torn.
+// Takes the stack of a blocked thread from outside. Its clock before and after shows whether the
+// thread ran meanwhile; then the data may be inconsistent.
 Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
                                     RecordedThread& known, const WaitPlace& wait,
                                     Moment now) noexcept {
@@ -136,7 +136,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
     subjects_.unwinder.walk(stack.reader(), subjects_.modules, subjects_.memory);
   }
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
-  // Not to the root: perhaps through a library that was loaded just now.
+  // Not to the root: perhaps through a library that has just been loaded.
   if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
       subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) {
     subjects_.forget_code();
@@ -152,7 +152,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
   return Look::kSettled;
 }
 
-// What waits is not recorded. Its clock is that of its sleep only when it is read behind the look.
+// Waits are not recorded. Its clock is that of its sleep only if it is read after the check.
 Sampler::Look Sampler::pass_over(Recording& recording, std::uint32_t place,
                                  RecordedThread& known) noexcept {
   Thread& thread = subjects_.threads[place];
@@ -165,10 +165,10 @@ Sampler::Look Sampler::pass_over(Recording& recording, std::uint32_t place,
   return Look::kSettled;
 }
 
-// A thread that was asleep at its last look and has hardly run since may still be inside that call,
-// on its way out, where a signal can turn its result into EINTR: poll looks for signals before it
-// sees that its time is over. Waits, bounded, until the thread has run for longer than any way out
-// takes. False: it does not get there, it waits for a CPU or has blocked again.
+// A thread that was asleep at its last check and has hardly run since may still be leaving that
+// call, where a signal can turn its result into EINTR: poll checks for signals before it checks
+// whether its timeout has expired. Waits, bounded, until the thread has run for longer than any
+// return from a call takes. False: it does not, because it waits for a CPU or has blocked again.
 bool Sampler::has_left_its_call(Recording& recording, const Thread& thread,
                                 RecordedThread& known) noexcept {
   constexpr int kClockReads = 64;  // 30 µs
@@ -187,7 +187,7 @@ bool Sampler::has_left_its_call(Recording& recording, const Thread& thread,
   return !thread.looks.may_be_waking(known.account.cpu_ns());
 }
 
-// It has been woken and has not come out of its call: its last stack is still its stack.
+// It has been woken and has not left its call: its last stack is still valid.
 void Sampler::settle_waking(Recording& recording, std::uint32_t place,
                             RecordedThread& known) noexcept {
   const bool holds = known.run.was_settled_at(subjects_.threads[place].looks.asleep_cpu_ns) &&
@@ -215,8 +215,8 @@ bool Sampler::is_asleep(const Thread& thread) noexcept {
   return wait.kind == WaitKind::kBlocked || is_hidden(wait, thread.tid);
 }
 
-// Asleep by what everybody may read, also where `syscall` is closed (after setuid,
-// PR_SET_DUMPABLE 0).
+// Asleep according to `stat`, which everybody may read, even if `syscall` is not readable (after
+// setuid, PR_SET_DUMPABLE 0).
 bool Sampler::is_hidden(const WaitPlace& wait, Tid tid) const noexcept {
   if (wait.kind != WaitKind::kUnknown) return false;
   char text[128];
@@ -224,7 +224,7 @@ bool Sampler::is_hidden(const WaitPlace& wait, Tid tid) const noexcept {
   return is_asleep_by_stat(stat);
 }
 
-// Only where the program cannot notice. Otherwise a stack that is marked incomplete has to do.
+// Only if the program cannot notice. Otherwise an incomplete stack is recorded.
 bool Sampler::may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept {
   return recording.mode() == RecordMode::kWall && subjects_.can_signal && wait.restarts &&
          handler::restarts_calls();
@@ -243,8 +243,8 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
   return unwind::has_lost_caller(frames_) ? find_lost_caller_outside(registers, stack, end) : end;
 }
 
-// The kernel's function is read once for each place where the thread waits, and believed only when
-// the thread slept on meanwhile.
+// The kernel's function is read once for each location where the thread waits, and used only if the
+// thread slept throughout.
 WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
                           const WaitPlace& wait) noexcept {
   WaitKey key{.syscall = wire_syscall(wait)};

@@ -1,4 +1,4 @@
-// Walks that meet code whose table is not built yet.
+// Walks that reach code whose table is not built yet.
 #include "preload/agent/sample/sampler.h"
 #include "preload/agent/threads/own_waiters.h"
 #include "preload/unwind/table/unwind_table.h"
@@ -7,7 +7,7 @@ namespace swipr::agent {
 
 using unwind::WalkEnd;
 
-// Builds what the walk meets: each round has one table more.
+// Builds the tables that the walk needs: each round adds one.
 WalkEnd Sampler::walk_and_build(const unwind::Registers& registers, bool exact,
                                 unwind::StackReader stack, unwind::FrameBuffer& frames) noexcept {
   for (;;) {
@@ -24,13 +24,13 @@ WalkEnd Sampler::walk_and_build(const unwind::Registers& registers, bool exact,
 void Sampler::build_tables_for(std::uint32_t place) noexcept {
   if (!subjects_.memory.is_open() || subjects_.modules.code_map() == nullptr) return;
   const Thread& thread = subjects_.threads[place];
-  // It waits for the recording to begin: many a process ends before its first tick.
+  // It waits for the recording to begin: many processes end before their first tick.
   if (thread.tid.value == own_waiters::starting_tid.load(std::memory_order_relaxed) ||
       own_waiters::contains(thread.tid)) {
     return;
   }
   const WaitPlace wait = read_wait_place(thread.tid);
-  // What the walk gives does not matter, so the thread may well wake meanwhile.
+  // The result of the walk is not used, so the thread may wake meanwhile.
   if (wait.kind == WaitKind::kBlocked) walk_from_outside(wait, thread.looks.kept);
 }
 

@@ -35,8 +35,8 @@ bool may_be_call(const Instruction& instruction) noexcept {
 
 // Calls of vfork in one function.
 struct Calls {
-  std::uint64_t only = 0;         // behind the first; 0 where there are more
-  std::uint64_t last_before = 0;  // behind the last one in front of the child's call
+  std::uint64_t only = 0;         // after the first; 0: there are more
+  std::uint64_t last_before = 0;  // after the last one before the child's call
   unsigned count = 0;
 };
 

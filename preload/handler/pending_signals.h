@@ -1,4 +1,4 @@
-// Dispositions that ignore a signal, set without losing what is pending.
+// Sets dispositions that ignore a signal without losing pending instances.
 //
 // rt_sigaction(2) discards every pending instance of a signal, in all threads, when the new
 // disposition ignores it: SIG_IGN, or SIG_DFL of SIGCHLD, SIGCONT, SIGURG and SIGWINCH. A blocked

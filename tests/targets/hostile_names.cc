@@ -1,5 +1,5 @@
-// hostile_names: works until stdin ends, in a function, of a source file and in a thread whose
-// names contain a terminal's control sequence and characters that change the order of reading.
+// hostile_names: works until stdin ends, in a function, a source file and a thread whose names
+// contain a terminal control sequence and characters that change the direction of text.
 #include <atomic>
 #include <thread>
 

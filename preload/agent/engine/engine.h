@@ -1,4 +1,4 @@
-// The recorder behind its facade: all recordings and what they share.
+// Implementation of the recorder: all recordings and their shared data.
 // Context: control thread.
 #pragma once
 

@@ -69,9 +69,9 @@ class ModuleMap {
   // A walk reached code that no module covers: refreshes, unless that was just tried without
   // result. True: the code map has changed.
   bool refresh_for_unknown_code(ProcMemory& memory, std::chrono::nanoseconds now) noexcept;
-  // A walk ended with kUnbuilt, or will meet the code at this address: makes the table of that part
-  // of its image and gives it to the code map in use. False: that has not changed, another walk
-  // ends there, too.
+  // A walk ended with kUnbuilt, or will need the table at this address: builds the table of that
+  // part of its image and stores it in the current code map. False: not stored; another walk would
+  // end there, too.
   bool build_table_at(std::uint64_t address, ProcMemory& memory) noexcept;
   // Withdraws the code map. True: all memory was freed; false: a handler uses the map, call again
   // later.
@@ -83,7 +83,7 @@ class ModuleMap {
   std::uint64_t change_count() const noexcept { return change_count_; }
   // Ids are assigned in ascending order.
   std::uint64_t last_id() const noexcept { return last_id_; }
-  // Modules that have vanished so far.
+  // Number of modules removed so far.
   std::uint64_t gone_count() const noexcept { return gone_count_; }
   // Slots: of current mappings, of mappings removed since the last forget_gone, and free ones.
   std::span<const Module> modules() const noexcept { return {modules_.data(), modules_.size()}; }
@@ -159,8 +159,8 @@ class ModuleMap {
   std::chrono::nanoseconds unknown_code_pause_{0};
 };
 
-// Calls take(part, range of run-time addresses) for each part of its image that the module has some
-// of, in ascending order; together they are the module.
+// Calls take(part, range of run-time addresses) for each part of its image that the module
+// overlaps, in ascending order; together the ranges cover the module.
 template <typename Take>
 void ModuleMap::for_each_part(const Module& module, Take take) const noexcept {
   const Image* const image = image_of(module);
@@ -169,7 +169,7 @@ void ModuleMap::for_each_part(const Module& module, Take take) const noexcept {
   const unsigned last = image->tables.index_of(module.end - 1 - bias);
   unsigned part = image->tables.index_of(module.start - bias);
   for (std::uint64_t at = module.start; at < module.end; ++part) {
-    // A hostile image may claim addresses that wrap around: the part is the last one then, too.
+    // Addresses of a malicious image may wrap around: the part is then the last one, too.
     const std::uint64_t end = part < last ? image->tables.part(part).end + bias : module.end;
     take(part, Range<std::uint64_t>{at, end});
     at = end;

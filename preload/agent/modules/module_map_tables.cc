@@ -83,7 +83,7 @@ void ModuleMap::find_table(const Module& module, Image& image, unsigned part,
   image.tables.set(part, table, is_new);
 }
 
-// No code map knows them any more.
+// No code map refers to them any more.
 void ModuleMap::keep_tables(Image& image) noexcept {
   for (unsigned part = 0; part < image.tables.count(); ++part) {
     bool is_new = false;

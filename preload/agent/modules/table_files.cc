@@ -22,7 +22,7 @@ constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
 
 constinit char folder[512] = {};
 
-// Build-id and first address in hexadecimal, and what is put behind it.
+// Build-id and first address in hexadecimal, and a suffix.
 using FileName = FixedText<192>;
 
 void append_key(FileName& name, const unwind::TableKey& key) noexcept {
@@ -54,7 +54,7 @@ bool read_all(int file, std::span<std::byte> out) noexcept {
   return true;
 }
 
-// At once: what a signal or a full disk cuts short is not tried again.
+// In one call: a write that a signal or a full disk makes short is not continued.
 bool write_all(int file, const unwind::TableImage& image) noexcept {
   std::array<iovec, 1 + unwind::kTablePartCount> parts;
   std::size_t bytes = 0;

@@ -93,7 +93,7 @@ Sampler::Look Sampler::take_step(LookStep step, Recording& recording, std::uint3
   return Look::kMoved;
 }
 
-// Asleep, and its stack cannot be walked from outside: a signal may meet it blocked.
+// Asleep, and its stack cannot be walked from outside: it may be signalled while blocked.
 Sampler::Look Sampler::look_at_unwalked(Recording& recording, std::uint32_t place,
                                         RecordedThread& known, const WaitPlace& wait) noexcept {
   if (may_interrupt(recording, wait)) {

@@ -11,7 +11,7 @@
 
 namespace swipr::agent {
 
-// The thread's outstanding signal, and what is known of its mask.
+// The thread's outstanding signal, and its mask as far as known.
 class ThreadSignal {
  public:
   bool is_asked() const noexcept { return slot_ != kNoSlot; }

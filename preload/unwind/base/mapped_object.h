@@ -1,5 +1,5 @@
-// One object in a mapping of its own, for what is too large for the control thread's stack. Pages
-// that it does not touch take no memory.
+// One object in a mapping of its own, for objects that are too large for the control thread's
+// stack. Untouched pages take no memory.
 // Context: control thread.  Allocates: mmap.
 #pragma once
 

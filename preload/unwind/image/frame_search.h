@@ -1,4 +1,4 @@
-// Which FDEs a part of an image's code has, by the search table of .eh_frame_hdr.
+// Finds the FDEs of a part of an image's code by the search table of .eh_frame_hdr.
 // Context: control thread.  Allocates: mmap.
 // Source: LSB 5.0 Core, section 10.6.2.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace swipr::unwind {
 
-// Those that begin in `part` and the last one before it, which may reach into it. What the table
-// says is not checked against the FDEs.
+// Those that begin in `part` and the last one before it, which may extend into it. The table is not
+// compared with the FDEs.
 BuildStatus find_fdes(const BuildResult& image, Range<std::uint64_t> part, ImageReader reader,
                       FdeList& fdes) noexcept;
 

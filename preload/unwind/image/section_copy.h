@@ -1,4 +1,4 @@
-// The parts of an .eh_frame section that are needed, copied: the section itself may vanish while it
+// Copies of the needed parts of an .eh_frame section: the section itself may be unmapped while it
 // is read.
 // Context: control thread.  Allocates: mmap.
 #pragma once
@@ -25,10 +25,11 @@ class SectionCopy {
   // `section`: image addresses. Reads nothing yet.
   BuildStatus open(Range<std::uint64_t> section, std::uint64_t load_bias,
                    ImageReader reader) noexcept;
-  // Copies the entry at `offset` and, of an FDE, its CIE, where they have not been copied before.
-  // False: not all of that is readable. What is no entry stays as it is: the parser rejects it.
+  // Copies the entry at `offset` and, for an FDE, its CIE, unless they are copied already. False:
+  // not all of that is readable. Bytes that are not an entry are not changed: the parser rejects
+  // them.
   bool load_entry(std::size_t offset) noexcept;
-  // As long as the section; what has not been loaded is zero.
+  // As long as the section; bytes that have not been loaded are zero.
   std::span<const std::byte> bytes() const noexcept { return {memory_, size_}; }
 
  private:

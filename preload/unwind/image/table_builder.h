@@ -42,8 +42,8 @@ BuildResult describe_image(std::uint64_t elf_header, ImageReader reader) noexcep
 // a fault.
 BuildResult build_table(std::uint64_t elf_header, ImageReader reader,
                         const DebugFrame& debug_frame = {}) noexcept;
-// The table of one part of the code of an image that was described and has a search table: time
-// and memory are the part's. kNoCfi: no FDE begins there.
+// Builds the table of one part of the code of an image that was described and has a search table.
+// Time and memory depend on the part only. kNoCfi: no FDE begins there.
 // Bounds: as build_table.
 BuildStatus build_part(const BuildResult& image, Range<std::uint64_t> part, ImageReader reader,
                        const UnwindTable*& table) noexcept;

@@ -43,8 +43,8 @@ void end() noexcept {
   futex_wake_all(files);
 }
 
-// remove_for_good sets its flag before it looks at the state, this sets the state before it looks
-// at the flag (both sequentially consistent).
+// remove_for_good sets its flag before it reads the state, this sets the state before it reads the
+// flag (both sequentially consistent).
 bool begin_again() noexcept {
   if (!move_on(kMade, kMaking) && !move_on(kNone, kMaking)) return false;
   if (!removed_for_good.load()) {

@@ -12,7 +12,7 @@ constexpr std::uint64_t kText = CfiImage::kText;
 constexpr std::uint64_t kBytes = 64;  // of each function
 const Bytes kPush{0x41, 0x0e, 16, 0x86, 2};
 
-// Functions behind each other; the sections of linkers are not in the order of the code.
+// Adjacent functions; sections written by linkers are not in the order of the code.
 class PartTableTest : public testing::Test {
  protected:
   PartTableTest() {
@@ -106,7 +106,7 @@ TEST_F(PartTableTest, DescribesASearchTableOfTheUsualFormOnly) {
   EXPECT_EQ(count_with(8, kCount + 1), 0u) << "beyond its segment";
 }
 
-// Every byte of the table in turn takes a few other values: any answer will do but a fault.
+// Every byte of the table in turn gets a few other values: any result is accepted, but no fault.
 TEST_F(PartTableTest, SurvivesEveryChangedByte) {
   const Bytes good = image_.finish();
   for (std::size_t at = CfiImage::kEhFrameHeader; at < good.size(); ++at) {

@@ -25,14 +25,14 @@ inline constexpr std::uint64_t kStackWordMask = (std::uint64_t{1} << kStackWordB
 static_assert(kScannedBytes / sizeof(std::uint64_t) <= 1u << (64 - kStackWordBits));
 
 // Fills `out` in ascending order and returns the number of entries. The last entry is not a word:
-// its position is the end of the scanned part.
+// its position is the end of the scanned part. 0 entries: `from` is no address of user space.
 // Bounds: kScannedBytes, and the size of `out`.
 template <typename Reader>
 std::size_t keep_stack_words(const CodeMap& map, Reader& reader, std::uint64_t from,
                              std::span<std::uint64_t> out) noexcept {
   constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 47;
   const auto ranges = map.ranges();
-  if (out.empty()) return 0;
+  if (out.empty() || from >= kUserEnd) return 0;
   const std::uint64_t lowest = ranges.empty() ? 0 : ranges.front().start;
   const std::uint64_t highest = ranges.empty() ? 0 : std::min(ranges.back().end, kUserEnd);
   std::size_t count = 0;

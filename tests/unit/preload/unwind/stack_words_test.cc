@@ -36,6 +36,20 @@ class StackWordsTest : public testing::Test {
   Words kept_;
 };
 
+TEST_F(StackWordsTest, AStackOutsideUserSpaceHasNone) {
+  struct CodeEverywhere {
+    static bool read_word(std::uint64_t, std::uint64_t& out) {
+      out = kCode + 8;
+      return true;
+    }
+  } memory;
+  kept_.resize(64);
+  for (const std::uint64_t from : {~std::uint64_t{0xff}, std::uint64_t{1} << 47}) {
+    const std::size_t count = keep_stack_words(CodeMap(ranges_), memory, from, std::span(kept_));
+    EXPECT_EQ(StackWords(from, std::span(kept_).first(count)).count(), 0u) << from;
+  }
+}
+
 TEST_F(StackWordsTest, KeepsAddressesOfCodeAndOfTheStack) {
   const StackWords words =
       keep({7, kCode + 1, 0x3ff0000000000000, kStack + 64, 0, kCodeEnd, kCode, kCodeEnd + 1});

@@ -70,10 +70,11 @@ class BurstJudge {
     slices_from_ns_ = -1;
     slices_ = 0;
   }
-  // By more than 3/20 (bursts end before the signal arrives) and two standard errors.
+  // By more than 3/20 (bursts end while the signal is on its way) and 2.5 standard errors. It is
+  // asked at each look: by chance alone it is so in 1 to 3 of 100 recordings of 24 s at 10 ms.
   bool is_off(std::int64_t expected) const noexcept {
     const std::int64_t error = std::abs(expected - met_) - expected * 3 / 20;
-    return error > 0 && error * error > 4 * std::max<std::int64_t>(expected, 4);
+    return error > 0 && 4 * error * error > 25 * std::max<std::int64_t>(expected, 4);
   }
   // A signal takes 5 to 20 us: late ones would bias the samples.
   bool is_too_short() const noexcept {

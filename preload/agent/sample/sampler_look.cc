@@ -12,7 +12,6 @@ namespace swipr::agent {
 namespace {
 
 using wire::RecordMode;
-using wire::ThreadState;
 
 constexpr int kLookAttempts = 5;
 constexpr int kLookAttemptsOfTimed = 2;  // its wait can be sampled at another tick

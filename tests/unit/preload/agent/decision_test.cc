@@ -5,41 +5,45 @@
 namespace swipr::agent {
 namespace {
 
-using Kind = RunState::Kind;
+using RunKind = RunState::Kind;
 using wire::RecordMode;
 
-struct Case {
+struct DecisionCase {
   const char* what;
   Observation seen;
   Action action;
 };
 
 TEST(AgentDecision, FollowsFromWhatATickObserves) {
-  const Case cases[] = {
+  const DecisionCase cases[] = {
       {"new or seen before, and has to be looked at", {}, Action::kEndAndLook},
-      {"it ran behind its last stack", {.run = Kind::kSettled, .ran = true}, Action::kEndAndLook},
-      {"it sleeps on", {.run = Kind::kSettled, .holds = true}, Action::kKeepStack},
+      {"it ran behind its last stack",
+       {.run = RunKind::kSettled, .ran = true},
+       Action::kEndAndLook},
+      {"it sleeps on", {.run = RunKind::kSettled, .holds = true}, Action::kKeepStack},
       {"it sleeps on, but the id of its stack is another's",
-       {.run = Kind::kSettled},
+       {.run = RunKind::kSettled},
        Action::kEndAndLook},
       {"the stack holds no more once it ran",
-       {.run = Kind::kSettled, .ran = true, .holds = true},
+       {.run = RunKind::kSettled, .ran = true, .holds = true},
        Action::kEndAndLook},
-      {"no time to look before, and nothing has changed", {.run = Kind::kDeferred}, Action::kLook},
+      {"no time to look before, and nothing has changed",
+       {.run = RunKind::kDeferred},
+       Action::kLook},
       {"no time to look before: what it did then is lost",
-       {.run = Kind::kDeferred, .ran = true},
+       {.run = RunKind::kDeferred, .ran = true},
        Action::kEndAndLook},
       {"only CPU time counts, and it used none", {.mode = RecordMode::kCpu}, Action::kCredit},
       {"the same while an answer is awaited",
-       {.mode = RecordMode::kCpu, .run = Kind::kAwaiting},
+       {.mode = RecordMode::kCpu, .run = RunKind::kAwaiting},
        Action::kCredit},
       {"off-CPU time counts", {.mode = RecordMode::kOffCpu}, Action::kEndAndLook},
   };
-  for (const Case& one : cases) EXPECT_EQ(decide(one.seen), one.action) << one.what;
+  for (const DecisionCase& one : cases) EXPECT_EQ(decide(one.seen), one.action) << one.what;
 }
 
 TEST(AgentDecision, IsPatientWithThreadsThatWereAsked) {
-  const Observation awaiting{.run = Kind::kAwaiting, .ran = true, .is_asked = true};
+  const Observation awaiting{.run = RunKind::kAwaiting, .ran = true, .is_asked = true};
   EXPECT_EQ(decide(awaiting), Action::kAwaitAnswer);
   Observation late = awaiting;
   late.is_late = true;
@@ -61,13 +65,14 @@ TEST(AgentDecision, IsPatientWithThreadsThatWereAsked) {
 TEST(AgentDecision, KeepsTheWaitOfATimedThreadOpen) {
   Observation timed{.ran = true, .timed = true};
   EXPECT_EQ(decide(timed), Action::kLook) << "its next wait that is seen gets the time";
-  timed.run = Kind::kSettled;
+  timed.run = RunKind::kSettled;
   timed.holds = true;
   EXPECT_EQ(decide(timed), Action::kEndAndLook);
 }
 
 TEST(AgentDecision, SignalsNobodyThatSleeps) {
-  for (const Kind kind : {Kind::kNone, Kind::kSettled, Kind::kDeferred, Kind::kAwaiting}) {
+  for (const RunKind kind :
+       {RunKind::kNone, RunKind::kSettled, RunKind::kDeferred, RunKind::kAwaiting}) {
     for (unsigned bits = 0; bits < 128; ++bits) {
       const Observation seen{.run = kind,
                              .ran = (bits & 1) != 0,
@@ -78,7 +83,7 @@ TEST(AgentDecision, SignalsNobodyThatSleeps) {
                              .is_waking = (bits & 32) != 0,
                              .is_late = (bits & 64) != 0};
       if (decide(seen) != Action::kAskAgain) continue;
-      EXPECT_EQ(kind, Kind::kAwaiting);
+      EXPECT_EQ(kind, RunKind::kAwaiting);
       EXPECT_FALSE(seen.is_asleep || seen.is_waking || seen.is_asked || seen.timed) << bits;
     }
   }

@@ -9,48 +9,50 @@
 namespace swipr::agent {
 namespace {
 
-using Kind = RunState::Kind;
+using RunKind = RunState::Kind;
 using wire::ThreadState;
 
-constexpr std::uint32_t kGeneration = 7;
+constexpr std::uint32_t kStackGeneration = 7;
 
-RunState in(Kind kind) {
+RunState run_in(RunKind kind) {
   RunState run;
-  if (kind == Kind::kSettled) run.settle(3, kGeneration, 100);
-  if (kind == Kind::kDeferred) run.defer();
-  if (kind == Kind::kAwaiting) run.await_answer(100);
+  if (kind == RunKind::kSettled) run.settle(3, kStackGeneration, 100);
+  if (kind == RunKind::kDeferred) run.defer();
+  if (kind == RunKind::kAwaiting) run.await_answer(100);
   return run;
 }
 
 struct Transition {
   std::string name;
   std::function<void(RunState&)> make;
-  Kind with_stack;     // where it leads
-  Kind without_stack;  // … when no stack is kept
+  RunKind with_stack;     // where it leads
+  RunKind without_stack;  // … when no stack is kept
 };
 
-const std::vector<Transition>& table() {
-  static const std::vector<Transition> transitions = {
-      {"reopen", [](RunState& run) { run.reopen(); }, Kind::kNone, Kind::kNone},
-      {"defer", [](RunState& run) { run.defer(); }, Kind::kDeferred, Kind::kDeferred},
-      {"await_answer", [](RunState& run) { run.await_answer(200); }, Kind::kAwaiting,
-       Kind::kAwaiting},
-      {"settle", [](RunState& run) { run.settle(run.stack(), kGeneration, 200); }, Kind::kSettled,
-       Kind::kNone},
-      {"settle_waking", [](RunState& run) { run.settle_waking(); }, Kind::kSettled, Kind::kNone},
-      {"settle_hidden", [](RunState& run) { run.settle_hidden(kGeneration, 200); }, Kind::kSettled,
-       Kind::kSettled},
+const std::vector<Transition>& transitions() {
+  static const std::vector<Transition> all = {
+      {"reopen", [](RunState& run) { run.reopen(); }, RunKind::kNone, RunKind::kNone},
+      {"defer", [](RunState& run) { run.defer(); }, RunKind::kDeferred, RunKind::kDeferred},
+      {"await_answer", [](RunState& run) { run.await_answer(200); }, RunKind::kAwaiting,
+       RunKind::kAwaiting},
+      {"settle", [](RunState& run) { run.settle(run.stack(), kStackGeneration, 200); },
+       RunKind::kSettled, RunKind::kNone},
+      {"settle_waking", [](RunState& run) { run.settle_waking(); }, RunKind::kSettled,
+       RunKind::kNone},
+      {"settle_hidden", [](RunState& run) { run.settle_hidden(kStackGeneration, 200); },
+       RunKind::kSettled, RunKind::kSettled},
   };
-  return transitions;
+  return all;
 }
 
 TEST(AgentRunState, GoesWhereItsTableSays) {
-  for (const Kind from : {Kind::kNone, Kind::kSettled, Kind::kDeferred, Kind::kAwaiting}) {
-    for (const Transition& transition : table()) {
+  for (const RunKind from :
+       {RunKind::kNone, RunKind::kSettled, RunKind::kDeferred, RunKind::kAwaiting}) {
+    for (const Transition& transition : transitions()) {
       for (const std::uint32_t stack : {0u, 5u}) {
         SCOPED_TRACE(transition.name + " from " + std::to_string(static_cast<int>(from)));
-        RunState run = in(from);
-        run.keep_stack(stack, kGeneration);
+        RunState run = run_in(from);
+        run.keep_stack(stack, kStackGeneration);
         transition.make(run);
         EXPECT_EQ(run.kind(), stack != 0 ? transition.with_stack : transition.without_stack);
         EXPECT_EQ(run.stack(), stack) << "no transition loses the stack of the last wait";
@@ -62,25 +64,25 @@ TEST(AgentRunState, GoesWhereItsTableSays) {
 TEST(AgentRunState, SaysWhatTheThreadIsDoing) {
   RunState run;
   EXPECT_EQ(run.thread_state(), ThreadState::kUnknown);
-  run.settle(3, kGeneration, 100);
+  run.settle(3, kStackGeneration, 100);
   EXPECT_EQ(run.thread_state(), ThreadState::kBlocked);
   run.settle_waking();
   EXPECT_EQ(run.thread_state(), ThreadState::kRunnable);
-  run.settle_hidden(kGeneration, 100);
+  run.settle_hidden(kStackGeneration, 100);
   EXPECT_EQ(run.thread_state(), ThreadState::kBlocked);
   run.defer();
   EXPECT_EQ(run.thread_state(), ThreadState::kUnknown);
 }
 
 TEST(AgentRunState, HoldsOnlyInTheGenerationOfItsStack) {
-  RunState run = in(Kind::kSettled);
-  EXPECT_TRUE(run.holds(kGeneration));
-  EXPECT_FALSE(run.holds(kGeneration + 1));
-  EXPECT_EQ(run.stack_of(kGeneration), 3u);
-  EXPECT_EQ(run.stack_of(kGeneration + 1), 0u);
+  RunState run = run_in(RunKind::kSettled);
+  EXPECT_TRUE(run.holds(kStackGeneration));
+  EXPECT_FALSE(run.holds(kStackGeneration + 1));
+  EXPECT_EQ(run.stack_of(kStackGeneration), 3u);
+  EXPECT_EQ(run.stack_of(kStackGeneration + 1), 0u);
   run.reopen();
-  EXPECT_FALSE(run.holds(kGeneration));
-  EXPECT_EQ(run.stack_of(kGeneration), 3u);
+  EXPECT_FALSE(run.holds(kStackGeneration));
+  EXPECT_EQ(run.stack_of(kStackGeneration), 3u);
 }
 
 TEST(AgentRunState, CountsFromTheFirstSignalOfARun) {
@@ -94,11 +96,11 @@ TEST(AgentRunState, CountsFromTheFirstSignalOfARun) {
 }
 
 TEST(AgentRunState, KnowsTheClockOfItsStack) {
-  RunState run = in(Kind::kSettled);
+  RunState run = run_in(RunKind::kSettled);
   EXPECT_TRUE(run.was_settled_at(100));
   run.settle_waking();
   EXPECT_TRUE(run.was_settled_at(100)) << "it is the same wait";
-  run.settle(4, kGeneration, 150);
+  run.settle(4, kStackGeneration, 150);
   EXPECT_FALSE(run.was_settled_at(100));
 }
 

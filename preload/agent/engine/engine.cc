@@ -220,59 +220,55 @@ void Engine::build_first_tables() noexcept {
 
 // Messages about limits of this process, for the reader of the profile.
 void Engine::warn(Recording& recording) noexcept {
+  StreamWriter& stream = recording.stream();
   constexpr auto kWarning = wire::MessageLevel::kWarning;
   const bool has_threads = has_own_numbers(subjects_.threads.directory());
   if (!has_threads) {
-    recording.stream().write_message(
-        kWarning,
-        "/proc shows no thread of this process, as it belongs to another PID "
-        "namespace: there are no samples (unshare --pid needs --mount-proc)");
+    stream.write_message(kWarning,
+                         "/proc shows no thread of this process, as it belongs to another PID "
+                         "namespace: there are no samples (unshare --pid needs --mount-proc)");
   }
   if (!modules_known_) {
-    recording.stream().write_message(kWarning,
-                                     "/proc/self/maps cannot be read: addresses have no names");
+    stream.write_message(kWarning, "/proc/self/maps cannot be read: addresses have no names");
   }
   if (!subjects_.memory.is_open()) {
-    recording.stream().write_message(
-        kWarning,
-        "/proc/self/mem cannot be opened: stacks come from signals and frame "
-        "pointers only");
+    stream.write_message(kWarning,
+                         "/proc/self/mem cannot be opened: stacks come from signals and frame "
+                         "pointers only");
   }
   if (frame_registrations::left_out_count() != 0 || subjects_.modules.jit_interface().left_out()) {
-    recording.stream().write_message(
-        kWarning,
-        "more call frame information was registered at run time than fits: "
-        "stacks may end in generated code");
+    stream.write_message(kWarning,
+                         "more call frame information was registered at run time than fits: "
+                         "stacks may end in generated code");
   }
   if (has_threads && !subjects_.knows_runqueue && recording.mode() != wire::RecordMode::kCpu) {
-    recording.stream().write_message(
-        kWarning, "the kernel keeps no schedstat: waiting for a CPU counts as blocked");
+    stream.write_message(kWarning,
+                         "the kernel keeps no schedstat: waiting for a CPU counts as blocked");
   }
   if (!subjects_.can_signal && recording.mode() != wire::RecordMode::kOffCpu) {
-    recording.stream().write_message(
-        kWarning, "the signal handler cannot be installed: running threads have no stacks");
+    stream.write_message(kWarning,
+                         "the signal handler cannot be installed: running threads have no stacks");
   } else if (recording.mode() != wire::RecordMode::kOffCpu && !subjects_.timers.is_usable()) {
-    recording.stream().write_message(
-        kWarning,
-        "no CPU timers (they need Linux 5.10, or something forbids them): CPU "
-        "time of threads that run in short bursts may go to wrong functions");
+    stream.write_message(kWarning,
+                         "no CPU timers (they need Linux 5.10, or something forbids them): CPU "
+                         "time of threads that run in short bursts may go to wrong functions");
   }
 }
 
 // Messages about the unwinder, if it is not swipr's tables alone.
 void Engine::tell_unwinder(Recording& recording) noexcept {
+  StreamWriter& stream = recording.stream();
   const SecondUnwinder& unwinder = subjects_.unwinder;
   if (!unwinder.failure().empty()) {
     recording.counters().unwinder_missing = true;
-    recording.stream().write_message(wire::MessageLevel::kWarning, unwinder.failure());
+    stream.write_message(wire::MessageLevel::kWarning, unwinder.failure());
   } else if (unwinder.choice() == UnwinderChoice::kLibunwind) {
-    recording.stream().write_message(
-        wire::MessageLevel::kNote,
-        "libunwind walked the stacks (SWIPR_UNWINDER), not swipr's tables");
+    stream.write_message(wire::MessageLevel::kNote,
+                         "libunwind walked the stacks (SWIPR_UNWINDER), not swipr's tables");
   } else if (unwinder.choice() == UnwinderChoice::kCompare) {
-    recording.stream().set_differences(unwinder.differences());
-    recording.stream().write_message(wire::MessageLevel::kNote,
-                                     "each stack was walked by libunwind as well (SWIPR_UNWINDER)");
+    stream.set_differences(unwinder.differences());
+    stream.write_message(wire::MessageLevel::kNote,
+                         "each stack was walked by libunwind as well (SWIPR_UNWINDER)");
   }
 }
 

@@ -94,7 +94,7 @@ void ModuleMap::release_retired() noexcept {
 void ModuleMap::destroy_dead_tables() noexcept {
   registered_.destroy_dead();
   for (Image& image : images_) {
-    if (!image.live) keep_tables(image);
+    if (!image.live && image.tables.has_memory()) keep_tables(image);
   }
 }
 

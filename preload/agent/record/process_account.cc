@@ -1,18 +1,9 @@
 #include "preload/agent/record/process_account.h"
 
-#include <algorithm>
-
 #include "preload/agent/proc/thread_clock.h"
+#include "preload/agent/record/growth.h"
 
 namespace swipr::agent {
-
-namespace {
-
-std::uint64_t growth(std::int64_t from, std::int64_t to) noexcept {
-  return static_cast<std::uint64_t>(std::max(to - from, std::int64_t{0}));
-}
-
-}  // namespace
 
 void ProcessAccount::start() noexcept {
   freeze();

@@ -22,7 +22,6 @@ class ThreadAccount {
  public:
   std::int64_t tick_ns() const noexcept { return tick_ns_; }
   std::int64_t cpu_ns() const noexcept { return cpu_ns_; }
-  std::int64_t start_ns() const noexcept { return start_ns_; }
   bool has_run() const noexcept { return cpu_ns_ > written_.cpu_ns; }
 
  private:

@@ -7,6 +7,7 @@
 #include "common/wire/names.h"
 #include "preload/agent/base/clock.h"
 #include "preload/agent/proc/thread_clock.h"
+#include "preload/agent/record/growth.h"
 
 namespace swipr::agent {
 
@@ -20,10 +21,6 @@ constexpr std::chrono::milliseconds kSendInterval{50};
 // A thread that gets no CPU for longer has no stack for the last tick.
 constexpr std::chrono::milliseconds kLastAnswers{100};
 constexpr std::chrono::seconds kTotalsInterval{1};
-
-std::uint64_t unsigned_of(std::int64_t value) noexcept {
-  return value < 0 ? 0 : static_cast<std::uint64_t>(value);
-}
 
 // In another user namespace the uid of this process means another user outside.
 bool has_users_of_the_host() noexcept {
@@ -65,8 +62,8 @@ bool Recording::write_beginning(const ProcessIdentity& identity) noexcept {
       .pid = static_cast<std::uint64_t>(::getpid()),
       .parent_pid = static_cast<std::uint64_t>(::getppid()),
       .start_realtime_ns = start_realtime_ns_,
-      .start_monotonic_ns = unsigned_of(start_.count()),
-      .interval_ns = unsigned_of(request_.interval.count()),
+      .start_monotonic_ns = growth(0, start_.count()),
+      .interval_ns = growth(0, request_.interval.count()),
       .ticks_asked = request_.ticks,
       .machine = 62,  // EM_X86_64
       .agent_version = SWIPR_VERSION,

@@ -118,7 +118,6 @@ class Recording {
   ThreadAccounts& accounts() noexcept { return accounts_; }
   const ThreadAccounts& accounts() const noexcept { return accounts_; }
   StreamWriter& stream() noexcept { return stream_; }
-  const StreamWriter& stream() const noexcept { return stream_; }
   RecordingCounters& counters() noexcept { return counters_; }
   const RecordingCounters& counters() const noexcept { return counters_; }
 

@@ -1,8 +1,7 @@
 #include "preload/agent/record/stream_writer.h"
 
-#include <algorithm>
-
 #include "preload/agent/base/log.h"
+#include "preload/agent/record/growth.h"
 
 namespace swipr::agent {
 
@@ -54,11 +53,10 @@ bool StreamWriter::write_message(wire::MessageLevel level, std::string_view text
 bool StreamWriter::introduce(ThreadInStream& known, const Thread& thread,
                              std::int64_t start_ns) noexcept {
   if (known.name_version == thread.name_version + 1) return true;
-  const wire::ThreadRecord record{
-      .thread_index = known.index,
-      .tid = static_cast<std::uint64_t>(thread.tid.value),
-      .start_ns = static_cast<std::uint64_t>(std::max(start_ns, std::int64_t{0})),
-      .name = thread.name_text()};
+  const wire::ThreadRecord record{.thread_index = known.index,
+                                  .tid = static_cast<std::uint64_t>(thread.tid.value),
+                                  .start_ns = growth(0, start_ns),
+                                  .name = thread.name_text()};
   if (!put_record(record)) return false;
   known.name_version = thread.name_version + 1;
   return true;

@@ -37,8 +37,9 @@ class StreamWriter {
   }
   bool write_message(wire::MessageLevel level, std::string_view text) noexcept;
 
-  // --- threads Writes the thread's record if the stream lacks it or its current name. False: the
-  // stream does not have it.
+  // --- threads
+  // Writes the thread's record if the stream lacks it or its current name. False: the stream does
+  // not have it.
   bool introduce(ThreadInStream& known, const Thread& thread, std::int64_t start_ns) noexcept;
 
   // --- stacks
@@ -47,14 +48,15 @@ class StreamWriter {
   // Outlives the recording. Before the first stack.
   void set_wait_channels(const WaitChannels& channels) noexcept { wait_channels_ = &channels; }
   // Within `put`: defines the stack if neither the stream nor these bytes do. Afterwards call
-  // settle for each.
+  // settle_definition for each.
   void define(wire::Encoder& out, std::uint32_t stack) noexcept;
   // Definitions in written bytes are valid; those in bytes that were rolled back are not.
   void settle_definition(std::uint32_t stack, bool written) noexcept;
   // Approximate number of bytes that `define` needs.
   std::size_t definition_bytes(std::uint32_t stack) noexcept;
 
-  // --- differences between two unwinders Outlives the recording.
+  // --- differences between two unwinders
+  // Outlives the recording.
   void set_differences(const libunwind::Differences& differences) noexcept {
     differences_ = &differences;
   }

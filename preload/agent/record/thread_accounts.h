@@ -26,8 +26,9 @@ class ThreadAccounts {
   // The kernel keeps no run-queue times: none are recorded.
   void leave_runqueue_out() noexcept { splits_runqueue_ = false; }
 
-  // --- threads nullptr: no memory. Adds the thread if it is new: its start is then between the
-  // previous tick and this one, or, if `existed`, the recording's start.
+  // --- threads
+  // nullptr: no memory. Adds the thread if it is new: its start is then between the previous tick
+  // and this one, or, if `existed`, the recording's start.
   RecordedThread* thread(std::uint32_t place, const Thread& thread, std::int64_t cpu_ns,
                          bool existed) noexcept;
   // The thread; nullptr: not added, or no longer the same.
@@ -51,7 +52,8 @@ class ThreadAccounts {
     return thread.account.counted_ticks_ != ticks();
   }
 
-  // --- a thread's open run Extends it to this tick, over all ticks since the thread's last check.
+  // --- a thread's open run
+  // Extends it to this tick, over all ticks since the thread's last check.
   void extend_run(RecordedThread& thread, std::int64_t cpu_ns) noexcept;
   // The thread's CPU clock, updated within the open run.
   void note_cpu(RecordedThread& thread, std::int64_t cpu_ns) noexcept {
@@ -114,9 +116,10 @@ class ThreadAccounts {
   // The last stack that the timer or a tick took while it ran, while its id is valid; 0: none.
   std::uint32_t run_stack(const RecordedThread& thread) const noexcept;
 
-  // --- entries Writes the staged entries. Call before places of ended threads are reused, and
-  // before stacks or modules change their meaning. `can_resolve` false: drops them, because the
-  // stream lacks modules.
+  // --- entries
+  // Writes the staged entries. Call before places of ended threads are reused, and before stacks or
+  // modules change their meaning. `can_resolve` false: drops them, because the stream lacks
+  // modules.
   void write_staged(ThreadList& threads, bool can_resolve) noexcept;
   // Ends the runs whose stacks become invalid.
   void end_settled_runs() noexcept;
@@ -156,8 +159,8 @@ class ThreadAccounts {
   std::uint32_t place_of(const RecordedThread& thread) const noexcept {
     return static_cast<std::uint32_t>(&thread - threads_.data());
   }
-  // False: no memory, and `ticks` count as dropped.
-  bool stage(const RecordedThread& thread, std::uint32_t stack, wire::ThreadState state,
+  // Without memory for it `ticks` count as dropped.
+  void stage(const RecordedThread& thread, std::uint32_t stack, wire::ThreadState state,
              std::uint32_t ticks, Part part, std::int64_t cpu_ns) noexcept;
   void stage_rest(RecordedThread& thread, bool last) noexcept;
   void end_timed(RecordedThread& thread, bool last) noexcept;

@@ -1,6 +1,7 @@
 // Writes staged entries as tick records.
 #include <algorithm>
 
+#include "preload/agent/record/growth.h"
 #include "preload/agent/record/thread_accounts.h"
 
 namespace swipr::agent {
@@ -11,10 +12,6 @@ constexpr std::size_t kEntryBytes = 6 * 10;  // on the wire: varints of at most 
 // Entries and the stacks that they need are written in pieces of about this size: large enough to
 // be cheap, and small compared with a block.
 constexpr std::size_t kChunkBytes = std::size_t{48} << 10;
-
-std::uint64_t growth(std::int64_t from, std::int64_t to) noexcept {
-  return to > from ? static_cast<std::uint64_t>(to - from) : 0;
-}
 
 // A thread that does not sleep has run or waited for a CPU all the time, but the clocks are read
 // one after the other. Written as "the rest" (one byte instead of four); the next entry corrects
@@ -31,20 +28,17 @@ bool says_nothing(const wire::SampleEntry& sample) noexcept {
 
 }  // namespace
 
-bool ThreadAccounts::stage(const RecordedThread& thread, std::uint32_t stack,
+void ThreadAccounts::stage(const RecordedThread& thread, std::uint32_t stack,
                            wire::ThreadState state, std::uint32_t ticks, Part part,
                            std::int64_t cpu_ns) noexcept {
-  if (staged_.push_back({.place = place_of(thread),
-                         .index = thread.stream.index,
-                         .stack = stack,
-                         .ticks = ticks,
-                         .state = state,
-                         .part = part,
-                         .until = thread.account.until(cpu_ns)})) {
-    return true;
-  }
-  counters_.samples_dropped += ticks;
-  return false;
+  const bool staged = staged_.push_back({.place = place_of(thread),
+                                         .index = thread.stream.index,
+                                         .stack = stack,
+                                         .ticks = ticks,
+                                         .state = state,
+                                         .part = part,
+                                         .until = thread.account.until(cpu_ns)});
+  if (!staged) counters_.samples_dropped += ticks;
 }
 
 void ThreadAccounts::write_staged(ThreadList& threads, bool can_resolve) noexcept {

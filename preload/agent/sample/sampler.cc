@@ -167,7 +167,7 @@ bool Sampler::extend_to(Recording& recording, RecordedThread& known,
   return true;
 }
 
-// Input of a check.
+// Acts on the result of a look: an entry, a signal, or nothing yet.
 void Sampler::follow(Look found, bool ran, Recording& recording, unsigned number,
                      std::uint32_t place, RecordedThread& known, Moment now) noexcept {
   if (found == Look::kSettled) return;

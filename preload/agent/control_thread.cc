@@ -16,6 +16,7 @@
 
 #include "common/core/errno_saver.h"
 #include "preload/agent/base/clock.h"
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/log.h"
 #include "preload/agent/engine/recorder.h"
 #include "preload/agent/guest/gates/gates.h"
@@ -139,10 +140,6 @@ void start_thread(bool forked) noexcept {
   // The child of a fork usually execs at once: its file is created later, and the child does not
   // wait for it.
   const bool waits = !settings.rendezvous.empty() || (!forked && !settings.record_path.empty());
-  pthread_attr_t attributes;
-  if (::pthread_attr_init(&attributes) != 0) return;
-  ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  ::pthread_attr_setstacksize(&attributes, stack_bytes);
   // The new thread inherits the mask, so it never runs with signals unblocked. libc's own two
   // signals stay unblocked: setuid() in the program waits for an answer of every thread.
   sigset_t all;
@@ -150,11 +147,8 @@ void start_thread(bool forked) noexcept {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   if (waits) start_gate::enter();
-  pthread_t thread;
-  const int error =
-      ::pthread_create(&thread, &attributes, run_control_thread, forked ? server : nullptr);
+  const int error = libc::start_thread(run_control_thread, forked ? server : nullptr, stack_bytes);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ::pthread_attr_destroy(&attributes);
   if (error != 0) {
     control_presence::set_absent();
     return log_from_program(LogLevel::kError, "not recordable: cannot start a thread", {}, error);
@@ -178,7 +172,7 @@ bool child_may_start_threads = true;
 bool program_has_one_thread() noexcept {
   struct stat status {};
   const nlink_t others = thread_sanitizer::is_present() ? 2 : 1;
-  return ::stat("/proc/self/task", &status) == 0 && status.st_nlink == 2 + 1 + others;
+  return libc::stat("/proc/self/task", &status) == 0 && status.st_nlink == 2 + 1 + others;
 }
 
 void on_fork() {

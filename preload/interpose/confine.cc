@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/core/errno_saver.h"
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/control_thread.h"
 #include "preload/interpose/next.h"
 #include "preload/interpose/replace_image.h"
@@ -26,7 +27,7 @@ constinit Next<int(int, long, long, long, long)> next_prctl("prctl");
 
 [[gnu::constructor]] void find_all() noexcept {
   next_prctl.find();
-  swipr_next_syscall = reinterpret_cast<SyscallFunction*>(::dlsym(RTLD_NEXT, "syscall"));
+  swipr_next_syscall = reinterpret_cast<SyscallFunction*>(swipr::libc::dlsym(RTLD_NEXT, "syscall"));
   if (swipr_next_syscall == nullptr) swipr_next_syscall = &swipr_bare_syscall;
 }
 

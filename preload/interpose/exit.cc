@@ -10,6 +10,7 @@
 
 #include <cerrno>
 
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/control_thread.h"
 #include "preload/agent/guest/libc_family.h"
 #include "preload/interpose/next.h"
@@ -30,7 +31,7 @@ int lead_streams_nowhere() noexcept {
   constexpr unsigned kNull = 3;
   const int fd = ::open("/dev/null", O_RDWR);
   struct stat status {};
-  if (fd < 0 || ::fstat(fd, &status) != 0) return -1;
+  if (fd < 0 || swipr::libc::fstat(fd, &status) != 0) return -1;
   if (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(kMemoryDevices, kNull)) {
     ::close(fd);
     errno = ENODEV;

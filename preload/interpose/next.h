@@ -1,10 +1,10 @@
 // Used by every wrapper: lookup of the wrapped function, and visibility.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cerrno>
+
+#include "preload/agent/base/libc_calls.h"
 
 #define SWIPR_EXPORTED extern "C" [[gnu::visibility("default")]]
 
@@ -18,7 +18,9 @@ template <typename Function>
 class Next {
  public:
   constexpr explicit Next(const char* name) noexcept : name_(name) {}
-  void find() noexcept { function_.store(reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_))); }
+  void find() noexcept {
+    function_.store(reinterpret_cast<Function*>(libc::dlsym(RTLD_NEXT, name_)));
+  }
 
   bool is(Function* function) const noexcept { return function_.load() == function; }
 

@@ -2,9 +2,9 @@
 // by these functions of libgcc (LLVM's libunwind has two of them). Calls to an unwinder that is
 // linked into the caller itself are not seen. The variants for arrays of tables are omitted,
 // because no known compiler uses them. Source: GCC, libgcc/unwind-dw2-fde.c.
-#include <dlfcn.h>
 
 #include "common/core/errno_saver.h"
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/modules/frame_registrations.h"
 #include "preload/interpose/next.h"
 
@@ -20,15 +20,15 @@ using DeregisterInfo = void*(const void*);
 // late, with any library, and often only that library can see it.
 void* find_next(const char* name, const void* caller) noexcept {
   const swipr::ErrnoSaver errno_saver;
-  void* found = ::dlsym(RTLD_NEXT, name);
+  void* found = swipr::libc::dlsym(RTLD_NEXT, name);
   Dl_info info;
-  if (found == nullptr && ::dladdr(caller, &info) != 0 && info.dli_fname != nullptr) {
-    if (void* const library = ::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
-      found = ::dlsym(library, name);
-      ::dlclose(library);
+  if (found == nullptr && swipr::libc::dladdr(caller, &info) != 0 && info.dli_fname != nullptr) {
+    if (void* const library = swipr::libc::dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
+      found = swipr::libc::dlsym(library, name);
+      swipr::libc::dlclose(library);
     }
   }
-  if (found == nullptr) ::dlerror();  // not an error of the program
+  if (found == nullptr) swipr::libc::dlerror();  // not an error of the program
   return found;
 }
 

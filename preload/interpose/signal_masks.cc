@@ -2,6 +2,9 @@
 // masks themselves are not changed.
 #include <signal.h>
 
+#include <cerrno>
+
+#include "common/core/errno_saver.h"
 #include "preload/agent/libunwind/library.h"
 #include "preload/handler/asking.h"
 #include "preload/handler/disposition.h"
@@ -32,9 +35,16 @@ int change(Next<MaskFunction>& next, int how, const sigset_t* set, sigset_t* bef
   return next(how, set, before);
 }
 
+// Before glibc 2.32, only libpthread has pthread_sigmask, and this library is called without it.
+int change_by_sigprocmask(int how, const sigset_t* set, sigset_t* before) noexcept {
+  const swipr::ErrnoSaver errno_saver;
+  return change(next_sigprocmask, how, set, before) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 SWIPR_EXPORTED int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) noexcept {
+  if (next_pthread_sigmask.find_once() == nullptr) return change_by_sigprocmask(how, set, before);
   return change(next_pthread_sigmask, how, set, before);
 }
 

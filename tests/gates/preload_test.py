@@ -99,13 +99,32 @@ class PreloadGate(unittest.TestCase):
     def test_rejects_a_symbol_of_a_newer_glibc(self):
         # A stand-in for a newer libc, with one function.
         versions = self.folder / "versions"
-        versions.write_text("GLIBC_2.99 { global: brand_new; };\n")
+        versions.write_text("GLIBC_2.18 { global: brand_new; };\n")
         code = compiler.compile_object(self.folder, "new", 'extern "C" int brand_new() { return 1; }')
         future = compiler.link_library(self.folder, "libnew.so", code, "-nodefaultlibs",
                                        "-Wl,-soname,libc.so.6", f"-Wl,--version-script={versions}")
         source = 'extern "C" int brand_new();\nstatic int (*volatile use)() = brand_new;\n' \
                  '__attribute__((used)) static int call() { return use(); }'
-        self.rejected(self.build(source, inputs=(future, "-lc")), "brand_new@GLIBC_2.99")
+        self.rejected(self.build(source, inputs=(future, "-lc")), "brand_new@GLIBC_2.18 is newer than")
+
+    def test_rejects_functions_by_the_version_of_the_build(self):
+        source = '#include <dlfcn.h>\n__attribute__((used)) static void* call() { return dlsym(nullptr, "x"); }'
+        self.rejected(self.build(source), "dlsym@GLIBC_2.34 is newer than")
+
+    def test_rejects_a_version_that_old_loaders_do_not_know(self):
+        source = "int place;\n__attribute__((used, visibility(\"hidden\"))) int* pointers[] = {&place, &place};"
+        packed = self.build(source.replace("int place", "static int place"), link=LINK + ["-Wl,-z,pack-relative-relocs"])
+        self.rejected(packed, "needs GLIBC_ABI_DT_RELR")
+
+    def test_rejects_a_strong_reference_to_what_was_in_another_library(self):
+        source = (
+            'extern "C" {attribute} void* old_dlsym(void*, const char*);\n'
+            '__asm__(".symver old_dlsym, dlsym@GLIBC_2.2.5");\n'
+            '__attribute__((used)) static void* call() {{ return old_dlsym(nullptr, "x"); }}'
+        )
+        self.rejected(self.build(source.format(attribute="")), "dlsym@GLIBC_2.2.5 is not weak")
+        weak = check(self.build(source.format(attribute="[[gnu::weak]]")))
+        self.assertEqual(weak.returncode, 0, weak.stdout)
 
 
 if __name__ == "__main__":

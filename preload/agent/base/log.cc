@@ -11,6 +11,7 @@
 #include "common/core/errno_saver.h"
 #include "preload/agent/base/clock.h"
 #include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/utc_time.h"
 
 namespace swipr::agent {
@@ -31,7 +32,7 @@ std::uint64_t lost_lines = 0;  // since the last line that was written
 // The file that was the program's stderr at load, not one that it has opened since.
 bool is_stderr_of_start() noexcept {
   struct stat now {};
-  return ::fstat(STDERR_FILENO, &now) == 0 && now.st_dev == stderr_at_start.st_dev &&
+  return libc::fstat(STDERR_FILENO, &now) == 0 && now.st_dev == stderr_at_start.st_dev &&
          now.st_ino == stderr_at_start.st_ino;
 }
 
@@ -126,7 +127,7 @@ LogLevel parse_log_level(std::string_view text) noexcept {
 void configure_log(std::string_view destination, LogLevel level) noexcept {
   if (destination.empty() || destination == "0") return;
   to_stderr = destination == "1" || destination == "stderr";
-  if (to_stderr && ::fstat(STDERR_FILENO, &stderr_at_start) != 0) return;
+  if (to_stderr && libc::fstat(STDERR_FILENO, &stderr_at_start) != 0) return;
   wanted_destination = destination;
   wanted_level = level;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace swipr::agent {
 
@@ -30,5 +31,8 @@ class Random {
 // A seed, different for each recording. From the kernel's generator, or from a clock if that is
 // refused. Context: control thread.
 std::uint64_t random_seed() noexcept;
+
+// From the kernel's generator. False: there is none; errno tells why. Context: control thread.
+bool fill_random(std::span<std::uint8_t> bytes) noexcept;
 
 }  // namespace swipr::agent

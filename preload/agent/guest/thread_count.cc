@@ -1,6 +1,6 @@
 #include "preload/agent/guest/thread_count.h"
 
-#include <dlfcn.h>
+#include "preload/agent/base/libc_calls.h"
 
 namespace swipr::agent::thread_count {
 
@@ -11,7 +11,7 @@ unsigned* count = nullptr;
 }  // namespace
 
 void find() noexcept {
-  count = static_cast<unsigned*>(::dlsym(RTLD_NEXT, "__nptl_nthreads"));
+  count = static_cast<unsigned*>(libc::dlsym(RTLD_NEXT, "__nptl_nthreads"));
   // This runs in a thread of the program.
   if (count != nullptr && __atomic_load_n(count, __ATOMIC_SEQ_CST) == 0) count = nullptr;
 }

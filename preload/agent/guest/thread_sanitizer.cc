@@ -1,6 +1,6 @@
 #include "preload/agent/guest/thread_sanitizer.h"
 
-#include <dlfcn.h>
+#include "preload/agent/base/libc_calls.h"
 
 namespace swipr::agent::thread_sanitizer {
 
@@ -12,7 +12,7 @@ Annotation annotate_acquire = nullptr;
 char order = 0;  // its address identifies the synchronisation
 
 Annotation find_annotation(const char* name) noexcept {
-  return reinterpret_cast<Annotation>(::dlsym(RTLD_DEFAULT, name));
+  return reinterpret_cast<Annotation>(libc::dlsym(RTLD_DEFAULT, name));
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "preload/agent/libunwind/library.h"
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "preload/agent/base/libc_calls.h"
 
 namespace swipr::agent::libunwind {
 
@@ -11,7 +12,7 @@ namespace {
 
 template <typename Function>
 bool find(void* library, const char* name, Function*& out, TextWriter& why) noexcept {
-  out = reinterpret_cast<Function*>(::dlsym(library, name));
+  out = reinterpret_cast<Function*>(libc::dlsym(library, name));
   if (out == nullptr && why.empty()) why.append("it lacks ").append(name);
   return out != nullptr;
 }
@@ -35,8 +36,8 @@ bool keeps_mask() noexcept {
   if ((blocked & kWakeSignal) == 0) return true;  // there is nothing to keep
   Dl_info wrapper;
   Dl_info own;
-  return ::dladdr(::dlsym(RTLD_DEFAULT, "sigprocmask"), &wrapper) != 0 &&
-         ::dladdr(reinterpret_cast<void*>(&load_library), &own) != 0 &&
+  return libc::dladdr(libc::dlsym(RTLD_DEFAULT, "sigprocmask"), &wrapper) != 0 &&
+         libc::dladdr(reinterpret_cast<void*>(&load_library), &own) != 0 &&
          wrapper.dli_fbase == own.dli_fbase;
 }
 
@@ -47,9 +48,9 @@ bool load_library(Library& out, TextWriter& why) noexcept {
 bool load_library_from(const char* file, Library& out, TextWriter& why) noexcept {
   why.clear();
   const AtWork at_work_now;
-  void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  void* const library = libc::dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    const char* const error = ::dlerror();
+    const char* const error = libc::dlerror();
     why.append(error == nullptr ? "dlopen fails" : error);
     return false;
   }

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <span>
 
+#include "preload/agent/base/libc_calls.h"
+
 namespace swipr::agent {
 
 namespace {
@@ -27,7 +29,7 @@ DebugFrameFile::DebugFrameFile(std::string_view path, std::uint64_t inode) noexc
   if (file_ < 0) return;
   struct stat status {};
   // The device is not compared: btrfs and overlayfs show different ones in maps and in stat.
-  const bool is_it = ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode) &&
+  const bool is_it = libc::fstat(file_, &status) == 0 && S_ISREG(status.st_mode) &&
                      static_cast<std::uint64_t>(status.st_ino) == inode;
   if (!is_it || !find_section()) bytes_ = 0;
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_text.h"
@@ -63,7 +64,7 @@ ModuleFile accept(int fd, Link link, const MapsLine& mapping, std::string_view b
   if (fd < 0) return {};
   struct stat status {};
   FixedText<129> found;
-  const bool is_mapped = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+  const bool is_mapped = libc::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
                          (link == Link::kOfMapping || status.st_ino == mapping.inode);
   if (is_mapped && read_build_id(fd, found) && !found.overflowed() && found.view() == build_id) {
     return {fd, static_cast<std::uint64_t>(status.st_size)};

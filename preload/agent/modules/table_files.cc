@@ -13,6 +13,7 @@
 #include <span>
 
 #include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/mapped_memory.h"
 
 namespace swipr::agent {
@@ -39,7 +40,7 @@ bool is_ours(const struct stat& status) noexcept {
 // The size; 0: not trusted.
 std::size_t usable_bytes(int file) noexcept {
   struct stat status;
-  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || !is_ours(status)) return 0;
+  if (libc::fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || !is_ours(status)) return 0;
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   return bytes <= kMaxFileBytes ? static_cast<std::size_t>(bytes) : 0;
 }
@@ -98,7 +99,7 @@ void TableFiles::open() noexcept {
   if (directory_ >= 0 || folder[0] == '\0') return;
   directory_ = ::open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   struct stat status;
-  if (directory_ >= 0 && (::fstat(directory_, &status) != 0 || !is_ours(status))) close();
+  if (directory_ >= 0 && (libc::fstat(directory_, &status) != 0 || !is_ours(status))) close();
 }
 
 void TableFiles::close() noexcept {

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/text_view.h"
 #include "preload/agent/proc/proc_text.h"
 
@@ -33,7 +34,7 @@ void expand_pid(std::string_view pattern, pid_t pid, TextWriter& out) noexcept {
 bool is_folder(const TextWriter& path) noexcept {
   struct stat status {};
   if (path.view().ends_with('/')) return true;
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  return libc::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 void append_program(TextWriter& out) noexcept {
@@ -48,7 +49,7 @@ void append_program(TextWriter& out) noexcept {
 // The lock belongs to the open file, so it is held while the control thread has the file open.
 bool lock_regular_file(int fd) noexcept {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) return false;
+  if (libc::fstat(fd, &status) != 0) return false;
   if (!S_ISREG(status.st_mode)) {
     errno = EINVAL;
     return false;
@@ -72,7 +73,7 @@ int open_and_lock(const char* path, int flags) noexcept {
 
 bool is_of_our_time(int fd) noexcept {
   struct stat status {};
-  if (::fstat(fd, &status) != 0 || status.st_size == 0) return false;
+  if (libc::fstat(fd, &status) != 0 || status.st_size == 0) return false;
   const std::uint64_t start_ns = read_process_status().start_time_ns;
   const std::uint64_t written_ns =
       static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000u +

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,7 +13,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/log.h"
+#include "preload/agent/base/random.h"
 
 namespace swipr::agent {
 
@@ -49,7 +50,7 @@ bool prepare_directory(const char* path) noexcept {
     return false;
   }
   struct stat status {};
-  if (::lstat(path, &status) != 0) return false;
+  if (libc::lstat(path, &status) != 0) return false;
   const bool ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
                     (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
   if (!ours)
@@ -70,7 +71,7 @@ bool is_live(std::string_view path) noexcept {
 
 std::uint64_t pid_namespace_inode() noexcept {
   struct stat status {};
-  return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+  return libc::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 // The socket is bound under a temporary name and renamed once it listens.
@@ -101,7 +102,7 @@ bool give_name(const char* hidden_path, const PathText& path) noexcept {
   if (::syscall(SYS_renameat2, AT_FDCWD, hidden_path, AT_FDCWD, path.c_str(), 1u) == 0) return true;
   if (errno == EEXIST) {
     struct stat status {};
-    if (::lstat(path.c_str(), &status) == 0 && !S_ISSOCK(status.st_mode)) return false;
+    if (libc::lstat(path.c_str(), &status) == 0 && !S_ISSOCK(status.st_mode)) return false;
     if (is_live(path.view())) {
       errno = EADDRINUSE;
       return false;
@@ -215,7 +216,7 @@ bool open_default_listener(const Settings& settings, pid_t pid, Listener& out) n
 
 bool open_url_listener(const Settings& settings, pid_t pid, Listener& out) noexcept {
   Uuid uuid{};
-  if (::getrandom(uuid.data(), uuid.size(), GRND_NONBLOCK) < 0) {
+  if (!fill_random(uuid)) {
     log_line(LogLevel::kError, "no random bytes for {UUID}", {}, errno);
     return false;
   }

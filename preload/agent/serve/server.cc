@@ -11,6 +11,7 @@
 
 #include "preload/agent/base/clock.h"
 #include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/log.h"
 #include "preload/agent/serve/routes.h"
 
@@ -84,7 +85,7 @@ void poll_until(pollfd* polls, std::size_t count, Moment deadline) noexcept {
 bool is_gone(const Listener& listener) noexcept {
   if (listener.fd < 0) return true;
   struct stat status {};
-  return !listener.is_tcp && ::lstat(listener.path.c_str(), &status) != 0 && errno == ENOENT;
+  return !listener.is_tcp && libc::lstat(listener.path.c_str(), &status) != 0 && errno == ENOENT;
 }
 
 void forget_place(Listener& listener) noexcept {

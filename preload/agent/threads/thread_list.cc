@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/proc/directory_names.h"
 #include "preload/agent/proc/proc_directory.h"
 
@@ -53,7 +54,7 @@ void ThreadList::close() noexcept {
 
 bool ThreadList::count_changed() noexcept {
   struct stat status {};
-  if (!links_tell_count_ || ::fstat(directory_, &status) != 0) return true;
+  if (!links_tell_count_ || libc::fstat(directory_, &status) != 0) return true;
   return status.st_nlink != links_at_listing_;
 }
 
@@ -62,7 +63,7 @@ bool ThreadList::list() noexcept {
   new_tids_.clear();
   struct stat status {};
   // Read before the listing: a thread that starts between the two is listed at the next tick.
-  links_at_listing_ = ::fstat(directory_, &status) == 0 ? status.st_nlink : 0;
+  links_at_listing_ = libc::fstat(directory_, &status) == 0 ? status.st_nlink : 0;
   bool has_memory = true;
   const bool read = for_each_name<16384>(directory_, [&](const char* name) noexcept {
     const Tid tid = parse_tid(name);

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "preload/agent/base/futex.h"
+#include "preload/agent/base/libc_calls.h"
 
 namespace swipr::agent::control_presence {
 
@@ -74,7 +75,7 @@ void open() noexcept {
   signal_fd =
       static_cast<int>(::syscall(SYS_signalfd4, -1, &kMask, sizeof kMask, O_CLOEXEC | O_NONBLOCK));
   if (signal_fd < 0) return set_absent();
-  control_thread.store(::gettid());
+  control_thread.store(libc::gettid());
   presence.store(kAwake);
   futex_wake_all(presence);
 }
@@ -94,7 +95,7 @@ void withdraw() noexcept {
   while (wakers.load() != 0) ::sched_yield();
 }
 
-void return_again() noexcept { control_thread.store(::gettid()); }
+void return_again() noexcept { control_thread.store(libc::gettid()); }
 
 void reset() noexcept {
   owner_pid.store(0);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "preload/agent/base/futex.h"
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/guest/gates/control_presence.h"
 #include "preload/agent/guest/gates/socket_files.h"
 #include "preload/agent/threads/own_waiters.h"
@@ -32,7 +33,7 @@ void pass() noexcept {
   // After chroot only the control thread can reach the files.
   const bool removed = socket_files::remove_for_good();
   if (!is_recording() && (removed || !control_presence::is_awake())) return;
-  own_waiters::enter(Tid{::gettid()});
+  own_waiters::enter(Tid{libc::gettid()});
   control_presence::wake();
   wait_for_change(finished, 0, kMaxWait);
 }

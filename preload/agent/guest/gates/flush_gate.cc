@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "preload/agent/base/futex.h"
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/guest/gates/control_presence.h"
 #include "preload/agent/guest/gates/exit_gate.h"
 #include "preload/agent/threads/own_waiters.h"
@@ -28,7 +29,7 @@ bool move_on(std::uint32_t from, std::uint32_t to) noexcept {
 
 void ask() noexcept {
   if (!control_presence::is_owner() || !exit_gate::is_recording() || exit_gate::is_asked()) return;
-  const Tid self{::gettid()};
+  const Tid self{libc::gettid()};
   own_waiters::enter(self);
   if (move_on(kNone, kAsked)) control_presence::wake();
   wait_for_change(state, kAsked, kMaxWait);

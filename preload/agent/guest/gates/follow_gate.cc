@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "preload/agent/base/futex.h"
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/raw_syscall_x86_64.h"
 #include "preload/agent/guest/gates/control_presence.h"
 #include "preload/agent/guest/gates/exit_gate.h"
@@ -32,7 +33,7 @@ void ask(const SystemCall& call) noexcept {
   if (exit_gate::is_asked()) return;  // it no longer serves requests
   if (control_presence::control_tid() == 0 || !move_on(kNone, kPreparing)) return;
   followed_call = call;
-  const Tid self{::gettid()};
+  const Tid self{libc::gettid()};
   own_waiters::enter(self);
   state.store(kAsked);
   control_presence::wake();

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "preload/agent/base/futex.h"
+#include "preload/agent/base/libc_calls.h"
 #include "preload/agent/threads/own_waiters.h"
 
 namespace swipr::agent::start_gate {
@@ -19,7 +20,7 @@ void close() noexcept {
   opened.store(0);
 }
 
-void enter() noexcept { own_waiters::starting_tid.store(::gettid()); }
+void enter() noexcept { own_waiters::starting_tid.store(libc::gettid()); }
 
 void wait() noexcept {
   wait_for_change(opened, 0, std::chrono::seconds(2));

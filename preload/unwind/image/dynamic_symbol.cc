@@ -42,26 +42,27 @@ class ExportedSymbols {
            header_.bucket_count != 0 && header_.bloom_words != 0;
   }
 
-  std::uint64_t find(std::string_view name) const noexcept {
+  // begin 0: not found.
+  Range<std::uint64_t> find(std::string_view name) const noexcept {
     const std::uint32_t hash = hash_of(name);
-    if (!may_have(hash)) return 0;
+    if (!may_have(hash)) return {};
     const std::uint64_t buckets = bloom() + header_.bloom_words * std::uint64_t{8};
     const std::uint64_t chains = buckets + header_.bucket_count * std::uint64_t{4};
     std::uint32_t index = 0;
     if (!reader_.read_value(buckets + hash % header_.bucket_count * std::uint64_t{4}, index))
-      return 0;
-    if (index < header_.first_symbol) return 0;
+      return {};
+    if (index < header_.first_symbol) return {};
     for (unsigned step = 0; step < kMaxChain; ++step, ++index) {
       std::uint32_t candidate = 0;
       if (!reader_.read_value(chains + (index - header_.first_symbol) * std::uint64_t{4},
                               candidate))
-        return 0;
+        return {};
       if ((candidate | 1) == (hash | 1)) {
-        if (const std::uint64_t found = value_of(index, name); found != 0) return found;
+        if (const auto found = value_of(index, name); found.begin != 0) return found;
       }
-      if ((candidate & 1) != 0) return 0;  // the last of its bucket
+      if ((candidate & 1) != 0) return {};  // the last of its bucket
     }
-    return 0;
+    return {};
   }
 
  private:
@@ -86,16 +87,18 @@ class ExportedSymbols {
     return reader_.read_value(bloom() + at * 8, word) && (word & bits) == bits;
   }
 
-  // 0: another symbol, or one that is not defined here.
-  std::uint64_t value_of(std::uint32_t index, std::string_view name) const noexcept {
+  // begin 0: another symbol, or one that is not defined here.
+  Range<std::uint64_t> value_of(std::uint32_t index, std::string_view name) const noexcept {
     Elf64_Sym symbol;
     std::array<char, kMaxName> text{};
     if (name.size() >= text.size() || !reader_.read_value(symbols_ + index * sizeof symbol, symbol))
-      return 0;
+      return {};
     const auto bytes = std::as_writable_bytes(std::span(text)).first(name.size() + 1);
-    if (!reader_.read(reader_.state, strings_ + symbol.st_name, bytes)) return 0;
+    if (!reader_.read(reader_.state, strings_ + symbol.st_name, bytes)) return {};
     const bool same = std::string_view(text.data(), name.size()) == name && text[name.size()] == 0;
-    return same && symbol.st_shndx != SHN_UNDEF ? load_bias_ + symbol.st_value : 0;
+    if (!same || symbol.st_shndx == SHN_UNDEF) return {};
+    const std::uint64_t begin = load_bias_ + symbol.st_value;
+    return {begin, begin + symbol.st_size};
   }
 
   std::uint64_t load_bias_;
@@ -110,8 +113,13 @@ class ExportedSymbols {
 
 std::uint64_t find_exported(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
                             std::string_view name, ImageReader reader) noexcept {
+  return find_exported_range(dynamic, load_bias, name, reader).begin;
+}
+
+Range<std::uint64_t> find_exported_range(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
+                                         std::string_view name, ImageReader reader) noexcept {
   ExportedSymbols symbols(load_bias, reader);
-  return symbols.open(dynamic) ? symbols.find(name) : 0;
+  return symbols.open(dynamic) ? symbols.find(name) : Range<std::uint64_t>{};
 }
 
 }  // namespace swipr::unwind

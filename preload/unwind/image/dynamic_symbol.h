@@ -17,5 +17,9 @@ namespace swipr::unwind {
 // reads, because the table has a Bloom filter.
 std::uint64_t find_exported(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
                             std::string_view name, ImageReader reader) noexcept;
+// The same with the symbol's size: the run-time addresses of a function's code. begin 0: no
+// such symbol; empty: one without a size.
+Range<std::uint64_t> find_exported_range(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
+                                         std::string_view name, ImageReader reader) noexcept;
 
 }  // namespace swipr::unwind

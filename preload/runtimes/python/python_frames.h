@@ -1,0 +1,341 @@
+// Python frames of one thread as tokens, its thread state, and the GIL. Everything that is read may
+// be garbage: a thread is interrupted anywhere, and from outside it may be running meanwhile. Hence
+// each frame's code object is checked, and every loop is counted.
+//
+// `Reader`: ProbedObjects in the handler, ObjectPieces on the control thread (object_reader.h).
+// Context: signal handler (only for the calling thread) or control thread.  Allocates: never.
+// Errno: kept.  Bounds: see the constants; stack about 200 bytes.
+#pragma once
+
+#include <cstdint>
+
+#include "common/core/range.h"
+#include "common/core/signal_safe.h"
+#include "preload/runtimes/object_reader.h"
+#include "preload/runtimes/python/python_layout.h"
+#include "preload/runtimes/token.h"
+
+namespace swipr::runtimes {
+
+inline constexpr unsigned kMaxPythonFrames = 4096;   // steps of one walk
+inline constexpr unsigned kMaxPythonThreads = 4096;  // of all interpreters together
+inline constexpr unsigned kMaxPythonInterpreters = 64;
+inline constexpr std::uint64_t kMaxPythonBytecode = 1 << 24;  // bytes of one function
+
+enum class PythonWalkEnd : std::uint8_t {
+  kRoot,        // the thread's outermost frame; no tokens: it runs no Python
+  kCut,         // kMaxPythonFrames
+  kUnreadable,  // a frame cannot be read, or too many pages were asked about
+  kInvalid,     // what should be a frame is none
+};
+
+// How a thread is recognised. Versions before 3.11 know its pthread_t only.
+struct ThreadIdentity {
+  std::uint64_t tid = 0;             // as gettid() in the process itself
+  std::uint64_t pthread = 0;         // its pthread_t; 0: unknown
+  std::uint32_t tid_in_pthread = 0;  // offset of the tid in libc's struct pthread; 0: unknown
+};
+
+// The tid of a thread state; 0: unknown.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE std::uint64_t read_python_tid(const PythonRuntime& python, Reader& reader,
+                                                std::uint64_t thread_state,
+                                                std::uint32_t tid_in_pthread) noexcept {
+  std::uint64_t id = 0;
+  const std::uint32_t native = python.layout.thread_native_id;
+  if (native != 0) return reader.read_value(thread_state + native, id) ? id : 0;
+  std::uint32_t tid = 0;
+  const bool is_known = tid_in_pthread != 0 &&
+                        reader.read_value(thread_state + python.layout.thread_id, id) &&
+                        reader.read_value(id + tid_in_pthread, tid);
+  return is_known ? tid : 0;
+}
+
+// Whether this is a thread state of that thread. `thread_state` may be any number: an address that
+// was right a while ago is checked with one or two reads.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE bool is_python_thread(const PythonRuntime& python, Reader& reader,
+                                        std::uint64_t thread_state,
+                                        const ThreadIdentity& thread) noexcept {
+  if (thread_state == 0 || thread_state % 8 != 0) return false;
+  if (python.layout.thread_native_id == 0 && thread.pthread != 0) {
+    std::uint64_t id = 0;
+    return reader.read_value(thread_state + python.layout.thread_id, id) && id == thread.pthread;
+  }
+  return thread.tid != 0 &&
+         read_python_tid(python, reader, thread_state, thread.tid_in_pthread) == thread.tid;
+}
+
+// Whether a thread state has a frame.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE bool has_python_frames(const PythonRuntime& python, Reader& reader,
+                                         std::uint64_t thread_state) noexcept {
+  const PythonLayout& layout = python.layout;
+  std::uint64_t frame = 0;
+  if (!reader.read_value(thread_state + layout.thread_frame, frame)) return false;
+  if (layout.cframe_previous != 0 && frame != 0 &&
+      !reader.read_value(frame + layout.cframe_frame, frame)) {
+    return false;
+  }
+  return frame != 0;
+}
+
+// The thread's state, from the lists of all interpreters; 0: it has none, or more threads than the
+// bounds come first. A thread that has entered several interpreters has several states: the first
+// one that has frames is returned, which is of the youngest interpreter.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE std::uint64_t find_python_thread(const PythonRuntime& python, Reader& reader,
+                                                   const ThreadIdentity& thread) noexcept {
+  const PythonLayout& layout = python.layout;
+  std::uint64_t idle = 0;
+  std::uint64_t interpreter = 0;
+  unsigned threads_left = kMaxPythonThreads;
+  reader.read_value(python.runtime + layout.runtime_interpreters, interpreter);
+  for (unsigned step = 0; interpreter != 0 && step < kMaxPythonInterpreters; ++step) {
+    std::uint64_t state = 0;
+    if (!reader.read_value(interpreter + layout.interpreter_threads, state)) break;
+    for (; state != 0 && threads_left != 0; --threads_left) {
+      if (is_python_thread(python, reader, state, thread)) {
+        if (has_python_frames(python, reader, state)) return state;
+        if (idle == 0) idle = state;
+      }
+      if (!reader.read_value(state + kPythonThreadNext, state)) break;
+    }
+    if (!reader.read_value(interpreter + layout.interpreter_next, interpreter)) break;
+  }
+  return idle;
+}
+
+struct PythonGil {
+  Range<std::uint64_t> memory;  // of its structure: threads that wait for it wait on a futex in it
+  std::uint64_t holder = 0;     // thread state of the last holder
+  bool is_locked = false;       // false: the last holder has released it
+};
+inline constexpr std::uint64_t kPythonGilBytes = 208;
+
+// The GIL of the thread state's interpreter. False: unreadable.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE bool read_python_gil(const PythonRuntime& python, Reader& reader,
+                                       std::uint64_t thread_state, PythonGil& out) noexcept {
+  const PythonLayout& layout = python.layout;
+  std::uint64_t gil = python.runtime + layout.runtime_gil;
+  std::uint64_t interpreter = 0;
+  if (layout.runtime_gil == 0 &&
+      (!reader.read_value(thread_state + kPythonThreadInterpreter, interpreter) ||
+       !reader.read_value(interpreter + layout.interpreter_gil, gil))) {
+    return false;
+  }
+  constexpr std::uint64_t kHolder = 8;
+  constexpr std::uint64_t kLocked = 16;
+  std::uint32_t locked = 0;
+  if (!reader.read_value(gil + kHolder, out.holder) || !reader.read_value(gil + kLocked, locked)) {
+    return false;
+  }
+  out.memory = {gil, gil + kPythonGilBytes};
+  out.is_locked = locked == 1;
+  return true;
+}
+
+// What a code object hardly shares with a later one at its address. False: no code object is there.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE bool read_python_fingerprint(const PythonRuntime& python, Reader& reader,
+                                               std::uint64_t code, std::uint64_t& out) noexcept {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+  const PythonLayout& layout = python.layout;
+  std::uint64_t type = 0;
+  std::uint64_t name = 0;
+  std::uint64_t file = 0;
+  std::uint64_t constants = 0;
+  std::uint32_t line = 0;
+  if (code == 0 || code % 8 != 0 || !reader.read_value(code + kPythonObjectType, type) ||
+      type != python.code_type || !reader.read_value(code + layout.code_name, name) ||
+      !reader.read_value(code + layout.code_file, file) ||
+      !reader.read_value(code + layout.code_constants, constants) ||
+      !reader.read_value(code + layout.code_first_line, line)) {
+    return false;
+  }
+  out = (((name * kOdd ^ file) * kOdd) ^ constants) * kOdd ^ line;
+  return true;
+}
+
+template <typename Reader>
+class PythonWalk {
+ public:
+  PythonWalk(const PythonRuntime& python, Reader& reader, TokenBuffer& tokens) noexcept
+      : python_(python), layout_(python.layout), reader_(reader), tokens_(tokens) {}
+
+  PythonWalkEnd run(std::uint64_t thread_state) noexcept {
+    tokens_.clear();
+    const PythonWalkEnd end = walk(thread_state);
+    tokens_.finish();
+    return end;
+  }
+
+ private:
+  struct Frame {
+    std::uint64_t address = 0;
+    std::uint64_t previous = 0;
+    std::uint64_t code = 0;
+    std::uint64_t position = 0;  // as it stands in the frame
+    std::uint8_t owner = 0;
+    std::uint8_t is_entry = 0;
+  };
+  // enum _frameowner. Shims are owned by the C stack, or by the interpreter.
+  static constexpr std::uint8_t kOwnedByGenerator = 1;
+  static constexpr std::uint8_t kFirstShim = 3;
+  static constexpr std::uint8_t kLastShim = 4;
+
+  PythonWalkEnd walk(std::uint64_t thread_state) noexcept {
+    std::uint64_t frame = 0;
+    if (!reader_.read_value(thread_state + layout_.thread_frame, frame)) {
+      return PythonWalkEnd::kUnreadable;
+    }
+    if (layout_.cframe_previous == 0) return follow(frame);
+    // A loop links its C frame before that has a frame: what is there may be garbage, also frames
+    // that have ended. Then the walk begins with the loop around it.
+    cframe_ = frame;
+    std::uint64_t outer = 0;
+    if (!reader_.read_value(cframe_ + layout_.cframe_previous, outer)) {
+      return PythonWalkEnd::kUnreadable;
+    }
+    if (outer != 0 && !reader_.read_value(outer + layout_.cframe_frame, expected_outer_)) {
+      return PythonWalkEnd::kUnreadable;
+    }
+    is_first_loop_ = outer != 0;
+    if (reader_.read_value(cframe_ + layout_.cframe_frame, frame)) {
+      const PythonWalkEnd end = follow(frame);
+      if (!is_first_loop_ || tokens_.added() >= TokenBuffer::kKeptInner) return end;
+      is_first_loop_ = false;
+    }
+    if (outer == 0) return PythonWalkEnd::kUnreadable;
+    tokens_.clear();
+    loop_has_token_ = false;
+    cframe_ = outer;
+    return follow(expected_outer_);
+  }
+
+  // is_first_loop_ afterwards: the innermost loop's frames were none.
+  PythonWalkEnd follow(std::uint64_t address) noexcept {
+    for (unsigned step = 0; step < kMaxPythonFrames; ++step) {
+      if (address == 0) return PythonWalkEnd::kRoot;
+      Frame frame{.address = address};
+      if (!read_frame(frame)) return PythonWalkEnd::kUnreadable;
+      bool ends_loop = layout_.frames == PythonFrameStyle::kObjects || frame.is_entry != 0;
+      if (is_shim(frame)) {
+        ends_loop = true;
+      } else if (!add(frame)) {
+        return PythonWalkEnd::kInvalid;
+      }
+      if (ends_loop && !end_loop(frame)) return PythonWalkEnd::kInvalid;
+      address = frame.previous;
+    }
+    return PythonWalkEnd::kCut;
+  }
+
+  bool read_frame(Frame& frame) noexcept {
+    const std::uint64_t at = frame.address;
+    if (at % 8 != 0 || !reader_.read_value(at + layout_.frame_code, frame.code) ||
+        !reader_.read_value(at + layout_.frame_previous, frame.previous)) {
+      return false;
+    }
+    frame.code &= ~std::uint64_t{3};
+    if (layout_.frames == PythonFrameStyle::kObjects) {
+      std::uint32_t position = 0;
+      if (!reader_.read_value(at + layout_.frame_position, position)) return false;
+      frame.position = position;
+      return true;
+    }
+    return reader_.read_value(at + layout_.frame_position, frame.position) &&
+           reader_.read_value(at + layout_.frame_owner, frame.owner) &&
+           (layout_.frame_is_entry == 0 ||
+            reader_.read_value(at + layout_.frame_is_entry, frame.is_entry));
+  }
+
+  bool is_shim(const Frame& frame) const noexcept {
+    return layout_.frames == PythonFrameStyle::kShims && frame.owner >= kFirstShim &&
+           frame.owner <= kLastShim;
+  }
+
+  // False: it is no frame.
+  bool add(const Frame& frame) noexcept {
+    Token token{.code = frame.code};
+    if (frame.owner >= kFirstShim ||
+        !read_python_fingerprint(python_, reader_, frame.code, token.fingerprint)) {
+      return false;
+    }
+    token.position = position_of(frame);
+    if (!has_begun(frame, token.position)) return true;
+    tokens_.add(token);
+    loop_has_token_ = true;
+    return true;
+  }
+
+  std::uint32_t position_of(const Frame& frame) const noexcept {
+    if (layout_.frames == PythonFrameStyle::kObjects) {
+      const std::uint64_t unit = layout_.lines == PythonLineFormat::kPairs ? 2 : 1;
+      const std::uint64_t position = frame.position * unit;  // −1, the unsigned: not begun
+      return position < kMaxPythonBytecode ? static_cast<std::uint32_t>(position) : kNoPosition;
+    }
+    const std::uint64_t position = frame.position - (frame.code + layout_.code_bytecode);
+    return position < kMaxPythonBytecode ? static_cast<std::uint32_t>(position) : kNoPosition;
+  }
+
+  // Python itself shows no frame that has not reached its first traceable instruction, and some
+  // never do (that of the code that calls __init__).
+  bool has_begun(const Frame& frame, std::uint32_t position) noexcept {
+    if (layout_.code_first_traceable == 0 || frame.owner == kOwnedByGenerator) return true;
+    std::uint32_t first = 0;
+    return reader_.read_value(frame.code + layout_.code_first_traceable, first) &&
+           position != kNoPosition && position / 2 >= first;
+  }
+
+  // `frame`: the outermost of its loop, or the shim beyond it. False: the innermost loop is not the
+  // one that the C frames tell of.
+  bool end_loop(const Frame& frame) noexcept {
+    if (is_first_loop_ && frame.previous != expected_outer_) return false;
+    is_first_loop_ = false;
+    const std::uint64_t mark = layout_.frames == PythonFrameStyle::kShims     ? frame.address
+                               : layout_.frames == PythonFrameStyle::kFlagged ? cframe_
+                                                                              : 0;
+    if (loop_has_token_) {
+      Token& token = *tokens_.last();
+      token.flags = kTokenEndsLoop;
+      token.mark = mark;
+    }
+    loop_has_token_ = false;
+    // The outermost C frame is no loop's. It is not on the stack, and no loop ends with it.
+    if (cframe_ != 0 && !reader_.read_value(cframe_ + layout_.cframe_previous, cframe_)) {
+      cframe_ = 0;
+    }
+    return true;
+  }
+
+  const PythonRuntime& python_;
+  const PythonLayout& layout_;
+  Reader& reader_;
+  TokenBuffer& tokens_;
+  std::uint64_t cframe_ = 0;          // of the loop that is walked; 0: there is none
+  std::uint64_t expected_outer_ = 0;  // the frame that follows the innermost loop's
+  bool is_first_loop_ = false;        // … whose frames are not proven yet
+  bool loop_has_token_ = false;
+};
+
+// Fills `tokens` with the frames of a thread state that is_python_thread has confirmed.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE PythonWalkEnd walk_python(const PythonRuntime& python, Reader& reader,
+                                            std::uint64_t thread_state,
+                                            TokenBuffer& tokens) noexcept {
+  return PythonWalk<Reader>(python, reader, tokens).run(thread_state);
+}
+
+// Compiled once, into swipr_runtime_frames and swipr_runtime_names.
+extern template PythonWalkEnd walk_python(const PythonRuntime&, ProbedObjects&, std::uint64_t,
+                                          TokenBuffer&) noexcept;
+extern template std::uint64_t find_python_thread(const PythonRuntime&, ProbedObjects&,
+                                                 const ThreadIdentity&) noexcept;
+extern template PythonWalkEnd walk_python(const PythonRuntime&, ObjectPieces&, std::uint64_t,
+                                          TokenBuffer&) noexcept;
+extern template std::uint64_t find_python_thread(const PythonRuntime&, ObjectPieces&,
+                                                 const ThreadIdentity&) noexcept;
+
+}  // namespace swipr::runtimes

@@ -1,0 +1,307 @@
+#include "preload/runtimes/python/python_layout.h"
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "preload/unwind/image/dynamic_symbol.h"
+
+namespace swipr::runtimes {
+namespace {
+
+constexpr std::array kLayouts = {
+    PythonLayout{.minor = 8,
+                 .frames = PythonFrameStyle::kObjects,
+                 .lines = PythonLineFormat::kLnotab,
+                 .runtime_interpreters = 32,
+                 .runtime_gil = 1152,
+                 .interpreter_next = 0,
+                 .interpreter_threads = 8,
+                 .interpreter_gil = 0,
+                 .thread_id = 176,
+                 .thread_native_id = 0,
+                 .thread_frame = 24,
+                 .cframe_frame = 0,
+                 .cframe_previous = 0,
+                 .frame_previous = 24,
+                 .frame_code = 32,
+                 .frame_position = 104,
+                 .frame_owner = 0,
+                 .frame_is_entry = 0,
+                 .code_file = 104,
+                 .code_name = 112,
+                 .code_qualified_name = 0,
+                 .code_first_line = 40,
+                 .code_lines = 120,
+                 .code_constants = 56,
+                 .code_first_traceable = 0,
+                 .code_bytecode = 0,
+                 .text_ascii = 48,
+                 .text_other = 72},
+    PythonLayout{.minor = 11,
+                 .frames = PythonFrameStyle::kFlagged,
+                 .lines = PythonLineFormat::kLocations,
+                 .runtime_interpreters = 40,
+                 .runtime_gil = 360,
+                 .interpreter_next = 0,
+                 .interpreter_threads = 16,
+                 .interpreter_gil = 0,
+                 .thread_id = 152,
+                 .thread_native_id = 160,
+                 .thread_frame = 56,
+                 .cframe_frame = 8,
+                 .cframe_previous = 16,
+                 .frame_previous = 48,
+                 .frame_code = 32,
+                 .frame_position = 56,
+                 .frame_owner = 69,
+                 .frame_is_entry = 68,
+                 .code_file = 112,
+                 .code_name = 120,
+                 .code_qualified_name = 128,
+                 .code_first_line = 72,
+                 .code_lines = 136,
+                 .code_constants = 24,
+                 .code_first_traceable = 168,
+                 .code_bytecode = 184,
+                 .text_ascii = 48,
+                 .text_other = 72},
+    PythonLayout{.minor = 12,
+                 .frames = PythonFrameStyle::kShims,
+                 .lines = PythonLineFormat::kLocations,
+                 .runtime_interpreters = 40,
+                 .runtime_gil = 0,
+                 .interpreter_next = 0,
+                 .interpreter_threads = 72,
+                 .interpreter_gil = 384,
+                 .thread_id = 136,
+                 .thread_native_id = 144,
+                 .thread_frame = 56,
+                 .cframe_frame = 0,
+                 .cframe_previous = 8,
+                 .frame_previous = 8,
+                 .frame_code = 0,
+                 .frame_position = 56,
+                 .frame_owner = 70,
+                 .frame_is_entry = 0,
+                 .code_file = 112,
+                 .code_name = 120,
+                 .code_qualified_name = 128,
+                 .code_first_line = 68,
+                 .code_lines = 136,
+                 .code_constants = 24,
+                 .code_first_traceable = 176,
+                 .code_bytecode = 192,
+                 .text_ascii = 40,
+                 .text_other = 56},
+};
+
+// What a version has otherwise as the one before.
+constexpr PythonLayout layout_of_3_9() {
+  PythonLayout layout = kLayouts[0];
+  layout.minor = 9;
+  layout.runtime_gil = 352;
+  return layout;
+}
+constexpr PythonLayout layout_of_3_10() {
+  PythonLayout layout = layout_of_3_9();
+  layout.minor = 10;
+  layout.lines = PythonLineFormat::kPairs;
+  layout.frame_position = 96;
+  return layout;
+}
+constexpr PythonLayout layout_of_3_13() {
+  PythonLayout layout = kLayouts[2];
+  layout.minor = 13;
+  layout.runtime_interpreters = 632;
+  layout.interpreter_next = 7264;
+  layout.interpreter_threads = 7344;
+  layout.interpreter_gil = 16;
+  layout.thread_id = 152;
+  layout.thread_native_id = 160;
+  layout.thread_frame = 72;
+  layout.cframe_previous = 0;
+  layout.code_first_traceable = 184;
+  layout.code_bytecode = 200;
+  return layout;
+}
+constexpr PythonLayout layout_of_3_14() {
+  PythonLayout layout = layout_of_3_13();
+  layout.minor = 14;
+  layout.runtime_interpreters = 808;
+  layout.interpreter_next = 7272;
+  layout.frame_owner = 74;
+  layout.code_first_traceable = 192;
+  layout.code_bytecode = 208;
+  return layout;
+}
+constexpr std::array kAllLayouts = {kLayouts[0], layout_of_3_9(),  layout_of_3_10(), kLayouts[1],
+                                    kLayouts[2], layout_of_3_13(), layout_of_3_14()};
+
+// From 3.13 on _PyRuntime begins with a description of itself (_Py_DebugOffsets), 8 bytes a field.
+// Which field is where differs from version to version.
+struct DescribedField {
+  std::uint32_t PythonLayout::*field;
+  std::uint16_t at_3_13;
+  std::uint16_t at_3_14;
+};
+constexpr std::array kDescribedFields = {
+    DescribedField{&PythonLayout::runtime_interpreters, 40, 40},
+    DescribedField{&PythonLayout::interpreter_next, 64, 64},
+    DescribedField{&PythonLayout::interpreter_threads, 72, 72},
+    DescribedField{&PythonLayout::thread_frame, 184, 208},
+    DescribedField{&PythonLayout::thread_id, 192, 216},
+    DescribedField{&PythonLayout::thread_native_id, 200, 224},
+    DescribedField{&PythonLayout::frame_previous, 232, 256},
+    DescribedField{&PythonLayout::frame_code, 240, 264},
+    DescribedField{&PythonLayout::frame_position, 248, 272},
+    DescribedField{&PythonLayout::frame_owner, 264, 288},
+    DescribedField{&PythonLayout::code_file, 280, 320},
+    DescribedField{&PythonLayout::code_name, 288, 328},
+    DescribedField{&PythonLayout::code_qualified_name, 296, 336},
+    DescribedField{&PythonLayout::code_lines, 304, 344},
+    DescribedField{&PythonLayout::code_first_line, 312, 352},
+    DescribedField{&PythonLayout::code_bytecode, 344, 384},
+    DescribedField{&PythonLayout::text_ascii, 560, 640},
+};
+constexpr std::size_t kDescribedBytes = 648;
+constexpr std::uint64_t kLargestOffset = std::uint64_t{1} << 20;
+
+class Detector {
+ public:
+  Detector(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
+           unwind::ImageReader reader) noexcept
+      : dynamic_(dynamic), load_bias_(load_bias), reader_(reader) {}
+
+  PythonDetection run() noexcept {
+    found_.runtime.runtime = find("_PyRuntime");
+    if (found_.runtime.runtime == 0) return found_;
+    found_.state = PythonState::kRefused;
+    found_.reason = find_reason();
+    if (found_.reason == nullptr) found_.state = PythonState::kFound;
+    return found_;
+  }
+
+ private:
+  std::uint64_t find(std::string_view name) const noexcept {
+    return unwind::find_exported(dynamic_, load_bias_, name, reader_);
+  }
+  bool exports(std::string_view name) const noexcept { return find(name) != 0; }
+
+  // Why frames must not be read; nullptr: they may.
+  const char* find_reason() noexcept {
+    if (!read_version()) return "unknown version";
+    const PythonLayout* const layout = find_python_layout(found_.minor);
+    if (layout == nullptr) return "unknown version";
+    if (exports("_Py_NegativeRefcount")) return "debug build";
+    PythonRuntime& runtime = found_.runtime;
+    runtime.layout = *layout;
+    if (found_.minor >= 13) {
+      if (const char* const reason = read_description(); reason != nullptr) return reason;
+    }
+    runtime.code_type = find("PyCode_Type");
+    if (runtime.code_type == 0) return "PyCode_Type is not exported";
+    runtime.loop =
+        unwind::find_exported_range(dynamic_, load_bias_, "_PyEval_EvalFrameDefault", reader_);
+    return members_agree() ? nullptr : "its code objects have an unknown layout";
+  }
+
+  bool read_version() noexcept {
+    std::uint32_t version = 0;
+    const std::uint64_t at = find("Py_Version");
+    if (at != 0) {  // PY_VERSION_HEX
+      if (!reader_.read_value(at, version) || version >> 24 != 3) return false;
+      found_.minor = version >> 16 & 0xff;
+      found_.micro = version >> 8 & 0xff;
+      found_.has_micro = true;
+      return true;
+    }
+    found_.minor = exports("PyModule_AddObjectRef") ? 10
+                   : exports("PyFrame_GetCode")     ? 9
+                   : exports("PyVectorcall_Call")   ? 8
+                                                    : 0;
+    return found_.minor != 0;
+  }
+
+  const char* read_description() noexcept {
+    std::array<std::uint64_t, kDescribedBytes / 8> words{};
+    if (!reader_.read(reader_.state, found_.runtime.runtime,
+                      std::as_writable_bytes(std::span(words)))) {
+      return "_PyRuntime cannot be read";
+    }
+    constexpr std::uint64_t kCookie = 0x79'70'67'75'62'65'64'78;  // "xdebugpy"
+    if (words[0] != kCookie) return "_PyRuntime does not describe itself";
+    if ((words[1] >> 16 & 0xff) != found_.minor) return "_PyRuntime is of another version";
+    if (words[2] != 0) return "free-threaded build";
+    for (const DescribedField& described : kDescribedFields) {
+      const std::uint64_t offset =
+          words[(found_.minor == 13 ? described.at_3_13 : described.at_3_14) / 8];
+      if (offset >= kLargestOffset) return "_PyRuntime describes itself wrongly";
+      found_.runtime.layout.*described.field = static_cast<std::uint32_t>(offset);
+    }
+    PythonLayout& layout = found_.runtime.layout;
+    layout.text_other = layout.text_ascii + 16;  // PyCompactUnicodeObject: two words more
+    return nullptr;
+  }
+
+  // The interpreter's own list of the fields of code objects has the same offsets.
+  bool members_agree() const noexcept {
+    constexpr std::uint64_t kTypeMembers = 240;  // PyTypeObject.tp_members
+    constexpr std::uint64_t kMemberBytes = 40;   // PyMemberDef: name, type, offset, flags, doc
+    constexpr unsigned kMaxMembers = 64;
+    const PythonLayout& layout = found_.runtime.layout;
+    const struct {
+      std::string_view name;
+      std::uint32_t offset;
+    } expected[] = {{"co_name", layout.code_name},
+                    {"co_filename", layout.code_file},
+                    {"co_firstlineno", layout.code_first_line},
+                    {"co_consts", layout.code_constants},
+                    {"co_qualname", layout.code_qualified_name}};
+    unsigned missing = layout.code_qualified_name != 0 ? 5 : 4;
+    std::uint64_t member = 0;
+    if (!reader_.read_value(found_.runtime.code_type + kTypeMembers, member)) return false;
+    for (unsigned step = 0; step < kMaxMembers; ++step, member += kMemberBytes) {
+      std::array<std::uint64_t, 3> words{};  // name, type, offset
+      if (!reader_.read(reader_.state, member, std::as_writable_bytes(std::span(words))) ||
+          words[0] == 0) {
+        break;
+      }
+      for (const auto& field : expected) {
+        if (!is_text(words[0], field.name)) continue;
+        if (words[2] != field.offset) return false;
+        --missing;
+      }
+    }
+    return missing == 0;
+  }
+
+  bool is_text(std::uint64_t address, std::string_view text) const noexcept {
+    std::array<char, 16> bytes{};
+    const auto part = std::span(bytes).first(text.size() + 1);
+    return reader_.read(reader_.state, address, std::as_writable_bytes(part)) &&
+           std::string_view(bytes.data(), text.size()) == text && bytes[text.size()] == '\0';
+  }
+
+  Range<std::uint64_t> dynamic_;
+  std::uint64_t load_bias_;
+  unwind::ImageReader reader_;
+  PythonDetection found_;
+};
+
+}  // namespace
+
+const PythonLayout* find_python_layout(unsigned minor) noexcept {
+  for (const PythonLayout& layout : kAllLayouts) {
+    if (layout.minor == minor) return &layout;
+  }
+  return nullptr;
+}
+
+PythonDetection detect_python(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
+                              unwind::ImageReader reader) noexcept {
+  return Detector(dynamic, load_bias, reader).run();
+}
+
+}  // namespace swipr::runtimes

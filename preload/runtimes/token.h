@@ -1,0 +1,68 @@
+// A token is what a stack walk remembers of one frame of a language: addresses and numbers, no
+// text. Names and lines are made of it later, on the control thread (python/python_names.h).
+// Context: anywhere, signal handlers included.  Allocates: never.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace swipr::runtimes {
+
+enum class TokenKind : std::uint8_t { kPython = 1 };
+
+enum TokenFlags : std::uint8_t {
+  // The outermost frame that its native interpreter loop runs: all frames up to here, from the one
+  // behind the previous such token on, are one group of the splice (splice.h).
+  kTokenEndsLoop = 1,
+};
+
+inline constexpr std::uint32_t kNoPosition = ~std::uint32_t{0};  // the function has not begun
+
+struct Token {
+  std::uint64_t code = 0;         // address of the object that describes the function
+  std::uint64_t fingerprint = 0;  // of that object, to recognise another one at its address
+  // An address in the native frame of the loop. Only with kTokenEndsLoop; 0: none is known.
+  std::uint64_t mark = 0;
+  std::uint32_t position = kNoPosition;  // bytes from the start of the function's bytecode
+  TokenKind kind = TokenKind::kPython;
+  std::uint8_t flags = 0;  // TokenFlags
+};
+
+// The tokens of one stack, innermost first. Of a deep stack both ends are kept.
+class TokenBuffer {
+ public:
+  static constexpr std::uint32_t kCapacity = 2048;
+  static constexpr std::uint32_t kKeptInner = 1536;
+  static constexpr std::uint32_t kKeptOuter = kCapacity - kKeptInner;
+
+  void clear() noexcept { added_ = 0; }
+  void add(const Token& token) noexcept { tokens_[slot(added_++)] = token; }
+  // The token that was added last; nullptr: none. Before finish().
+  Token* last() noexcept { return added_ == 0 ? nullptr : &tokens_[slot(added_ - 1)]; }
+  // Removes the tokens behind the first `count`, of which at most kKeptInner were added.
+  void shorten(std::uint32_t count) noexcept { added_ = std::min(added_, count); }
+  // After the last add(): puts the outer tokens into their order.
+  void finish() noexcept {
+    if (added_ <= kCapacity) return;
+    std::rotate(tokens_.begin() + kKeptInner, tokens_.begin() + slot(added_), tokens_.end());
+  }
+
+  std::uint32_t added() const noexcept { return added_; }  // with the omitted ones
+  std::uint32_t omitted() const noexcept { return added_ <= kCapacity ? 0 : added_ - kCapacity; }
+  // Where the omitted tokens were, if there are any: at index kKeptInner. After finish().
+  std::span<const Token> tokens() const noexcept {
+    return std::span(tokens_).first(std::min(added_, kCapacity));
+  }
+
+ private:
+  static std::uint32_t slot(std::uint32_t index) noexcept {
+    return index < kKeptInner ? index : kKeptInner + (index - kKeptInner) % kKeptOuter;
+  }
+
+  std::uint32_t added_ = 0;
+  std::array<Token, kCapacity> tokens_;
+};
+
+}  // namespace swipr::runtimes

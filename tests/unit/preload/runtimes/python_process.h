@@ -1,0 +1,82 @@
+// Real interpreters for the tests: each runs python_app.py until all its threads are blocked.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <ostream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "preload/runtimes/python/python_layout.h"
+#include "preload/unwind/base/image_reader.h"
+
+namespace swipr::runtimes {
+
+struct Interpreter {
+  std::string root;  // to be entered with chroot; empty: none
+  std::string program;
+  std::string label() const { return root + program; }
+};
+
+// pyenv's versions, the system's, and those of the root folders in $SWIPR_PYTHON_ROOTS (separated
+// by colons). One of each version.
+std::vector<Interpreter> find_interpreters();
+
+struct ExpectedFrame {
+  std::string name;
+  std::string file;
+  std::uint32_t first_line = 0;
+  std::uint32_t line = 0;
+  bool operator==(const ExpectedFrame&) const = default;
+};
+
+inline void PrintTo(const ExpectedFrame& frame, std::ostream* out) {
+  *out << frame.name << " (" << frame.file << ":" << frame.line << ", from " << frame.first_line
+       << ")";
+}
+
+struct ExpectedStack {
+  std::uint64_t tid = 0;
+  std::string kind;
+  std::vector<ExpectedFrame> frames;
+};
+
+struct ExpectedCode {
+  std::uint64_t address = 0;
+  std::uint32_t first_line = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> lines;  // offset, line
+};
+
+class PythonProcess {
+ public:
+  explicit PythonProcess(const Interpreter& interpreter);
+  ~PythonProcess();
+  PythonProcess(const PythonProcess&) = delete;
+  PythonProcess& operator=(const PythonProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  bool is_ready() const { return stacks_.size() == kStacks; }
+  const std::vector<ExpectedStack>& stacks() const { return stacks_; }
+  const std::vector<ExpectedCode>& codes() const { return codes_; }
+  unwind::ImageReader reader() { return {&read_memory, this}; }
+  // The first image of the process that holds CPython.
+  PythonDetection detect();
+
+ private:
+  static constexpr std::size_t kStacks = 15;
+  static bool read_memory(void* state, std::uint64_t address, std::span<std::byte> out) noexcept;
+  void start(const Interpreter& interpreter, int input, int output);
+  void read_output(int output);
+  bool wait_until_blocked() const;
+
+  pid_t pid_ = -1;
+  int memory_ = -1;
+  int input_ = -1;  // nothing is ever written to it
+  std::vector<ExpectedStack> stacks_;
+  std::vector<ExpectedCode> codes_;
+};
+
+}  // namespace swipr::runtimes

@@ -14,12 +14,7 @@ import unittest
 
 from support import deadline, products, profiles, raw
 from support.case import SwiprCase
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from support.ports import port_of, reserve_port
 
 
 class HttpCase(SwiprCase):
@@ -49,7 +44,9 @@ class HttpCase(SwiprCase):
             self.assertLess(pprof.duration_nanos / 1e9, around)
 
     def tcp_target(self, env=None, host="127.0.0.1"):
-        port = free_port()
+        holder = reserve_port(host)
+        self.addCleanup(holder.close)
+        port = port_of(holder)
         target = self.start_target("shares_nofp", env={"SWIPR_SERVER_URL": f"http://{host}:{port}", **(env or {})})
 
         def listens():

@@ -8,6 +8,7 @@ import unittest
 
 from support import deadline, profiles, raw, repetition
 from support.case import SwiprCase
+from support.ports import port_of, reserve_port
 
 NGINX = "/usr/sbin/nginx"
 
@@ -94,13 +95,10 @@ class RedisTest(RealProgramCase):
 
 
 class NginxTest(RealProgramCase):
-    def free_port(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
-
     def start_nginx(self, user_line):
-        port = self.free_port()
+        holder = reserve_port()
+        self.addCleanup(holder.close)
+        port = port_of(holder)
         (self.folder / "index.html").write_text("hello\n" * 200)
         config = self.folder / "nginx.conf"
         config.write_text(

@@ -4,17 +4,11 @@ import http.client
 import os
 import re
 import signal
-import socket
 import threading
 
 from soak.world import WAIT_SECONDS
 from support.deadline import wait_until
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from support.ports import port_of, reserve_port
 
 
 def _end(world, process, number=signal.SIGTERM):
@@ -72,30 +66,34 @@ def _fetch_all(port, path, count, wrong, expected):
 def nginx(count):
     """Workers are replaced three times while clients come and go."""
     def run(world):
-        port = _free_port()
-        expected = b"hello\n" * 5000
-        (world.work / "index.html").write_bytes(expected)
-        config = world.work / "nginx.conf"
-        folders = "".join(f"{kind}_temp_path {world.work}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-        config.write_text(f"""user root root; daemon off; master_process on; worker_processes 2; pid {world.work}/pid; error_log {world.work}/error.log;
-            events {{ worker_connections 128; }} http {{ access_log off; {folders} sendfile on;
-            server {{ listen 127.0.0.1:{port} backlog=511; root {world.work}; }} }}\n""")
-        master = world.start("/usr/sbin/nginx", "-p", world.work, "-e", world.work / "error.log", "-c", config)
-        wait_until((world.work / "pid").exists, "nginx", WAIT_SECONDS)
-        load = world.start("wrk", "-t1", "-c8", "-d3s", f"http://127.0.0.1:{port}/index.html", recorded=False)
-        wrong = []
-        clients = [threading.Thread(target=_fetch_all, args=(port, "/index.html", count, wrong, expected)) for _ in range(2)]
-        for client in clients:
-            client.start()
-        reload = [world.run("/usr/sbin/nginx", "-p", world.work, "-e", world.work / "error.log", "-c", config, "-s", "reload", recorded=False).code
-                  for _ in range(3)]
-        for client in clients:
-            client.join()
-        told = world.finish(load).out.decode()
-        return {"wrong answers": sorted(set(wrong)), "reloads": reload, "not 200 for wrk": "Non-2xx" in told,
-                "end": _end(world, master, signal.SIGQUIT),
-                "log": [line for line in (world.work / "error.log").read_text().splitlines() if re.search(r"\[(alert|crit|emerg)\]", line)]}
+        with reserve_port() as holder:
+            return _nginx(world, port_of(holder), count)
     return run
+
+
+def _nginx(world, port, count):
+    expected = b"hello\n" * 5000
+    (world.work / "index.html").write_bytes(expected)
+    config = world.work / "nginx.conf"
+    folders = "".join(f"{kind}_temp_path {world.work}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    config.write_text(f"""user root root; daemon off; master_process on; worker_processes 2; pid {world.work}/pid; error_log {world.work}/error.log;
+        events {{ worker_connections 128; }} http {{ access_log off; {folders} sendfile on;
+        server {{ listen 127.0.0.1:{port} backlog=511; root {world.work}; }} }}\n""")
+    master = world.start("/usr/sbin/nginx", "-p", world.work, "-e", world.work / "error.log", "-c", config)
+    wait_until((world.work / "pid").exists, "nginx", WAIT_SECONDS)
+    load = world.start("wrk", "-t1", "-c8", "-d3s", f"http://127.0.0.1:{port}/index.html", recorded=False)
+    wrong = []
+    clients = [threading.Thread(target=_fetch_all, args=(port, "/index.html", count, wrong, expected)) for _ in range(2)]
+    for client in clients:
+        client.start()
+    reload = [world.run("/usr/sbin/nginx", "-p", world.work, "-e", world.work / "error.log", "-c", config, "-s", "reload", recorded=False).code
+              for _ in range(3)]
+    for client in clients:
+        client.join()
+    told = world.finish(load).out.decode()
+    return {"wrong answers": sorted(set(wrong)), "reloads": reload, "not 200 for wrk": "Non-2xx" in told,
+            "end": _end(world, master, signal.SIGQUIT),
+            "log": [line for line in (world.work / "error.log").read_text().splitlines() if re.search(r"\[(alert|crit|emerg)\]", line)]}
 
 
 POSTGRES = "/usr/lib/postgresql/15/bin"

@@ -1,6 +1,6 @@
 // What `swipr convert` selects of a recording opens in the real readers, with the function that is hot there and with
 // nothing of other threads.
-// usage: selections.mjs FOLDER SWIPR PROGRAM       (PROGRAM: tests/targets/three_states.cc)
+// usage: selections.mjs FOLDER SWIPR PROGRAM       (PROGRAM: tests/targets/times/three_states.cc)
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';

@@ -1,6 +1,6 @@
 // Records a program with `swipr record`, shows it with `swipr view` and uses the pages as a person would, in
 // headless chromium. Screenshots are left in the folder.
-// usage: view.mjs FOLDER SWIPR PROGRAM       (PROGRAM: tests/targets/burn.cc)
+// usage: view.mjs FOLDER SWIPR PROGRAM       (PROGRAM: tests/targets/times/burn.cc)
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';

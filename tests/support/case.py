@@ -104,7 +104,7 @@ class Response:
 
 class SwiprCase(unittest.TestCase):
     """`confined` runs everything (targets and swipr) as nobody, without capabilities, behind the
-    seccomp filter of tests/targets/confined.c."""
+    seccomp filter of tests/targets/guest/confined.c."""
 
     confined = False
 

@@ -487,9 +487,9 @@ class RoutesTest(HttpCase):
                 self.assertRegex(client.recv(1 << 16), rb"^HTTP/1\.1 200 ")
             for path in ("/v1/record", "/sample"):
                 answer = self.request(self.place, "POST", path, body=body)
-                self.assertEqual((answer.status, answer.text), (503, "too many recordings run already\n"))
+                self.assertEqual((answer.status, answer.text), (503, "too many recordings are in progress\n"))
             refused = self.swipr("record", "--pid", self.running.pid, "-o", self.folder / "x.swipr", expect=None)
-            self.assert_one_line_error(refused, "too many recordings run already", codes=(1,))
+            self.assert_one_line_error(refused, "too many recordings are in progress", codes=(1,))
         self.convert(self.record(self.running.pid, "--count", 5, "--interval", "1ms"))
 
     def test_without_the_swipr_program_raw_still_works(self):

@@ -53,6 +53,25 @@ class UnrecordedTest(SwiprCase):
         program.chmod(0o4755)
         self.check((program, 600), r"not recorded: setuid \(.*\): is setuid, setgid or has file capabilities")
 
+    @unittest.skipUnless(is_root, "only root makes programs setuid for another user")
+    def test_setuid_programs_that_proc_hides(self):
+        """Neither the file nor the environment of a process of another user can be read."""
+        program = self.folder / "setuid"
+        shutil.copy(self.target_path("burn_nofp"), program)
+        program.chmod(0o4755)
+        path = self.folder / "by-nobody" / "unrecorded.swipr"
+        path.parent.mkdir()
+        self.folder.chmod(0o755)
+        products = [shutil.copy(product, path.parent) for product in (self.program, self.preload)]
+        for file in (path.parent, self.sockets):
+            os.chown(file, NOBODY, NOBODY)
+        finished = self.start(
+            "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", products[0], "record", "-o", path, "--",
+            "sh", "-c", f"{program} 600; true", env={"SWIPR_PRELOAD": products[1], "TMPDIR": str(path.parent)},
+        ).end()
+        self.assertEqual(finished.code, 0, repr(finished))
+        self.assertRegex(finished.err, r"not recorded: setuid \(.*\): runs as another user \(setuid, setgid or file capabilities\)")
+
     @unittest.skipUnless(is_root, "only root changes its root directory")
     def test_programs_in_another_root_directory(self):
         root = self.folder / "root"

@@ -96,6 +96,20 @@ TEST(Descendants, AreNotNamedWhileTheyMayConnect) {
   EXPECT_THAT(look(descendants), IsEmpty());
 }
 
+TEST(Descendants, AreNamedWithoutAReasonWhenTheyDoNotConnectInTime) {
+  const Sleeper silent({"LD_PRELOAD=/x/libswipr_preload.so", "SWIPR_RENDEZVOUS=RENDEZVOUS"});
+  Descendants descendants(Pid{::getpid()}, kRendezvous);
+  const auto end = std::chrono::steady_clock::now() + 40s;
+  std::vector<Unrecorded> found;
+  while (found.empty() && std::chrono::steady_clock::now() < end) {
+    found = look(descendants);
+    std::this_thread::sleep_for(10ms);
+  }
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].pid, silent.pid());
+  EXPECT_THAT(found[0].reason, HasSubstr("has not connected"));
+}
+
 TEST(Descendants, AreNotNamedWhenTheyAreOrWereRecorded) {
   const Sleeper recorded({});
   Descendants connected(Pid{::getpid()}, kRendezvous);

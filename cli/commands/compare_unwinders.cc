@@ -73,8 +73,8 @@ std::string describe_comparison(const profile::UnwinderComparison& comparison,
   const std::pair<std::string_view, std::uint64_t> sums[] = {
       {"libunwind ends earlier", comparison.other_ends_early},
       {"swipr ends earlier", comparison.own_ends_early},
-      {"they have different callers", comparison.different},
-      {"different, details were left out", comparison.left_out}};
+      {"the callers differ", comparison.different},
+      {"different, without details", comparison.left_out}};
   for (const auto& [what, count] : sums) {
     if (count != 0) add_line(out, sum_line(what, count, all), columns);
   }
@@ -118,7 +118,7 @@ Outcome compare_unwinders_of(const std::vector<std::string>& command) {
   }
   if (comparison.compared == 0) {
     return Failure{
-        fmt::format("doctor: no stack of `{}` was compared: it has not lived for a tick "
+        fmt::format("doctor: no stack of `{}` was compared: it ended before the first tick "
                     "(10 ms), or could not be recorded",
                     shell_quoted(command.front()))};
   }
@@ -126,7 +126,7 @@ Outcome compare_unwinders_of(const std::vector<std::string>& command) {
   out.write(describe_comparison(comparison, terminal_columns(STDOUT_FILENO)));
   if (auto written = out.flush(); !written) return written.error();
   if (comparison.unwinder_is_missing) {
-    print_note("libunwind could not be loaded in some of the processes: these are left out");
+    print_note("libunwind could not be loaded in some of the processes; they are not compared");
   }
   return comparison.equal == comparison.compared ? kDone : kUnwindersDiffer;
 }

@@ -54,8 +54,8 @@ Finding make_trial() {
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   if (code != 0 || !recording || recording->samples.empty()) {
-    return {Verdict::kFailed, "trial", "a recording of `sleep 0.3` has failed",
-            "see what it says: swipr record -- sleep 0.3"};
+    return {Verdict::kFailed, "trial", "`sleep 0.3` could not be recorded",
+            "to see the error, run swipr record -- sleep 0.3"};
   }
   std::uint64_t ticks = 0;
   std::uint64_t complete = 0;

@@ -71,8 +71,9 @@ Outcome run_list(const options::ListOptions& options) {
   if (!listing.removed.empty()) print_note(describe_removed(listing.removed));
   print_notes(listing.notes);
   if (listing.processes.empty()) {
-    print_note(fmt::format("nothing to record; start a program with {}, or by swipr record -- CMD",
-                           session::preload_setting()));
+    print_note(fmt::format(
+        "no process can be recorded; start a program with {}, or with swipr record -- CMD",
+        session::preload_setting()));
   }
   return kDone;
 }

@@ -51,9 +51,8 @@ std::string describe_missing_cpu(nanoseconds command, nanoseconds known) {
   const nanoseconds missing = command - known;
   if (missing < kLittle || missing < command / 20) return {};
   return fmt::format(
-      "{:.3f} s of the command's {:.3f} s of CPU time ({:.0f} %) are in no sample: programs used "
-      "them "
-      "while they were loaded or ended, or were not recorded",
+      "{:.3f} s of the command's {:.3f} s of CPU time ({:.0f} %) are in no sample: they were spent "
+      "while programs were loaded or exited, or in programs that were not recorded",
       seconds(missing), seconds(command), 100 * seconds(missing) / seconds(command));
 }
 

@@ -142,7 +142,7 @@ class AsleepTest(AsleepCase):
                     self.convert(self.record(target.pid, "--count", 20, "--interval", "2ms"))
                 else:
                     finished = self.swipr("record", "--pid", target.pid, "-o", self.folder / "x.swipr", expect=None)
-                    self.assert_one_line_error(finished, rf"only {files} files .*ulimit -n|no file may be opened any more: .*ulimit -n", codes=(1,))
+                    self.assert_one_line_error(finished, rf"only {files} files .*ulimit -n|limit of open files: .*ulimit -n", codes=(1,))
                 self.assertEqual(target.end().code, 0)
 
     def test_control_thread_sleeps_while_a_client_waits_for_a_descriptor(self):

@@ -213,7 +213,7 @@ class RecordTest(SwiprCase):
             finally:
                 os.seteuid(0)
             target = self.start_target("blocked_nofp", env={"SWIPR_RENDEZVOUS": str(self.folder / "rendezvous"), "SWIPR_LOG": str(log)})
-            self.assertIn("rendezvous refused: it belongs to another user", log.read_text())
+            self.assertIn("its socket is owned by another user", log.read_text())
             listening.accept()[0].close()
             self.record(target.pid, "--count", 5, "--interval", "1ms")
             self.assertEqual(target.end().code, 0)

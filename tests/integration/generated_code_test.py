@@ -105,7 +105,7 @@ class OwnerTest(SwiprCase):
             with self.subTest(owner=owner):
                 finished = self.swipr("convert", path, "--format", "collapsed")
                 self.assertEqual("planted" in finished.out.decode(), is_believed)
-                self.assertEqual(f"{map_file} is ignored: it belongs to user {owner}" in finished.err, not is_believed,
+                self.assertEqual(f"{map_file} is ignored: it is owned by user {owner}" in finished.err, not is_believed,
                                  finished.err)
 
     def test_recording_that_the_program_wrote(self):

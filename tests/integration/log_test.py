@@ -42,7 +42,7 @@ class LogTest(SwiprCase):
         self.request(self.socket_of(target.pid), "GET", "/no/such/path")
         self.assertEqual(target.end().code, 0)
         self.assertTrue(self.said("info", rf"listening: {self.socket_of(target.pid)}"))
-        self.assertTrue(self.said("info", "a recording begins, looking every: 1000000 ns"))
+        self.assertTrue(self.said("info", "a recording begins, with a tick every: 1000000 ns"))
         self.assertTrue(self.said("info", r"a recording ends: \d+ ticks, \d+ samples"))
         self.assertTrue(self.said("warning", "request refused: 404: there is no /no/such/path"))
         self.assertNotIn("debug", {level for level, _ in self.lines()})

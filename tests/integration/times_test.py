@@ -93,7 +93,7 @@ class TimeTest(SwiprCase):
             self.skipTest("mounting needs root and CAP_SYS_ADMIN")
         path, truth = self.record_three_states("--interval", "2ms", wrapper=wrapper)
         said = self.swipr("report", path).err
-        self.assertEqual(said.count("three_states") and said.count("no schedstat"), 1, said)
+        self.assertEqual(said.count("three_states") and said.count("no /proc/PID/schedstat"), 1, said)
         runqueue, wall, cpu, blocked = (self.times(path, weight) for weight in ("runqueue", "wall", "cpu", "blocked"))
         for thread, clocks in truth.threads.items():
             self.assertEqual(runqueue.get(thread, 0), 0)

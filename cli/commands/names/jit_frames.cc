@@ -42,7 +42,7 @@ std::string read_file(int fd, const Root& root, const std::string& path,
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) return {};
   if (!is_trusted(status.st_uid, root)) {
     notes.push_back(
-        fmt::format("{} is ignored: it belongs to user {}, not to the user of the process", path,
+        fmt::format("{} is ignored: it is owned by user {}, not by the user of the process", path,
                     status.st_uid));
     return {};
   }

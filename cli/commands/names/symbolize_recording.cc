@@ -228,7 +228,8 @@ class FrameNamer {
     }
     if (addresses == 0) return {};
     return fmt::format(
-        "{} address{} outside of all files {} no name; for JIT-compiled code, the compiler can "
+        "{} address{} outside of all mapped files {} no name; for JIT-compiled code, have the "
+        "compiler "
         "write /tmp/perf-PID.map (node --perf-basic-prof, python -X perf)",
         addresses, addresses == 1 ? "" : "es", addresses == 1 ? "has" : "have");
   }

@@ -60,8 +60,7 @@ std::string describe(const options::FilterOptions& filters) {
 Result<void> check_rest(std::size_t before, std::size_t after,
                         const options::FilterOptions& filters) {
   if (after != 0 || before == 0) return {};
-  return Error(fmt::format("no sample is left: none of {} matches{}; `swipr report` shows all",
-                           before, describe(filters)));
+  return Error(fmt::format("no sample matches{}; `swipr report` shows all", describe(filters)));
 }
 
 // The reason why a recording has no samples.

@@ -87,7 +87,7 @@ Finding check_preload() {
 Finding check_waits(const WaitingThread& thread) {
   const std::string text = thread.read("syscall");
   if (!text.empty() && text.front() >= '0' && text.front() <= '9') {
-    return {Verdict::kFine, "waiting threads", "are read from outside, without a signal", ""};
+    return {Verdict::kFine, "waiting threads", "their stacks are read without a signal", ""};
   }
   return {
       Verdict::kNote, "waiting threads",
@@ -113,7 +113,7 @@ Finding check_memory() {
     return {Verdict::kFine, "own memory", "/proc/self/mem is readable", ""};
   }
   return {Verdict::kNote, "own memory",
-          "/proc/self/mem is not readable: no stacks of waiting threads",
+          "/proc/self/mem is not readable: waiting threads have no stacks",
           "mount /proc, and allow the program to open its own memory"};
 }
 

@@ -29,7 +29,7 @@ std::string find_mapped_preload(std::string_view maps) {
 Finding check_state(const host::ProcessStatus& status) {
   switch (status.state) {
     case 'Z':
-      return {Verdict::kFailed, "state", "ended already (zombie)", ""};
+      return {Verdict::kFailed, "state", "has already ended (zombie)", ""};
     case 'T':
     case 't':
       return {Verdict::kFailed, "state", "stopped, so it cannot answer",
@@ -71,10 +71,9 @@ Finding check_loaded(Pid pid) {
   }
   const std::string executable = host::proc_path(pid, "exe");
   if (const auto obstacle = find_obstacle(executable))
-    return {Verdict::kFailed, "preload", fmt::format("not in the process, which {}", *obstacle),
-            ""};
-  return {Verdict::kFailed, "preload", "not in the process",
-          fmt::format("start it as: {} CMD, or by swipr record -- CMD", preload_setting())};
+    return {Verdict::kFailed, "preload", fmt::format("not loaded: the process {}", *obstacle), ""};
+  return {Verdict::kFailed, "preload", "not loaded into the process",
+          fmt::format("start it with {} CMD, or with swipr record -- CMD", preload_setting())};
 }
 
 host::Result<AgentInfo> ask_for_info(Pid pid) {

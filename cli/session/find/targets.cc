@@ -70,7 +70,7 @@ bool may_listen_soon(Pid pid) {
 // The reason why no socket of the process answered, and the remedy.
 Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string& denied) {
   const std::string process = fmt::format("process {} ({})", pid.value, status.name);
-  if (status.state == 'Z') return Error(fmt::format("{} has ended already (zombie)", process));
+  if (status.state == 'Z') return Error(fmt::format("{} has already ended (zombie)", process));
   const auto maps = read_maps(pid);
   const bool foreign = status.uid != ::geteuid() && ::geteuid() != 0;
   const std::string detail = denied.empty() ? "" : fmt::format(" (no access to {})", denied);

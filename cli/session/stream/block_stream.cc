@@ -49,8 +49,7 @@ Result<std::size_t> BlockStream::take_file_header(std::span<const std::byte> byt
     case wire::HeaderStatus::kNewerVersion:
       return Error(
           fmt::format("the process sends version {} of the raw format, this swipr supports {}; use "
-                      "the swipr that "
-                      "came with the library in the process",
+                      "the swipr of the same version as the library in the process",
                       version, wire::kVersion));
     case wire::HeaderStatus::kOk:
       break;

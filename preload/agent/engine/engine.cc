@@ -25,8 +25,8 @@ namespace {
 
 constexpr int kCloseAttempts = 1000;
 constexpr const char* kTooLittleRoom =
-    "the program's memory cgroup has too little memory left: the kernel could end the program for "
-    "what a recording takes (4 MiB and more)";
+    "the program's memory cgroup has too little memory left: a recording needs 4 MiB or more, and "
+    "the kernel could kill the program";
 
 constexpr std::size_t kRecordingBytes = round_to_pages(sizeof(Recording));
 
@@ -104,8 +104,10 @@ bool Engine::open(const char** error) noexcept {
   }
   const Tid self{static_cast<std::int32_t>(::syscall(SYS_gettid))};
   if (!subjects_.threads.open(self)) {
-    *error = errno == EMFILE ? "no file may be opened any more: raise RLIMIT_NOFILE (ulimit -n)"
-                             : "/proc/self/task cannot be read: without it threads cannot be found";
+    *error =
+        errno == EMFILE
+            ? "the process has reached its limit of open files: raise RLIMIT_NOFILE (ulimit -n)"
+            : "/proc/self/task cannot be read, so threads cannot be found";
     return false;
   }
   subjects_.memory.open();
@@ -158,7 +160,7 @@ Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
   }
   const auto free = std::find(recordings_.begin(), recordings_.end(), nullptr);
   if (free == recordings_.end()) {
-    *error = "too many recordings run already";
+    *error = "too many recordings are in progress";
     return nullptr;
   }
   const bool is_first = !any_recording();
@@ -177,7 +179,7 @@ Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
     ++ended_.recordings_started;
     FixedText<32> interval;
     interval.append_number(static_cast<std::uint64_t>(request.interval.count())).append(" ns");
-    log_line(LogLevel::kInfo, "a recording begins, looking every", interval.view());
+    log_line(LogLevel::kInfo, "a recording begins, with a tick every", interval.view());
     return recording;
   }
   if (created) recording->release();
@@ -188,7 +190,7 @@ Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
 
 bool Engine::begin(Recording& recording, const char** error) noexcept {
   if (!recording.write_beginning(identity_)) {
-    *error = "no room for the recording's first bytes";
+    *error = "the output buffer is too small for the header of the recording";
     return false;
   }
   if (!subjects_.knows_runqueue) recording.accounts().leave_runqueue_out();
@@ -238,20 +240,23 @@ void Engine::warn(Recording& recording) noexcept {
   }
   if (frame_registrations::left_out_count() != 0 || subjects_.modules.jit_interface().left_out()) {
     stream.write_message(kWarning,
-                         "more call frame information was registered at run time than fits: "
-                         "stacks may end in generated code");
+                         "the program registered more call frame information at run time than "
+                         "swipr can hold: stacks may end in generated code");
   }
   if (has_threads && !subjects_.knows_runqueue && recording.mode() != wire::RecordMode::kCpu) {
-    stream.write_message(kWarning,
-                         "the kernel keeps no schedstat: waiting for a CPU counts as blocked");
+    stream.write_message(
+        kWarning,
+        "the kernel provides no /proc/PID/schedstat: time waiting for a CPU counts "
+        "as blocked");
   }
   if (!subjects_.can_signal && recording.mode() != wire::RecordMode::kOffCpu) {
     stream.write_message(kWarning,
                          "the signal handler cannot be installed: running threads have no stacks");
   } else if (recording.mode() != wire::RecordMode::kOffCpu && !subjects_.timers.is_usable()) {
     stream.write_message(kWarning,
-                         "no CPU timers (they need Linux 5.10, or something forbids them): CPU "
-                         "time of threads that run in short bursts may go to wrong functions");
+                         "CPU timers are not available (they need Linux 5.10, and a seccomp filter "
+                         "may forbid them): CPU time of threads that run in short bursts may be "
+                         "attributed to wrong functions");
   }
 }
 

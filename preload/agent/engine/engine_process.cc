@@ -27,7 +27,7 @@ constexpr int kOtherSignal = SIGWINCH;
 // Until the next check a recording uses far less than kLeastRoom.
 constexpr std::chrono::milliseconds kRoomInterval{100};
 constexpr const char* kShortOfRoom =
-    "the program's memory cgroup has less than 2 MiB left: going on could end the program";
+    "the program's memory cgroup has less than 2 MiB left, and the kernel could kill the program";
 
 }  // namespace
 

@@ -38,12 +38,12 @@ std::uint8_t kind(wire::FrameSource source, bool exact) noexcept {
 bool Walker::open(ProcMemory& memory, TextWriter& why) noexcept {
   why.clear();
   if (AtWork::was_interrupted_by_fork()) {
-    why.append("the parent was running it at the fork");
+    why.append("the parent was using it at the time of the fork");
     return false;
   }
   if (is_open()) return true;
   if (!keeps_mask()) {
-    why.append("it would unblock signals: another library's sigprocmask comes before swipr's");
+    why.append("it would unblock signals, because another library overrides swipr's sigprocmask");
     return false;
   }
   if (!load_library(library_, why)) return false;
@@ -57,7 +57,7 @@ bool Walker::open(ProcMemory& memory, TextWriter& why) noexcept {
   library_.set_caching_policy(space_, kCacheGlobal);
   if (finds_itself(memory)) return true;
   space_ = nullptr;
-  why.append("its version has other structures");
+  why.append("its structures are not those of a supported version");
   return false;
 }
 

@@ -151,25 +151,25 @@ void Recording::note_stretched() noexcept {
   if (stretch_told_) return;
   stretch_told_ =
       stream_.write_message(wire::MessageLevel::kNote,
-                            "threads that had used hardly any CPU time since their last look "
-                            "(asleep, or waiting for a CPU) were looked at less often, to keep "
-                            "swipr's CPU time below --max-overhead; their times stay exact");
+                            "threads that used hardly any CPU time (asleep, or waiting for a CPU) "
+                            "were sampled less often to keep swipr's CPU time below "
+                            "--max-overhead; their times are exact");
 }
 
 void Recording::note_blocked_signal() noexcept {
   if (blocked_signal_told_) return;
   blocked_signal_told_ = stream_.write_message(
       wire::MessageLevel::kWarning,
-      "some threads block the sampling signal (SIGURG, SIGWINCH, or SWIPR_SIGNAL): while they run "
-      "they have no stacks; their times are exact");
+      "some threads block the sampling signal (SIGURG, SIGWINCH, or SWIPR_SIGNAL): they have no "
+      "stacks for the time that they run; their times are exact");
 }
 
 void Recording::note_muted_thread() noexcept {
   if (muted_thread_told_) return;
   muted_thread_told_ = stream_.write_message(
       wire::MessageLevel::kWarning,
-      "some threads did not answer 16 signals in a row and were not signalled for a second: for "
-      "that time they have no stacks; their times are exact");
+      "some threads did not respond to 16 signals in a row and were not signalled for a second: "
+      "they have no stacks for that second; their times are exact");
 }
 
 void Recording::start_accounts(Moment now) noexcept {
@@ -192,9 +192,9 @@ void Recording::note_clock_bound_bursts() noexcept {
   if (clock_bound_told_) return;
   clock_bound_told_ = stream_.write_message(
       wire::MessageLevel::kNote,
-      "some threads run in bursts, and ticks could not look at them in time or often enough: their "
-      "stacks were taken at the kernel's clock interrupt; if the bursts are in step with that, the "
-      "shares of their functions are wrong");
+      "some threads run in short bursts, which ticks could not sample in time or often enough: "
+      "their stacks were taken at the kernel's clock interrupt; if the bursts are synchronous with "
+      "it, the shares of their functions are wrong");
 }
 
 std::uint32_t Recording::intern(const unwind::FrameBuffer& frames, WaitKey wait, bool& is_new,

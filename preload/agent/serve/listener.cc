@@ -217,7 +217,7 @@ bool open_default_listener(const Settings& settings, pid_t pid, Listener& out) n
 bool open_url_listener(const Settings& settings, pid_t pid, Listener& out) noexcept {
   Uuid uuid{};
   if (!fill_random(uuid)) {
-    log_line(LogLevel::kError, "no random bytes for {UUID}", {}, errno);
+    log_line(LogLevel::kError, "cannot get random bytes for {UUID}", {}, errno);
     return false;
   }
   uuid[6] = static_cast<std::uint8_t>((uuid[6] & 0x0f) | 0x40);  // RFC 9562: version 4

@@ -26,7 +26,7 @@ constexpr Moment kForkDelay = 10ms;
 constexpr Moment kExitDrain = 150ms;  // the exiting thread waits 200 ms in total
 constexpr Moment kExitDrainStep = 5ms;
 constexpr const char* kParkedText =
-    "the program makes a system call for which swipr's thread has to end";
+    "the program makes a system call that requires swipr's thread to end";
 constexpr Moment kReapInterval = 20ms;  // while a helper outlives the thread that started it
 constexpr Moment kAcceptRetry = 1s;     // if no descriptor is left for a client
 
@@ -161,7 +161,8 @@ void Server::meet(const Settings& settings) noexcept {
   if (fd < 0) {
     log_line(LogLevel::kError, "cannot connect", settings.rendezvous, errno);
   } else if (!is_trusted_peer(fd)) {
-    log_line(LogLevel::kError, "rendezvous refused: it belongs to another user",
+    log_line(LogLevel::kError,
+             "connection to swipr record refused: its socket is owned by another user",
              settings.rendezvous);
     ::close(fd);
   } else {
@@ -281,7 +282,8 @@ void Server::accept_from(const Listener& listener) noexcept {
   if (fd < 0) {
     // The client stays in the queue, and the queue stays readable.
     if (errno != EMFILE && errno != ENFILE) return;
-    log_line(LogLevel::kWarning, "a client has to wait: no descriptor is left", {}, errno);
+    log_line(LogLevel::kWarning, "a client must wait: the limit of open files is reached", {},
+             errno);
     accept_again_at_ = monotonic_now() + kAcceptRetry;
     return;
   }
@@ -329,7 +331,8 @@ void Server::leave() noexcept {
 void Server::park() noexcept {
   log_line(
       LogLevel::kInfo,
-      "swipr's thread ends for a call of the program (unshare, setns, seccomp, fork with TSan)");
+      "swipr's thread ends, as the program makes a call that requires it (unshare, setns, seccomp, "
+      "fork with ThreadSanitizer)");
   end_recordings(wire::EndReason::kStopped, kParkedText);
   for (Connection* connection : connections_) {
     if (connection == nullptr) continue;

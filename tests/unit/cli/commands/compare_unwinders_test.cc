@@ -26,7 +26,7 @@ TEST(DescribeComparison, NamesWhatDiffers) {
             "stacks walked by both                           200\n"
             "the same                                        150  75.00 %\n"
             "libunwind ends earlier                           49  24.50 %\n"
-            "they have different callers                       1   0.50 %\n"
+            "the callers differ                                1   0.50 %\n"
             "\nthe first caller that differs, most frequent first:\n"
             "      49 of leaf: swipr jit, libunwind the stack ends\n"
             "       1 of the innermost frame: swipr a, libunwind b \n");

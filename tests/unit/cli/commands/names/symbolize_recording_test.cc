@@ -40,7 +40,8 @@ TEST(SymbolizeRecording, NamesTheBareAddressOutsideOfModules) {
   const NamedRecording named = symbolize_recording(recording, {});
   EXPECT_EQ(named.names.frames.at(0).at(0).function, "[0x77]");
   ASSERT_EQ(named.notes.size(), 1u);
-  EXPECT_TRUE(named.notes.front().starts_with("1 address outside of all files has no name; "));
+  EXPECT_TRUE(
+      named.notes.front().starts_with("1 address outside of all mapped files has no name; "));
 }
 
 // Java: the hot code is in anonymous memory, beside few addresses of the program's file.
@@ -58,7 +59,7 @@ TEST(SymbolizeRecording, TellsOfNamelessCodeInAnonymousMemoryToo) {
   const NamedRecording named = symbolize_recording(recording, {});
   const auto is_of_generated = [](const std::string& note) {
     return note.starts_with(
-        "68 addresses outside of all files have no name; for JIT-compiled code");
+        "68 addresses outside of all mapped files have no name; for JIT-compiled code");
   };
   EXPECT_TRUE(std::any_of(named.notes.begin(), named.notes.end(), is_of_generated));
 }

@@ -254,7 +254,7 @@ TEST(RecorderLimits, ImpossibleRequestsAreRefusedWithAReason) {
   ASSERT_TRUE(tiny.try_append(filler));
   error = nullptr;
   EXPECT_EQ(agent::recorder().start({}, tiny, &error), nullptr);
-  EXPECT_STREQ(error, "no room for the recording's first bytes");
+  EXPECT_STREQ(error, "the output buffer is too small for the header of the recording");
   EXPECT_EQ(agent::recorder().next_deadline(), agent::kNever);
 }
 

@@ -16,6 +16,8 @@ import sys
 import threading
 
 written = threading.Lock()
+native_id = getattr(threading, "get_native_id",
+                    lambda: int(os.readlink("/proc/thread-self").split("/")[-1]))
 
 
 def tell(*fields):
@@ -24,7 +26,7 @@ def tell(*fields):
 
 
 def tell_stack(frame, kind):
-    lines = ["\t".join(("thread", str(threading.get_native_id()), kind))]
+    lines = ["\t".join(("thread", str(native_id()), kind))]
     while frame is not None:
         code = frame.f_code
         name = getattr(code, "co_qualname", code.co_name)

@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -36,10 +39,15 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-std::vector<std::string> programs_in(const std::string& folder) {
+using Suffixes = std::vector<std::string>;
+const Suffixes kRead = {"3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"};
+const Suffixes kRefused = {"3.7",   "3.15",  "3.8d",  "3.9d",  "3.10d", "3.11d",
+                           "3.12d", "3.13d", "3.14d", "3.13t", "3.14t"};
+
+std::vector<std::string> programs_in(const std::string& folder, const Suffixes& suffixes) {
   std::vector<std::string> found;
-  for (const char* const minor : {"8", "9", "10", "11", "12", "13", "14"}) {
-    for (const std::string& file : files_matching(folder + "/python3." + minor)) {
+  for (const std::string& suffix : suffixes) {
+    for (const std::string& file : files_matching(folder + "/python" + suffix)) {
       found.push_back(file);
     }
   }
@@ -50,26 +58,47 @@ std::uint32_t number(const std::string& text) {
   return static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 10));
 }
 
-}  // namespace
-
-std::vector<Interpreter> find_interpreters() {
+std::vector<Interpreter> find_programs(const Suffixes& suffixes) {
   std::vector<Interpreter> found;
   std::map<std::string, int> versions;
-  const auto add = [&](const std::string& root, const std::string& file) {
-    if (versions[root + std::filesystem::path(file).filename().string()]++ == 0) {
+  for (const std::string& folder : files_matching("/root/.pyenv/versions/*/bin")) {
+    for (const std::string& file : programs_in(folder, suffixes)) {
+      const std::string version = std::filesystem::path(file).filename().string();
+      if (versions[version]++ == 0) found.push_back({"", file});
+    }
+  }
+  const char* const listed = std::getenv("SWIPR_PYTHON_ROOTS");
+  std::vector<std::string> roots = split(listed != nullptr ? listed : "", ':');
+  roots.insert(roots.begin(), "");
+  for (const std::string& root : roots) {
+    for (const std::string& file : programs_in(root + "/usr/bin", suffixes)) {
       found.push_back({root, file.substr(root.size())});
     }
-  };
-  for (const std::string& folder : files_matching("/root/.pyenv/versions/*/bin")) {
-    for (const std::string& file : programs_in(folder)) add("", file);
-  }
-  versions.clear();
-  for (const std::string& file : programs_in("/usr/bin")) add("", file);
-  const char* const roots = std::getenv("SWIPR_PYTHON_ROOTS");
-  for (const std::string& root : split(roots != nullptr ? roots : "", ':')) {
-    for (const std::string& file : programs_in(root + "/usr/bin")) add(root, file);
   }
   return found;
+}
+
+}  // namespace
+
+std::vector<Interpreter> find_interpreters() { return find_programs(kRead); }
+std::vector<Interpreter> find_refused_interpreters() { return find_programs(kRefused); }
+
+std::string name_of_interpreter(const ::testing::TestParamInfo<Interpreter>& info) {
+  std::string name = info.param.label();
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name;
+}
+
+std::uint32_t own_tid_in_pthread() {
+  const auto* const thread = reinterpret_cast<const char*>(::pthread_self());
+  for (std::uint32_t offset = 0; offset < 1024; offset += 4) {
+    pid_t word = 0;
+    std::memcpy(&word, thread + offset, sizeof word);
+    if (word == ::gettid()) return offset;
+  }
+  return 0;
 }
 
 PythonProcess::PythonProcess(const Interpreter& interpreter) {

@@ -1,6 +1,7 @@
 // Real interpreters for the tests: each runs python_app.py until all its threads are blocked.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -21,9 +22,20 @@ struct Interpreter {
   std::string label() const { return root + program; }
 };
 
+inline void PrintTo(const Interpreter& interpreter, std::ostream* out) {
+  *out << interpreter.label();
+}
+
 // pyenv's versions, the system's, and those of the root folders in $SWIPR_PYTHON_ROOTS (separated
 // by colons). One of each version.
 std::vector<Interpreter> find_interpreters();
+// Likewise those that swipr must not read: other versions, and debug builds.
+std::vector<Interpreter> find_refused_interpreters();
+
+std::string name_of_interpreter(const ::testing::TestParamInfo<Interpreter>& info);
+
+// Where this libc keeps the tid in struct pthread; those of the interpreters have it there as well.
+std::uint32_t own_tid_in_pthread();
 
 struct ExpectedFrame {
   std::string name;

@@ -4,10 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <memory>
 
 #include "preload/runtimes/python/python_frames.h"
@@ -15,17 +13,6 @@
 
 namespace swipr::runtimes {
 namespace {
-
-// Where this libc keeps the tid in struct pthread; that of the interpreters is of the same layout.
-std::uint32_t own_tid_in_pthread() {
-  const auto* const thread = reinterpret_cast<const char*>(::pthread_self());
-  for (std::uint32_t offset = 0; offset < 1024; offset += 4) {
-    pid_t word = 0;
-    std::memcpy(&word, thread + offset, sizeof word);
-    if (word == ::gettid()) return offset;
-  }
-  return 0;
-}
 
 std::vector<ExpectedFrame> frames_of(const PythonRuntime& python, ObjectPieces& reader,
                                      std::span<const Token> tokens) {
@@ -147,13 +134,24 @@ TEST_P(PythonProcesses, LoseATokenWithAnotherFingerprint) {
   EXPECT_FALSE(read_python_line(python(), *reader_, token, line));
 }
 
-std::string name_of_interpreter(const ::testing::TestParamInfo<Interpreter>& info) {
-  std::string name = info.param.label();
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  }
-  return name;
+class RefusedPythons : public ::testing::TestWithParam<Interpreter> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RefusedPythons);
+
+TEST_P(RefusedPythons, SayWhy) {
+  PythonProcess process(GetParam());
+  ASSERT_TRUE(process.is_ready());
+  const PythonDetection found = process.detect();
+  EXPECT_EQ(found.state, PythonState::kRefused);
+  ASSERT_NE(found.reason, nullptr);
+  const bool is_debug = GetParam().program.back() == 'd';
+  const bool is_free_threaded = GetParam().program.back() == 't';
+  EXPECT_STREQ(found.reason, is_debug           ? "debug build"
+                             : is_free_threaded ? "free-threaded build"
+                                                : "unknown version");
 }
+
+INSTANTIATE_TEST_SUITE_P(Found, RefusedPythons, ::testing::ValuesIn(find_refused_interpreters()),
+                         name_of_interpreter);
 // Without an interpreter the suite fails: nothing would have been tested.
 INSTANTIATE_TEST_SUITE_P(Found, PythonProcesses, ::testing::ValuesIn(find_interpreters()),
                          name_of_interpreter);

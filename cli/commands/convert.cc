@@ -36,6 +36,7 @@ Outcome run_convert(const options::ConvertOptions& options) {
   writing.state_frames = options.state_frames;
   writing.symbols = options.symbols;
   writing.file_lines = options.file_lines;
+  writing.frame_kinds = options.frame_kinds;
   writing.filters = options.filters;
   writing.invert = options.invert;
   writing.first_base_process = inputs->first_base_process;

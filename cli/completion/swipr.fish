@@ -81,10 +81,12 @@ complete -c swipr -n '__swipr_using convert report view' -l to -x -a '1s 10s' -d
 complete -c swipr -n '__swipr_using convert report view' -l only -x -d 'Stacks with a matching function'
 complete -c swipr -n '__swipr_using convert report view' -l hide -x -d 'Remove matching functions'
 complete -c swipr -n '__swipr_using convert report view' -l focus -x -d 'Start stacks at the outermost match'
+complete -c swipr -n '__swipr_using convert report view' -l frames -x -a 'mixed native language' -d 'Kinds of frames'
 complete -c swipr -n '__swipr_using convert report view' -l merge-threads -d 'One thread per process'
 
 complete -c swipr -n '__swipr_using convert' -l invert -d 'Innermost functions first'
 complete -c swipr -n '__swipr_using convert' -l diff -r -F -d 'Compare with this recording'
+complete -c swipr -n '__swipr_using convert' -l frame-kinds -d 'Mark frames of languages'
 complete -c swipr -n '__swipr_using convert' -l state-frames -x -a 'on off' -d 'Waits as innermost frames'
 complete -c swipr -n '__swipr_using convert' -l explain -d 'Print where names come from'
 complete -c swipr -n '__swipr_using convert' -l file-lines -d 'perf: print file and line'

@@ -21,6 +21,29 @@ std::string frame_text(std::string_view name) {
   return text;
 }
 
+// The suffixes that readers of gProfiler's stacks know.
+std::string_view suffix_of(const profile::NamedFrame& frame) {
+  using wire::Execution;
+  using wire::Language;
+  switch (frame.language) {
+    case Language::kPython:
+      return "_[p]";
+    case Language::kJava:
+      if (frame.execution == Execution::kInterpreted) return "_[0]";
+      return frame.execution == Execution::kInlined ? "_[i]" : "_[j]";
+    case Language::kJavaScript:
+      return "_[js]";
+    case Language::kRuby:
+      return "_[rb]";
+    case Language::kPhp:
+      return "_[php]";
+    case Language::kNative:
+      break;
+  }
+  return "";
+}
+constexpr std::string_view kNativeBelowPython = "_[pn]";
+
 // Distinct texts by number, and their order.
 class Texts {
  public:
@@ -58,9 +81,12 @@ class CollapsedWriter {
     for (const profile::FrameNames& frame : names.frames) {
       std::string& text = frame_texts_.emplace_back();
       for (auto named = frame.rbegin(); named != frame.rend(); ++named) {
-        text += ';';
-        text += frame_text(named->function);
+        text.append(1, ';').append(frame_text(named->function));
+        if (options.frame_kinds) text += suffix_of(*named);
       }
+      const bool is_python =
+          options.frame_kinds && frame.front().language == wire::Language::kPython;
+      is_python_.push_back(is_python);
     }
   }
 
@@ -136,9 +162,12 @@ class CollapsedWriter {
     const profile::Stack& entry = recording_.stacks[stack];
     std::string text;
     const auto add_gap = [&text] { text.append(1, ';').append(kOmittedFrames); };
+    const bool has_python = std::any_of(entry.frames.begin(), entry.frames.end(),
+                                        [this](std::uint32_t frame) { return is_python_[frame]; });
     if (entry.omitted_at == entry.frames.size()) add_gap();
     for (std::size_t index = entry.frames.size(); index-- > 0;) {
       text += frame_texts_[entry.frames[index]];
+      if (has_python && !is_python_[entry.frames[index]]) text += kNativeBelowPython;
       if (index == entry.omitted_at) add_gap();
     }
     return text.substr(1);
@@ -147,6 +176,7 @@ class CollapsedWriter {
   const profile::Recording& recording_;
   const Options& options_;
   std::vector<std::string> frame_texts_;        // ";outer;inlined into it"
+  std::vector<bool> is_python_;                 // by frame; only with frame_kinds
   Texts threads_;                               // "thread name;"
   Texts rests_;                                 // the rest of the line
   std::vector<std::uint32_t> rests_of_stacks_;  // without a state; kNone: not yet computed

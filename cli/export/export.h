@@ -25,6 +25,7 @@ struct Options {
   std::optional<profile::Weight> weight;  // none: default of the format, mostly samples
   profile::Weight weight_or_samples() const { return weight.value_or(profile::Weight::kSamples); }
   StateFrames state_frames = StateFrames::kByFormat;
+  bool frame_kinds = false;   // collapsed only: suffixes such as "_[p]" after names
   bool source_lines = false;  // perf only: a "  file:line" line after every frame
   bool inverted = false;      // html only: start with callers below the functions
   // html, pprof, collapsed: the threads of this and all later processes are the base of the

@@ -175,6 +175,11 @@ class PerfWriter {
                                    ? std::string(kNoModule)
                                    : path_text(recording_.modules[entry.module].path);
     for (const profile::NamedFrame& named : names_.frames[frame]) {
+      if (!profile::is_native(named)) {
+        lines += runtime_line(named);
+        if (options_.source_lines) lines += source_line(named, module);
+        continue;
+      }
       // "[libx.so+0x12a0]" needs no offset, and the address precedes it.
       const std::string offset =
           named.function.starts_with('[') ? "" : fmt::format("+0x{:x}", named.offset);
@@ -184,6 +189,12 @@ class PerfWriter {
       if (options_.source_lines) lines += source_line(named, module);
     }
     return lines;
+  }
+
+  // The file stands where native frames have their module.
+  static std::string runtime_line(const profile::NamedFrame& named) {
+    const std::string_view name = named.system_name.empty() ? named.function : named.system_name;
+    return fmt::format("\t    0 {} ({})\n", function_text(name), path_text(named.file));
   }
 
   static std::string source_line(const profile::NamedFrame& named, const std::string& module) {

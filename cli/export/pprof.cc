@@ -229,9 +229,11 @@ class PprofWriter {
       const profile::Frame& frame = recording_.frames[index];
       // As other producers of pprof files do: the byte before a return address, so that a
       // reader that symbolizes finds the call and not the next instruction.
+      const bool has_address = !wire::is_runtime_frame(frame.pc.value);
       write_location(location_id(index),
                      frame.module == profile::kNone ? 0 : std::uint64_t{frame.module} + 1,
-                     lookup_address(frame.pc.value, frame.kind), names_.frames[index]);
+                     has_address ? lookup_address(frame.pc.value, frame.kind) : 0,
+                     names_.frames[index]);
     }
     profile::NamedFrame pseudo;
     pseudo.function = kOmittedFrames;
@@ -261,7 +263,9 @@ class PprofWriter {
 
   // Writes the function on first use.
   std::uint64_t function_id(const profile::NamedFrame& named) {
-    const std::int64_t name = string_index(named.function);
+    // The file of a runtime's function has a field of its own.
+    const bool is_plain = profile::is_native(named) || named.system_name.empty();
+    const std::int64_t name = string_index(is_plain ? named.function : named.system_name);
     const std::int64_t system_name =
         named.system_name.empty() ? name : string_index(named.system_name);
     const std::int64_t file = string_index(named.file);

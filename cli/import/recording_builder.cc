@@ -68,6 +68,11 @@ std::uint32_t RecordingBuilder::intern_module(profile::Module module) {
   return place->second;
 }
 
+std::uint32_t RecordingBuilder::add_function(profile::Function function) {
+  recording_.functions.push_back(std::move(function));
+  return static_cast<std::uint32_t>(recording_.functions.size() - 1);
+}
+
 std::uint32_t RecordingBuilder::intern_frame(const profile::Frame& frame) {
   const FrameKey key{frame.pc.value, frame.process, frame.module, frame.kind};
   const auto [place, is_new] =

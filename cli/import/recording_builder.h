@@ -28,6 +28,7 @@ class RecordingBuilder {
   std::uint32_t add_process(profile::Process process);
   std::uint32_t add_thread(profile::Thread thread);
   std::uint32_t intern_module(profile::Module module);
+  std::uint32_t add_function(profile::Function function);
   std::uint32_t intern_frame(const profile::Frame& frame);
   std::uint32_t intern_stack(profile::Stack stack);
 
@@ -39,6 +40,7 @@ class RecordingBuilder {
   bool has_later_image(std::uint32_t process) const;
 
   std::vector<profile::Sample>& samples() { return recording_.samples; }
+  std::vector<profile::Runtime>& runtimes() { return recording_.runtimes; }
   std::vector<profile::Difference>& differences() { return recording_.differences; }
   profile::EmbeddedNames& embedded() { return recording_.embedded; }
 

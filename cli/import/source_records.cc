@@ -62,6 +62,10 @@ bool SourceRecords::apply(const wire::RawRecord& record) {
       return on_user(record);
     case wire::RecordType::kDifference:
       return on_difference(record);
+    case wire::RecordType::kFunction:
+      return on_function(record);
+    case wire::RecordType::kRuntime:
+      return on_runtime(record);
   }
   return true;  // a record type of a later version
 }
@@ -138,6 +142,7 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
     finish();
     modules_.clear();
     threads_.clear();
+    functions_.clear();
     stacks_.clear();
     stack_ids_reused_ = records_lost_ = ended_ = vanished_ = false;
     stacks_lost_ = now_ns_ = 0;
@@ -361,6 +366,15 @@ std::uint32_t SourceRecords::resolve(const wire::FrameEntry& frame) {
   entry.process = process();
   entry.pc = RuntimeAddr{frame.pc};
   entry.kind = frame.exact ? PcKind::kExact : PcKind::kReturnAddress;
+  if (wire::is_runtime_frame(frame.pc)) {
+    const wire::RuntimeFrame place = wire::runtime_frame_of(frame.pc);
+    const auto function = functions_.find(place.function);
+    // Its record may be in a damaged part.
+    if (function != functions_.end()) entry.function = function->second;
+    entry.line = place.line;
+    entry.execution = static_cast<wire::Execution>(frame.source);
+    return builder_.intern_frame(entry);
+  }
   // A call that never returns can be the last instruction of a mapping: use the same lookup
   // address as the symbolizer.
   const std::uint64_t address = lookup_address(frame.pc, entry.kind);

@@ -59,6 +59,8 @@ class SourceRecords {
   bool on_names(const wire::RawRecord& record);
   bool on_code(const wire::RawRecord& record);
   bool on_code_gone(const wire::RawRecord& record);
+  bool on_function(const wire::RawRecord& record);
+  bool on_runtime(const wire::RawRecord& record);
 
   std::uint32_t process();
   Thread& thread_of(std::uint64_t thread_index);
@@ -76,6 +78,7 @@ class SourceRecords {
   std::uint64_t now_ns_ = 0;                 // of the last tick, since the start
   std::map<std::uint64_t, Module> modules_;  // mapped now, by start address
   std::unordered_map<std::uint64_t, Thread> threads_;
+  std::unordered_map<std::uint64_t, std::uint32_t> functions_;  // index in the Recording, by number
   StackIds stacks_;
   bool stack_ids_reused_ = false;
   bool records_lost_ = false;

@@ -55,6 +55,8 @@ void ConvertParser::add_to(CLI::App& parent) {
          "on, off: add the state or wait of a thread as the innermost frame, such as [epoll_wait] "
          "(default: off for collapsed and pprof)")
       ->type_name("on|off");
+  app->add_flag("--frame-kinds", options.frame_kinds,
+                "collapsed: mark frames of languages, as in \"run (app.py)_[p]\"");
   add_symbol_options(*app, options.symbols);
   app->add_flag("--explain", options.explain,
                 "Print the source of each module's names and what is missing, without converting");

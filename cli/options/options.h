@@ -58,6 +58,7 @@ struct SymbolOptions {
 // Filters. Expressions are POSIX extended ones; empty: none.
 struct FilterOptions {
   profile::SampleFilter samples;
+  profile::FrameKinds frames = profile::FrameKinds::kMixed;
   std::string only;
   std::string hide;
   std::string focus;
@@ -73,6 +74,7 @@ struct ConvertOptions {
   FilterOptions filters;
   bool invert = false;
   StateFrames state_frames = StateFrames::kByFormat;
+  bool frame_kinds = false;  // collapsed: a suffix such as "_[p]" tells the language of a frame
   SymbolOptions symbols;
   bool file_lines = false;
   bool explain = false;  // print sources of names instead of converting

@@ -145,6 +145,16 @@ Result<profile::StateSet> parse_states(std::string_view text) {
   return states;
 }
 
+Result<profile::FrameKinds> parse_frame_kinds(std::string_view text) {
+  using profile::FrameKinds;
+  static constexpr std::array kWords = {
+      std::pair{std::string_view("mixed"), FrameKinds::kMixed},
+      std::pair{std::string_view("native"), FrameKinds::kNative},
+      std::pair{std::string_view("language"), FrameKinds::kLanguage},
+  };
+  return find_word(kWords, "frames", text);
+}
+
 Result<StateFrames> parse_state_frames(std::string_view text) {
   static constexpr std::array kWords = {
       std::pair{std::string_view("on"), StateFrames::kOn},

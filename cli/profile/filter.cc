@@ -81,6 +81,30 @@ void drop_samples_without(Recording& recording, const std::vector<bool>& matchin
   });
 }
 
+// `gone`: by frame.
+void remove_frames(Stack& stack, const std::vector<bool>& gone) {
+  const auto is_gone = [&gone](std::uint32_t frame) { return gone[frame]; };
+  if (stack.omitted_at != kNone) {
+    const auto end = stack.frames.begin() + std::min(stack.omitted_at, count_of(stack.frames));
+    stack.omitted_at -=
+        static_cast<std::uint32_t>(std::count_if(stack.frames.begin(), end, is_gone));
+  }
+  std::erase_if(stack.frames, is_gone);
+}
+
+// Stacks without frames of a runtime stay as they are.
+void keep_frames(Recording& recording, FrameKinds kinds) {
+  std::vector<bool> of_runtimes;
+  for (const Frame& frame : recording.frames) {
+    of_runtimes.push_back(wire::is_runtime_frame(frame.pc.value));
+  }
+  std::vector<bool> gone = of_runtimes;
+  if (kinds == FrameKinds::kLanguage) gone.flip();
+  for (Stack& stack : recording.stacks) {
+    if (has_any(stack, of_runtimes)) remove_frames(stack, gone);
+  }
+}
+
 void hide_functions(Recording& recording, Names& names, const NameMatch& matches) {
   std::vector<bool> gone;
   for (FrameNames& frame : names.frames) {
@@ -90,14 +114,7 @@ void hide_functions(Recording& recording, Names& names, const NameMatch& matches
     gone.push_back(kept.empty());
     if (!kept.empty()) frame = std::move(kept);  // no other frame is referenced
   }
-  for (Stack& stack : recording.stacks) {
-    if (stack.omitted_at != kNone) {
-      const auto end = stack.frames.begin() + std::min(stack.omitted_at, count_of(stack.frames));
-      stack.omitted_at -= static_cast<std::uint32_t>(std::count_if(
-          stack.frames.begin(), end, [&gone](std::uint32_t frame) { return gone[frame]; }));
-    }
-    std::erase_if(stack.frames, [&gone](std::uint32_t frame) { return gone[frame]; });
-  }
+  for (Stack& stack : recording.stacks) remove_frames(stack, gone);
 }
 
 // Removes the callers of the outermost match from the stacks.
@@ -178,6 +195,7 @@ void merge_threads(Recording& recording) {
 void append(Recording& recording, Recording other, Align align) {
   const std::uint32_t processes = count_of(recording.processes);
   const std::uint32_t modules = count_of(recording.modules);
+  const std::uint32_t functions = count_of(recording.functions);
   const std::uint32_t frames = count_of(recording.frames);
   const std::uint32_t stacks = count_of(recording.stacks);
   const std::uint32_t threads = count_of(recording.threads);
@@ -189,9 +207,12 @@ void append(Recording& recording, Recording other, Align align) {
     process.moved_by += moved;
   }
   for (Module& module : other.modules) module.process += processes;
+  for (Function& function : other.functions) function.process += processes;
+  for (Runtime& runtime : other.runtimes) runtime.process += processes;
   for (Frame& frame : other.frames) {
     frame.process += processes;
     shift(frame.module, modules);
+    shift(frame.function, functions);
   }
   for (Stack& stack : other.stacks) {
     for (std::uint32_t& frame : stack.frames) frame += frames;
@@ -208,6 +229,8 @@ void append(Recording& recording, Recording other, Align align) {
   };
   move_behind(recording.processes, other.processes);
   move_behind(recording.modules, other.modules);
+  move_behind(recording.functions, other.functions);
+  move_behind(recording.runtimes, other.runtimes);
   move_behind(recording.frames, other.frames);
   move_behind(recording.stacks, other.stacks);
   move_behind(recording.threads, other.threads);
@@ -219,6 +242,7 @@ void append(Recording& recording, Recording other, Align align) {
 }
 
 void filter_stacks(Recording& recording, Names& names, const StackFilter& filter) {
+  if (filter.kinds != FrameKinds::kMixed) keep_frames(recording, filter.kinds);
   if (filter.only) drop_samples_without(recording, matching_frames(names, filter.only));
   if (filter.hide) hide_functions(recording, names, filter.hide);
   if (filter.focus) {

@@ -33,7 +33,11 @@ void append(Recording& recording, Recording other, Align align);
 
 using NameMatch = std::function<bool(std::string_view)>;
 
+// Of stacks that have frames of a language runtime: all frames, native ones, or those of runtimes.
+enum class FrameKinds : std::uint8_t { kMixed, kNative, kLanguage };
+
 struct StackFilter {
+  FrameKinds kinds = FrameKinds::kMixed;
   NameMatch only;   // drop samples without a matching function
   NameMatch hide;   // remove matching functions from the stacks
   NameMatch focus;  // start stacks at the outermost matching function, drop other samples

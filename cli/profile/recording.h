@@ -15,6 +15,7 @@
 #include "cli/profile/embedded_names.h"
 #include "common/core/addresses.h"
 #include "common/core/ids.h"
+#include "common/wire/runtimes.h"
 
 namespace swipr::profile {
 
@@ -60,12 +61,35 @@ struct Module {
   std::string path;             // as the process saw it
 };
 
-// A distinct code address of a process at a time when `module` was mapped there.
+using wire::Language;
+
+// A function of a language runtime of a process.
+struct Function {
+  std::uint32_t process = 0;
+  Language language = Language::kNative;
+  std::string name;              // empty: the function was gone before its name could be read
+  std::string file;              // empty: unknown
+  std::uint32_t start_line = 0;  // 0: unknown
+};
+
+// A language runtime that was found in a process.
+struct Runtime {
+  std::uint32_t process = 0;
+  Language language = Language::kNative;
+  std::string version;  // empty: unknown
+  std::string refusal;  // why its frames are not read; empty: they are
+};
+
+// A distinct code address of a process at a time when `module` was mapped there, or a distinct line
+// of a function of a language runtime.
 struct Frame {
   std::uint32_t process = 0;
   std::uint32_t module = kNone;  // kNone: outside every known mapping (JIT code, unknown)
   RuntimeAddr pc;
   PcKind kind = PcKind::kReturnAddress;
+  std::uint32_t function = kNone;  // of a language runtime; kNone: native code
+  std::uint32_t line = 0;          // in `function`; 0: unknown
+  wire::Execution execution = wire::Execution::kInterpreted;  // of `function`
 };
 
 struct Stack {
@@ -105,6 +129,8 @@ struct Difference {
 struct Recording {
   std::vector<Process> processes;
   std::vector<Module> modules;
+  std::vector<Function> functions;
+  std::vector<Runtime> runtimes;
   std::vector<Frame> frames;
   std::vector<Stack> stacks;
   std::vector<Thread> threads;

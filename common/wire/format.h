@@ -43,6 +43,8 @@ enum class RecordType : std::uint8_t {
   kCodeGone = 12,    // … and all ranges of its object were removed
   kUser = 13,        // the user of the process
   kDifference = 14,  // two unwinders found different stacks in one place
+  kFunction = 15,    // a function of a language runtime, before the first stack with it
+  kRuntime = 16,     // a language runtime was found in the process
 };
 
 enum class ThreadState : std::uint8_t { kRunning = 0, kRunnable = 1, kBlocked = 2, kUnknown = 3 };

@@ -202,6 +202,7 @@ class FrameNamer {
 
   FrameNames names_of(std::uint32_t index, const std::vector<symbolize::SourceFunction>& found) {
     const profile::Frame& frame = recording_.frames[index];
+    if (wire::is_runtime_frame(frame.pc.value)) return {runtime_name(frame)};
     FrameNames names;
     names.reserve(std::max<std::size_t>(found.size(), 1));
     for (const symbolize::SourceFunction& function : found) {
@@ -218,6 +219,26 @@ class FrameNamer {
       names.back().offset += frame.pc.value - address;
     }
     return names;
+  }
+
+  profile::NamedFrame runtime_name(const profile::Frame& frame) {
+    profile::NamedFrame result;
+    result.function = profile::kFunctionGone;
+    if (frame.function == profile::kNone) return result;
+    const profile::Function& function = recording_.functions[frame.function];
+    result.language = function.language;
+    result.execution = frame.execution;
+    result.file = function.file;
+    result.line = frame.line;
+    result.start_line = function.start_line;
+    if (function.name.empty()) return result;
+    result.system_name = function.name;
+    const std::string_view file = std::string_view(function.file);
+    result.function =
+        file.empty() ? function.name
+                     : texts_->intern(fmt::format("{} ({})", function.name,
+                                                  file.substr(file.rfind('/') + 1)));
+    return result;
   }
 
   std::string summarize_generated(const std::vector<FrameNames>& names) const {

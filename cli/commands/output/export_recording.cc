@@ -52,6 +52,7 @@ host::Result<void> export_recording(profile::Recording& recording, const ExportO
     writing.state_frames = exporters::StateFrames::kNo;
   }
   writing.source_lines = options.file_lines;
+  writing.frame_kinds = options.frame_kinds;
   exporters::Sink sink(fd, name);
   switch (options.format) {
     case options::Format::kPerf:

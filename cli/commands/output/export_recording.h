@@ -18,6 +18,7 @@ struct ExportOptions {
   options::StateFrames state_frames = options::StateFrames::kByFormat;
   options::SymbolOptions symbols;
   bool file_lines = false;
+  bool frame_kinds = false;
   options::FilterOptions filters;  // filters of functions; samples are filtered on input
   bool invert = false;
   std::uint32_t first_base_process = profile::kNone;  // see exporters::Options

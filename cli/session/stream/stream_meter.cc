@@ -70,6 +70,8 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
     case wire::RecordType::kCodeGone:
     case wire::RecordType::kUser:
     case wire::RecordType::kDifference:
+    case wire::RecordType::kFunction:
+    case wire::RecordType::kRuntime:
       break;
   }
   return true;  // other record types are checked by the importer

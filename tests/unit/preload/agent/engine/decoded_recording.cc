@@ -90,6 +90,8 @@ class Reader {
         }
         break;
       case wire::RecordType::kDifference:
+      case wire::RecordType::kFunction:
+      case wire::RecordType::kRuntime:
         break;
       case wire::RecordType::kUser:
         if (const auto user = wire::decode_user(record.payload)) out_.users.push_back(user->user);

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "common/core/errno_saver.h"
+#include "preload/handler/runtime_slots.h"
 #include "preload/unwind/walk/page_probe_reader.h"
 #include "preload/unwind/walk/stack_words.h"
 
@@ -92,18 +93,9 @@ std::span<std::uint64_t> copy_of(const Slot& slot) noexcept {
   std::uint64_t* const copies = shared.stack_copies.load(std::memory_order_acquire);
   if (copies == nullptr) [[likely]]
     return {};
-  const auto distance = [&slot](const Slot* first) noexcept {
-    const auto bytes =
-        reinterpret_cast<std::uint64_t>(&slot) - reinterpret_cast<std::uint64_t>(first);
-    return bytes / sizeof(Slot);
-  };
-  std::uint64_t number = distance(shared.slots.load(std::memory_order_relaxed));
-  if (number >= kSlotCount) {
-    number = distance(shared.open_slots.load(std::memory_order_relaxed));
-    if (number >= kOpenSlotCount) return {};
-    number += kSlotCount;
-  }
-  return {copies + number * kStackCopyWords, kStackCopyWords};
+  const std::uint32_t number = slot_number(slot);
+  if (number == kNoSlotNumber) return {};
+  return {copies + std::size_t{number} * kStackCopyWords, kStackCopyWords};
 }
 
 // Such a copy extends beyond the end of the stack, where another thread may unmap memory at any
@@ -138,6 +130,18 @@ unwind::WalkEnd leave_to_agent(Slot& slot, std::span<std::uint64_t> room,
 
 }  // namespace
 
+std::uint32_t slot_number(const Slot& slot) noexcept {
+  const auto distance = [&slot](const Slot* first) noexcept {
+    const auto bytes =
+        reinterpret_cast<std::uint64_t>(&slot) - reinterpret_cast<std::uint64_t>(first);
+    return bytes / sizeof(Slot);
+  };
+  const std::uint64_t number = distance(shared.slots.load(std::memory_order_relaxed));
+  if (number < kSlotCount) return static_cast<std::uint32_t>(number);
+  const std::uint64_t open = distance(shared.open_slots.load(std::memory_order_relaxed));
+  return open < kOpenSlotCount ? kSlotCount + static_cast<std::uint32_t>(open) : kNoSlotNumber;
+}
+
 void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   slot.frames.frame_count = 0;
   slot.frames.claim_count = 0;
@@ -163,6 +167,7 @@ void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
         slot.copy = Slot::Copy::kWhole;
       }
     }
+    take_tokens(slot);
   }
   shared.pins.fetch_sub(1, std::memory_order_release);
   slot.state.store(slot_state(cookie.sequence, SlotStatus::kDone), std::memory_order_release);
@@ -197,6 +202,8 @@ void forget_after_fork() noexcept {
   shared.open.store(0, std::memory_order_relaxed);
   shared.stack_copies.store(nullptr, std::memory_order_relaxed);
   shared.code_map.store(nullptr, std::memory_order_relaxed);
+  runtime_shared.snapshot.store(nullptr, std::memory_order_relaxed);
+  runtime_shared.slots.store(nullptr, std::memory_order_relaxed);
   shared.pins.store(0, std::memory_order_relaxed);
 }
 

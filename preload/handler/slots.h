@@ -114,6 +114,10 @@ SWIPR_SIGNAL_SAFE Slot* try_claim_open(std::uint64_t timer_value) noexcept;
 // marks it done. `readable`: a byte near the stack pointer that was written just now.
 SWIPR_SIGNAL_SAFE void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept;
 
+// The number of a slot, then of an open slot: kSlotCount + its place.
+inline constexpr std::uint32_t kNoSlotNumber = ~std::uint32_t{0};
+SWIPR_SIGNAL_SAFE std::uint32_t slot_number(const Slot& slot) noexcept;
+
 // The agent's side.
 void set_target(std::uint32_t slot, Tid thread) noexcept;  // before it is armed
 void arm_slot(Slot& slot, std::uint64_t sequence) noexcept;

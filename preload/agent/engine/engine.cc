@@ -146,6 +146,7 @@ void Engine::close() noexcept {
   }
   subjects_.forget_code();
   subjects_.unwinder.close();
+  subjects_.languages.release();
   subjects_.files.close_all();
   if (!keeps_memory_) subjects_.memory.close();
   subjects_.threads.close();
@@ -195,6 +196,7 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
   }
   if (!subjects_.knows_runqueue) recording.accounts().leave_runqueue_out();
   recording.stream().set_wait_channels(subjects_.wait_channels);
+  recording.stream().set_functions(subjects_.languages.functions());
   recording.begin_modules(subjects_.modules);
   refresh_threads();
   if (another_is_blocked_less()) take_other_signal();

@@ -119,6 +119,7 @@ void Engine::collect() noexcept {
     if (thread.generation != generation || thread.tid.value == 0) return;
     sampler_.finish_walk(slot);
     sampler_.note_answer(place, slot);
+    sampler_.splice_answer(place, slot);
     for (unsigned number = 0; number < recordings_.size(); ++number) {
       if ((asked & 1u << number) != 0 && recordings_[number] != nullptr) {
         sampler_.take_answer(*recordings_[number], place, slot);
@@ -132,6 +133,7 @@ void Engine::collect() noexcept {
         if (static_cast<std::uint16_t>(thread.generation) != generation || thread.tid.value == 0)
           return;
         sampler_.finish_walk(slot);
+        sampler_.splice_answer(place, slot);
         bool needed = false;
         for (Recording* recording : recordings_) {
           needed = (recording != nullptr && sampler_.take_timer_stack(*recording, place, slot)) ||

@@ -20,6 +20,7 @@ inline constexpr int kNoInfo = -10;
 
 inline constexpr int kCacheGlobal = 1;
 inline constexpr int kInstructionPointer = 16;  // numbers of registers are DWARF's
+inline constexpr int kStackPointer = 7;
 
 // 127 words in 1.6; room for versions that need more.
 struct Cursor {

@@ -71,6 +71,7 @@ unwind::WalkEnd SecondUnwinder::take(unwind::FrameBuffer& frames, unwind::WalkEn
   frames.hole = {};
   std::copy_n(found.pcs.begin(), found.frame_count, frames.pcs.begin());
   std::copy_n(found.kinds.begin(), found.frame_count, frames.kinds.begin());
+  std::copy_n(found.stacks.begin(), found.frame_count, frames.stacks.begin());
   return end_;
 }
 

@@ -126,7 +126,10 @@ WalkEnd Walker::step_through(unwind::FrameBuffer& frames) noexcept {
     }
     // The kernel made the call of a handler: neither address is one that a call returns to.
     const bool in_trampoline = library_.is_signal_frame(&cursor_) > 0;
+    Word stack = 0;
+    if (library_.get_reg(&cursor_, kStackPointer, &stack) < 0) stack = 0;
     frames.pcs[frames.frame_count] = pc;
+    frames.stacks[frames.frame_count] = stack;
     frames.kinds[frames.frame_count++] = kind(source, exact || in_trampoline);
     has_no_cfi_ = false;
     const int status = library_.step(&cursor_);

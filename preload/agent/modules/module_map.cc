@@ -229,6 +229,7 @@ std::size_t ModuleMap::kept_bytes() const noexcept {
 bool ModuleMap::update_registered(ProcMemory& memory, bool& changed) noexcept {
   if (!changed && !is_outdated(memory, monotonic_now())) return true;
   if (changed) find_jit_descriptors();
+  if (changed) find_runtimes(memory);
   if (registered_.is_unused()) return true;
   changed = true;
   bare_code_.clear();
@@ -247,6 +248,17 @@ void ModuleMap::find_jit_descriptors() noexcept {
       registered_.jit_interface().add_descriptor(image.described.jit_descriptor);
     }
   }
+}
+
+void ModuleMap::find_runtimes(ProcMemory& memory) noexcept {
+  if (!memory.is_open()) return;
+  runtimes_.begin_update();
+  for (Image& image : images_) {
+    if (!image.live || !image.may_have_runtime) continue;
+    image.may_have_runtime = runtimes_.take(image.header, image.described.dynamic,
+                                            image.described.load_bias, memory);
+  }
+  runtimes_.end_update();
 }
 
 // Until its table is built, an image counts as one that has a table.

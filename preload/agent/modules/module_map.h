@@ -12,6 +12,7 @@
 #include "preload/agent/modules/image_tables.h"
 #include "preload/agent/modules/kept_tables.h"
 #include "preload/agent/modules/registered_code.h"
+#include "preload/agent/modules/runtime_registry.h"
 #include "preload/agent/modules/table_files.h"
 #include "preload/agent/proc/memory_room.h"
 #include "preload/agent/proc/proc_files.h"
@@ -45,6 +46,7 @@ struct Image {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   bool live = false;
+  bool may_have_runtime = true;  // until it was examined
   unwind::BuildResult described;
   ImageTables tables;
 };
@@ -93,6 +95,7 @@ class ModuleMap {
   // Memory in use per module: slots, images, paths.
   std::size_t kept_bytes() const noexcept;
   const JitInterface& jit_interface() const noexcept { return registered_.jit_interface(); }
+  const RuntimeRegistry& runtimes() const noexcept { return runtimes_; }
   const Image* image_of(const Module& module) const noexcept;
   std::string_view path_of(const Module& module) const noexcept {
     return {texts_.data() + module.path_begin, module.path_size};
@@ -123,6 +126,7 @@ class ModuleMap {
   bool drop_vanished(bool& changed) noexcept;
   bool update_registered(ProcMemory& memory, bool& changed) noexcept;
   void find_jit_descriptors() noexcept;
+  void find_runtimes(ProcMemory& memory) noexcept;
   bool is_bare(const Module& module) const noexcept;
   template <typename Take>
   void for_each_part(const Module& module, Take take) const noexcept;
@@ -145,6 +149,7 @@ class ModuleMap {
   MappedArray<Image> images_;
   MappedArray<Range<std::uint64_t>> bare_code_;  // of the current refresh
   RegisteredCode registered_;
+  RuntimeRegistry runtimes_;
   TableFiles files_;
   KeptTables kept_;
   const MemoryRoom* room_ = nullptr;

@@ -87,6 +87,7 @@ void ModuleMap::release_retired() noexcept {
   for (std::size_t at = 0; at < retired_count_; ++at)
     unmap_memory(retired_[at], retired_[at]->bytes);
   retired_count_ = 0;
+  runtimes_.free_retired();
   if (!stale_) destroy_dead_tables();
 }
 
@@ -100,6 +101,7 @@ void ModuleMap::destroy_dead_tables() noexcept {
 
 bool ModuleMap::try_close() noexcept {
   handler::shared.code_map.store(nullptr, std::memory_order_seq_cst);
+  runtimes_.withdraw();
   if (!handler::retired_maps_are_free()) return false;
   if (current_ != nullptr) unmap_memory(current_, current_->bytes);
   current_ = nullptr;
@@ -119,6 +121,7 @@ bool ModuleMap::try_close() noexcept {
   images_.release();
   bare_code_.release();
   registered_.release();
+  runtimes_.release();
   return true;
 }
 

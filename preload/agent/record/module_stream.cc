@@ -20,10 +20,18 @@ bool write_module(const ModuleMap& modules, const Module& module, StreamWriter& 
   return stream.put_record(record);
 }
 
+std::uint64_t module_of(const ModuleMap& modules, const FoundRuntime& runtime) noexcept {
+  for (const Module& module : modules.modules()) {
+    const Image* const image = module.id == 0 ? nullptr : modules.image_of(module);
+    if (image != nullptr && image->header == runtime.header) return module.id;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void ModuleStream::begin(const ModuleMap& modules, StreamWriter& stream) noexcept {
-  const bool written = write_new(modules, false, stream);
+  const bool written = write_new(modules, false, stream) && write_runtimes(modules, stream);
   if (written) change_count_ = modules.change_count();
   gone_count_ = modules.gone_count();
   last_at_start_ = modules.last_id();
@@ -31,7 +39,8 @@ void ModuleStream::begin(const ModuleMap& modules, StreamWriter& stream) noexcep
 }
 
 bool ModuleStream::write_new(const ModuleMap& modules, StreamWriter& stream) noexcept {
-  return write_new(modules, true, stream) && write_new(modules, false, stream);
+  return write_new(modules, true, stream) && write_new(modules, false, stream) &&
+         write_runtimes(modules, stream);
 }
 
 bool ModuleStream::take_gone(const ModuleMap& modules) noexcept {
@@ -43,6 +52,22 @@ bool ModuleStream::take_gone(const ModuleMap& modules) noexcept {
 void ModuleStream::end_sync(bool written, const ModuleMap& modules, StreamWriter& stream) noexcept {
   behind_ = !written || !write_gone(modules, stream);
   if (!behind_) change_count_ = modules.change_count();
+}
+
+bool ModuleStream::write_runtimes(const ModuleMap& modules, StreamWriter& stream) noexcept {
+  for (const FoundRuntime& runtime : modules.runtimes().runtimes()) {
+    if (runtime.id <= told_runtime_) continue;
+    const bool is_refused = runtime.refusal != nullptr;
+    const wire::RuntimeRecord record{
+        .language = runtime.language,
+        .version = runtime.version,
+        .state = is_refused ? wire::RuntimeState::kRefused : wire::RuntimeState::kRead,
+        .reason = is_refused ? runtime.refusal : "",
+        .module_id = module_of(modules, runtime)};
+    if (!stream.put_record(record)) return false;
+    told_runtime_ = runtime.id;
+  }
+  return true;
 }
 
 // False: some are still missing in the stream.

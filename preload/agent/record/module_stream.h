@@ -30,6 +30,7 @@ class ModuleStream {
  private:
   bool write_new(const ModuleMap& modules, bool gone, StreamWriter& stream) noexcept;
   bool write_gone(const ModuleMap& modules, StreamWriter& stream) noexcept;
+  bool write_runtimes(const ModuleMap& modules, StreamWriter& stream) noexcept;
   static bool write_gone(std::uint64_t& told, StreamWriter& stream) noexcept;
 
   // For each slot of ModuleMap::modules: the id in the stream; 0: none.
@@ -37,6 +38,7 @@ class ModuleStream {
   std::uint64_t change_count_ = 0;  // ModuleMap's count at the last write
   std::uint64_t gone_count_ = 0;    // at the start of the current generation of stacks
   std::uint64_t last_at_start_ = 0;
+  std::uint32_t told_runtime_ = 0;  // id of the last one in the stream
   bool behind_ = false;
 };
 

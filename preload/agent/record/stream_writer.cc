@@ -42,6 +42,7 @@ bool StreamWriter::create(OutputQueue& output, std::uint32_t max_stacks) noexcep
 void StreamWriter::release() noexcept {
   blocks_.release();
   stacks_.release();
+  functions_.release();
 }
 
 bool StreamWriter::write_message(wire::MessageLevel level, std::string_view text) noexcept {
@@ -66,6 +67,7 @@ void StreamWriter::define(wire::Encoder& out, std::uint32_t stack) noexcept {
   if (stack == 0) return;
   StoredStack& stored = stacks_.stack(stack);
   if (stored.defined || stored.defining) return;
+  functions_.define(out, stored);
   encode_stack(out, stored);
   stored.defining = true;
 }
@@ -74,12 +76,14 @@ void StreamWriter::settle_definition(std::uint32_t stack, bool written) noexcept
   if (stack == 0) return;
   StoredStack& stored = stacks_.stack(stack);
   if (stored.defining && written) stored.defined = true;
+  if (stored.defining && !written) functions_.undo(stored);
   stored.defining = false;
 }
 
 std::size_t StreamWriter::definition_bytes(std::uint32_t stack) noexcept {
   if (stack == 0 || stacks_.stack(stack).defined) return 0;
-  return kStackBytes + kFrameBytes * stacks_.stack(stack).frame_count;
+  const StoredStack& stored = stacks_.stack(stack);
+  return kStackBytes + kFrameBytes * stored.frame_count + functions_.definition_bytes(stored);
 }
 
 void StreamWriter::encode_stack(wire::Encoder& out, const StoredStack& stack) noexcept {

@@ -9,6 +9,7 @@
 #include "common/wire/format.h"
 #include "preload/agent/libunwind/differences.h"
 #include "preload/agent/record/block_writer.h"
+#include "preload/agent/record/function_stream.h"
 #include "preload/agent/record/recorded_thread.h"
 #include "preload/agent/record/stack_table.h"
 #include "preload/agent/threads/thread.h"
@@ -47,6 +48,10 @@ class StreamWriter {
   const StackTable& stacks() const noexcept { return stacks_; }
   // Outlives the recording. Before the first stack.
   void set_wait_channels(const WaitChannels& channels) noexcept { wait_channels_ = &channels; }
+  // Outlives the recording. Before the first stack.
+  void set_functions(const FunctionTable& functions) noexcept {
+    functions_.set_functions(functions);
+  }
   // Within `put`: defines the stack if neither the stream nor these bytes do. Afterwards call
   // settle_definition for each.
   void define(wire::Encoder& out, std::uint32_t stack) noexcept;
@@ -73,6 +78,7 @@ class StreamWriter {
 
   BlockWriter blocks_;
   StackTable stacks_;
+  FunctionStream functions_;
   const WaitChannels* wait_channels_ = nullptr;
   const libunwind::Differences* differences_ = nullptr;
   std::uint32_t told_differences_ = 0;  // whose stacks are in the stream

@@ -13,6 +13,7 @@
 #include "preload/agent/record/recording.h"
 #include "preload/agent/sample/decision.h"
 #include "preload/agent/sample/frame_recovery.h"
+#include "preload/agent/sample/language_frames.h"
 #include "preload/agent/threads/cpu_timers.h"
 #include "preload/agent/threads/signal_pool.h"
 #include "preload/agent/threads/thread_list.h"
@@ -31,6 +32,7 @@ struct Subjects {
   FrameRecovery frames;
   SecondUnwinder unwinder;
   WaitChannels wait_channels;
+  LanguageFrames languages;
   TaskFiles files;
   bool can_signal = false;
   bool knows_runqueue = false;  // the kernel keeps schedstat
@@ -69,6 +71,8 @@ class Sampler {
                         const handler::Slot& slot) noexcept;
   // Updates the thread from the answer. Call once before take_answer.
   void note_answer(std::uint32_t place, handler::Slot& slot) noexcept;
+  // Adds the frames of language runtimes. Call once, after these.
+  void splice_answer(std::uint32_t place, handler::Slot& slot) noexcept;
 
   // A frame outside all known modules was found: the module map is out of date, or code is
   // generated at run time.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 
+#include "common/wire/runtimes.h"
 #include "preload/agent/sample/sampler.h"
 #include "preload/handler/interrupted_code.h"
 
@@ -112,6 +113,11 @@ void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
   }
 }
 
+void Sampler::splice_answer(std::uint32_t place, handler::Slot& slot) noexcept {
+  subjects_.languages.splice_answer(subjects_.modules.runtimes(), subjects_.memory,
+                                    subjects_.threads[place], slot, slot.frames);
+}
+
 void Sampler::take_answer(Recording& recording, std::uint32_t place,
                           const handler::Slot& slot) noexcept {
   const Thread& thread = subjects_.threads[place];
@@ -171,7 +177,8 @@ std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& f
   const unwind::CodeMap* map = subjects_.modules.code_map();
   if (is_new && (frames.flags & wire::kStackBroken) != 0) unknown_code_ = true;
   for (std::uint32_t frame = 0; is_new && map != nullptr && frame < frames.frame_count; ++frame) {
-    if (map->find(frames.pcs[frame]) == nullptr) unknown_code_ = true;
+    const std::uint64_t pc = frames.pcs[frame];
+    if (!wire::is_runtime_frame(pc) && map->find(pc) == nullptr) unknown_code_ = true;
   }
   return stack;
 }

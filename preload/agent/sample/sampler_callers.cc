@@ -59,14 +59,20 @@ class CopiedStack {
   bool reads_on_ = false;
 };
 
-// Frames of a walk that continues after the frame `last`. False: they do not fit.
-bool append(FrameBuffer& frames, std::uint32_t last, std::span<const std::uint64_t> pcs,
-            std::span<const std::uint8_t> kinds, std::uint64_t flags) noexcept {
-  if (pcs.size() > wire::kMaxFrames - 1 - last) return false;
-  std::copy(pcs.begin(), pcs.end(), frames.pcs.begin() + last + 1);
-  std::copy(kinds.begin(), kinds.end(), frames.kinds.begin() + last + 1);
-  frames.frame_count = last + 1 + static_cast<std::uint32_t>(pcs.size());
-  frames.flags = (frames.flags & wire::kStackCut) | flags;
+// The chain's frames from `first` on, as those of a walk that continues after the frame `last`.
+// False: they do not fit.
+bool append(FrameBuffer& frames, std::uint32_t last, const FrameBuffer& chain,
+            std::uint32_t first) noexcept {
+  const std::uint32_t count = chain.frame_count - first;
+  if (count > wire::kMaxFrames - 1 - last) return false;
+  const auto copy = [first, count, last](const auto& from, auto& to) {
+    std::copy_n(from.begin() + first, count, to.begin() + last + 1);
+  };
+  copy(chain.pcs, frames.pcs);
+  copy(chain.kinds, frames.kinds);
+  copy(chain.stacks, frames.stacks);
+  frames.frame_count = last + 1 + count;
+  frames.flags = (frames.flags & wire::kStackCut) | chain.flags;
   return true;
 }
 
@@ -74,8 +80,7 @@ bool append(FrameBuffer& frames, std::uint32_t last, std::span<const std::uint64
 bool append_chain(FrameBuffer& frames, std::uint32_t last) noexcept {
   FrameBuffer& chain = scratch.chain;
   chain.kinds[0] = static_cast<std::uint8_t>(wire::FrameSource::kGuess);
-  return append(frames, last, std::span(chain.pcs).first(chain.frame_count),
-                std::span(chain.kinds).first(chain.frame_count), chain.flags);
+  return append(frames, last, chain, 0);
 }
 
 }  // namespace
@@ -138,9 +143,7 @@ void Sampler::walk_on(handler::Slot& slot, bool exact, unwind::StackReader stack
   // The first of these is the last of those. It may have turned out to be exact.
   const unsigned kind = frames.kinds[last] | (scratch.chain.kinds[0] & unwind::kExactFrame);
   frames.kinds[last] = static_cast<std::uint8_t>(kind);
-  const std::size_t more = scratch.chain.frame_count - 1;
-  const bool fits = append(frames, last, std::span(scratch.chain.pcs).subspan(1, more),
-                           std::span(scratch.chain.kinds).subspan(1, more), scratch.chain.flags);
+  const bool fits = append(frames, last, scratch.chain, 1);
   if (last == 0) frames.omitted_at = scratch.chain.omitted_at;
   if (fits && !frames.hole.exists && scratch.chain.hole.exists) {
     frames.hole = {.exists = true,

@@ -134,6 +134,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
     StackPieces stack(subjects_.memory);
     subjects_.unwinder.walk(stack.reader(), subjects_.modules, subjects_.memory);
   }
+  subjects_.languages.read_blocked(subjects_.modules.runtimes(), subjects_.memory, thread);
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
   // Not to the root: perhaps through a library that has just been loaded.
   if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
@@ -147,6 +148,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
     return Look::kNeedsSignal;
   }
   subjects_.unwinder.take(frames_, end);
+  subjects_.languages.splice_blocked(subjects_.modules.runtimes(), subjects_.memory, frames_);
   settle(recording, place, known, wait);
   return Look::kSettled;
 }

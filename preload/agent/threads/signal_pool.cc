@@ -7,6 +7,7 @@
 #include "preload/agent/base/clock.h"
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/handler/disposition.h"
+#include "preload/handler/runtime_slots.h"
 #include "preload/handler/signal_handler.h"
 #include "preload/handler/signal_waits.h"
 
@@ -77,6 +78,9 @@ SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned 
   }
   const std::uint16_t number = free_[free_count_ - 1];
   const std::uint64_t sequence = ++sequence_;
+  if (handler::RuntimeSlot* runtime = handler::runtime_slot_of(slots_[number])) {
+    runtime->thread_state = thread.runtime.state();
+  }
   handler::set_target(number, thread.tid);
   handler::arm_slot(slots_[number], sequence);
   if (!handler::send_signal(process_, thread.tid, {sequence, number})) {

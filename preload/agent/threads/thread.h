@@ -89,6 +89,18 @@ struct ThreadLooks {
   }
 };
 
+// The thread's state in the language runtime of the process.
+class ThreadRuntime {
+ public:
+  // Its address, as it was found last; 0: none. Check it before use.
+  std::uint64_t state() const noexcept { return state_; }
+
+ private:
+  friend class LanguageFrames;
+
+  std::uint64_t state_ = 0;
+};
+
 struct alignas(64) Thread {
   // Owner: ThreadList.
   Tid tid{};                     // 0: place is free
@@ -100,6 +112,7 @@ struct alignas(64) Thread {
   ThreadSignal signal;
   ThreadTimer timer;
   ThreadLooks looks;
+  ThreadRuntime runtime;
 
   std::string_view name_text() const noexcept {
     return {name, std::char_traits<char>::length(name)};

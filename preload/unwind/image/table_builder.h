@@ -27,6 +27,7 @@ struct BuildResult {
   std::uint64_t load_bias = 0;       // valid when the ELF header was readable
   Range<std::uint64_t> text;         // image addresses, as in ElfImage
   Range<std::uint64_t> eh_frame;     // the same
+  Range<std::uint64_t> dynamic;      // PT_DYNAMIC, run-time addresses
   FrameSearch search;                // count 0: tables of parts cannot be built
   std::uint64_t jit_descriptor = 0;  // run-time address of __jit_debug_descriptor; 0: not exported
   std::uint32_t build_id_bytes = 0;

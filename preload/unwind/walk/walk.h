@@ -36,6 +36,10 @@ struct FrameBuffer {
   std::array<std::uint64_t, wire::kMaxFrames> pcs;
   // wire::FrameSource, | kExactFrame if the pc is exact (as in the wire format's runs)
   std::array<std::uint8_t, wire::kMaxFrames> kinds;
+  // The stack pointer in each frame, after what it called has returned; to find the frame that an
+  // address of the stack belongs to. Of a frame of a language runtime: of the native frame in whose
+  // place it stands.
+  std::array<std::uint64_t, wire::kMaxFrames> stacks;
   // To be verified before the frames are used (code_claims.h).
   std::array<CodeClaim, kMaxClaims> claims;
 };

@@ -148,6 +148,7 @@ class WalkLoop {
   void append(std::uint32_t index, const Hot& hot, wire::FrameSource source) noexcept {
     const std::uint32_t at = slot(index);
     frames_.pcs[at] = hot.pc;
+    frames_.stacks[at] = hot.stack;
     frames_.kinds[at] =
         static_cast<std::uint8_t>(static_cast<unsigned>(source) | (hot.exact ? kExactFrame : 0u));
   }
@@ -409,9 +410,12 @@ class WalkLoop {
     frames_.omitted_at = kKeptInner;
     frames_.frame_count = wire::kMaxFrames;
     const std::uint32_t oldest = slot(count);  // where the next frame would be stored
-    std::rotate(frames_.pcs.begin() + kKeptInner, frames_.pcs.begin() + oldest, frames_.pcs.end());
-    std::rotate(frames_.kinds.begin() + kKeptInner, frames_.kinds.begin() + oldest,
-                frames_.kinds.end());
+    const auto put_in_order = [oldest](auto& values) {
+      std::rotate(values.begin() + kKeptInner, values.begin() + oldest, values.end());
+    };
+    put_in_order(frames_.pcs);
+    put_in_order(frames_.kinds);
+    put_in_order(frames_.stacks);
   }
 
   static constexpr std::uint64_t kLargestBare = 4096;  // of a function in assembly

@@ -1,0 +1,65 @@
+// Language runtimes among the images of the process. One whose frames can be read is published to
+// handlers; another, or one of an unknown version, is refused with a reason.
+// Context: control thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/core/range.h"
+#include "common/wire/runtimes.h"
+#include "preload/agent/proc/proc_memory.h"
+#include "preload/handler/runtime_slots.h"
+#include "preload/runtimes/python/python_layout.h"
+
+namespace swipr::agent {
+
+struct FoundRuntime {
+  std::uint32_t id = 0;      // from 1, never reused
+  std::uint64_t header = 0;  // run-time address of the image's ELF header
+  wire::Language language = wire::Language::kNative;
+  char version[16] = {};          // "3.11.2"; empty: unknown
+  const char* refusal = nullptr;  // static text; nullptr: its frames are read
+  runtimes::PythonRuntime python;
+  bool seen = false;  // in the current update
+};
+
+class RuntimeRegistry {
+ public:
+  static constexpr std::size_t kMost = 8;  // further ones are ignored
+
+  // Between begin_update and end_update: take() for each current image. True: it has a runtime.
+  void begin_update() noexcept;
+  bool take(std::uint64_t header, Range<std::uint64_t> dynamic, std::uint64_t load_bias,
+            ProcMemory& memory) noexcept;
+  // Publishes the runtime to handlers. It stays as it was while there is no memory, or a handler
+  // still uses the one before the last.
+  void end_update() noexcept;
+  // Handlers do not use any retired code map: frees what they could have used with them.
+  void free_retired() noexcept;
+  // Handlers that start from now on find no runtime.
+  void withdraw() noexcept;
+  // After that, when no handler uses any code map.
+  void release() noexcept;
+
+  std::span<const FoundRuntime> runtimes() const noexcept { return {found_.data(), count_}; }
+  // Ids are assigned in ascending order.
+  std::uint32_t last_id() const noexcept { return last_id_; }
+  // What handlers use; nullptr: there is no runtime.
+  const handler::RuntimeSnapshot* current() const noexcept { return current_; }
+
+ private:
+  const FoundRuntime* find_readable() const noexcept;
+  bool publish(const FoundRuntime* runtime) noexcept;
+
+  std::array<FoundRuntime, kMost> found_{};
+  std::size_t count_ = 0;
+  std::uint32_t last_id_ = 0;
+  std::uint64_t published_ = 0;  // header of the image; 0: none
+  handler::RuntimeSnapshot* current_ = nullptr;
+  handler::RuntimeSnapshot* retired_ = nullptr;
+};
+
+}  // namespace swipr::agent

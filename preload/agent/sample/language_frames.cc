@@ -1,0 +1,71 @@
+#include "preload/agent/sample/language_frames.h"
+
+#include <algorithm>
+
+#include "preload/runtimes/object_reader.h"
+#include "preload/runtimes/python/python_frames.h"
+
+namespace swipr::agent {
+
+void LanguageFrames::splice_answer(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                                   Thread& thread, const handler::Slot& slot,
+                                   unwind::FrameBuffer& frames) noexcept {
+  const handler::RuntimeSnapshot* const snapshot = runtimes.current();
+  const handler::RuntimeSlot* const found = handler::runtime_slot_of(slot);
+  if (snapshot == nullptr || found == nullptr) return;
+  thread.runtime.state_ = found->thread_state;
+  splice(*snapshot, found->tokens, memory, frames);
+}
+
+void LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                                  Thread& thread) noexcept {
+  tokens_.clear();
+  const handler::RuntimeSnapshot* const snapshot = runtimes.current();
+  if (snapshot == nullptr) return;
+  runtimes::ObjectPieces reader(memory.image_reader());
+  const runtimes::ThreadIdentity identity{.tid = static_cast<std::uint64_t>(thread.tid.value),
+                                          .tid_in_pthread = snapshot->tid_in_pthread};
+  const runtimes::PythonRuntime& python = snapshot->python;
+  std::uint64_t& state = thread.runtime.state_;
+  if (!runtimes::is_python_thread(python, reader, state, identity)) {
+    state = runtimes::find_python_thread(python, reader, identity);
+  }
+  if (state != 0) runtimes::walk_python(python, reader, state, tokens_);
+}
+
+void LanguageFrames::splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                                    unwind::FrameBuffer& frames) noexcept {
+  const handler::RuntimeSnapshot* const snapshot = runtimes.current();
+  if (snapshot != nullptr) splice(*snapshot, tokens_, memory, frames);
+}
+
+void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
+                            const runtimes::TokenBuffer& tokens, ProcMemory& memory,
+                            unwind::FrameBuffer& frames) noexcept {
+  if (tokens.added() == 0 || !memory.is_open()) return;
+  const bool is_cut = (frames.flags & wire::kStackCut) != 0;
+  const runtimes::NativeStack native{
+      .pcs = std::span(frames.pcs).first(frames.frame_count),
+      .stacks = std::span(frames.stacks).first(frames.frame_count),
+      .is_root_reached = (frames.flags & wire::kStackRootReached) != 0,
+      .omitted_at = is_cut ? frames.omitted_at : 0};
+  runtimes::splice(native, tokens.tokens(), tokens.omitted(), snapshot.python.loop, spliced_);
+  const Moment now = monotonic_now();
+  const auto all = spliced_.view();
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const std::uint32_t index = all[at].index;
+    pcs_[at] = all[at].is_token
+                   ? names_.pc_of(tokens.tokens()[index], snapshot.python, memory, now)
+                   : frames.pcs[index];
+    kinds_[at] = all[at].is_token ? static_cast<std::uint8_t>(unwind::kExactFrame)
+                                  : frames.kinds[index];
+  }
+  std::copy_n(pcs_.begin(), all.size(), frames.pcs.begin());
+  std::copy_n(kinds_.begin(), all.size(), frames.kinds.begin());
+  frames.frame_count = static_cast<std::uint32_t>(all.size());
+  if (spliced_.omitted_at == 0) return;
+  frames.flags |= wire::kStackCut;
+  frames.omitted_at = spliced_.omitted_at;
+}
+
+}  // namespace swipr::agent

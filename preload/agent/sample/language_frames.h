@@ -1,0 +1,46 @@
+// Frames of language runtimes in stacks: reads those of blocked threads from outside, takes those
+// that handlers left, and puts them where the native stack has the runtime's interpreter loop.
+// Context: control thread.  Allocates: never. 150 KiB of address space, touched as it is used.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "preload/agent/base/moment.h"
+#include "preload/agent/modules/runtime_registry.h"
+#include "preload/agent/proc/proc_memory.h"
+#include "preload/agent/sample/token_names.h"
+#include "preload/agent/threads/thread.h"
+#include "preload/handler/runtime_slots.h"
+#include "preload/runtimes/splice.h"
+#include "preload/unwind/walk/walk.h"
+
+namespace swipr::agent {
+
+class LanguageFrames {
+ public:
+  // After the walk of a slot is finished and verified. `frames` is the slot's.
+  void splice_answer(const RuntimeRegistry& runtimes, ProcMemory& memory, Thread& thread,
+                     const handler::Slot& slot, unwind::FrameBuffer& frames) noexcept;
+  // Reads the frames of a blocked thread. If its CPU clock has advanced meanwhile, they are not
+  // used; otherwise they are put into its native stack afterwards.
+  void read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory, Thread& thread) noexcept;
+  void splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                      unwind::FrameBuffer& frames) noexcept;
+
+  const FunctionTable& functions() const noexcept { return names_.functions(); }
+  // No recording is left.
+  void release() noexcept { names_.release(); }
+
+ private:
+  void splice(const handler::RuntimeSnapshot& snapshot, const runtimes::TokenBuffer& tokens,
+              ProcMemory& memory, unwind::FrameBuffer& frames) noexcept;
+
+  TokenNames names_;
+  runtimes::TokenBuffer tokens_;  // of the blocked thread that was read last
+  runtimes::SplicedStack spliced_;
+  std::array<std::uint64_t, wire::kMaxFrames> pcs_;
+  std::array<std::uint8_t, wire::kMaxFrames> kinds_;
+};
+
+}  // namespace swipr::agent

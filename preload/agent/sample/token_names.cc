@@ -1,0 +1,72 @@
+#include "preload/agent/sample/token_names.h"
+
+#include "common/wire/runtimes.h"
+#include "preload/runtimes/python/python_names.h"
+
+namespace swipr::agent {
+
+namespace {
+
+using runtimes::ObjectPieces;
+using runtimes::PythonRuntime;
+using runtimes::Token;
+
+constexpr std::chrono::seconds kTrusted{1};
+
+std::size_t place_of(std::uint64_t code, std::uint64_t position, std::size_t places) noexcept {
+  const std::uint64_t mixed = (code ^ position << 32) * 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+  return static_cast<std::size_t>(mixed >> 40) % places;
+}
+
+template <typename Known>
+bool is_valid(const Known& known, const Token& token, Moment now) noexcept {
+  return known.code == token.code && known.fingerprint == token.fingerprint &&
+         now - known.read_at < kTrusted;
+}
+
+}  // namespace
+
+std::uint64_t TokenNames::pc_of(const Token& token, const PythonRuntime& python,
+                                ProcMemory& memory, Moment now) noexcept {
+  ObjectPieces reader(memory.image_reader());
+  const std::uint32_t function = function_of(token, python, reader, now);
+  return wire::runtime_frame_pc(
+      {.function = function, .line = line_of(token, python, reader, now)});
+}
+
+std::uint32_t TokenNames::function_of(const Token& token, const PythonRuntime& python,
+                                      ObjectPieces& reader, Moment now) noexcept {
+  KnownFunction& known = known_functions_[place_of(token.code, 0, kPlaces)];
+  if (is_valid(known, token, now)) return known.function;
+  if (!runtimes::read_python_function(python, reader, token, text_)) return lose();
+  const std::uint32_t function = functions_.intern({.language = wire::Language::kPython,
+                                                    .name = text_.name.view(),
+                                                    .file = text_.file.view(),
+                                                    .start_line = text_.first_line});
+  known = {token.code, token.fingerprint, now, function};
+  return function;
+}
+
+std::uint32_t TokenNames::line_of(const Token& token, const PythonRuntime& python,
+                                  ObjectPieces& reader, Moment now) noexcept {
+  KnownLine& known = known_lines_[place_of(token.code, token.position, kPlaces)];
+  if (known.position == token.position && is_valid(known, token, now)) return known.line;
+  std::uint32_t line = 0;
+  if (!runtimes::read_python_line(python, reader, token, line)) return 0;
+  known = {token.code, token.fingerprint, now, token.position, line};
+  return line;
+}
+
+std::uint32_t TokenNames::lose() noexcept {
+  ++lost_count_;
+  return functions_.intern({.language = wire::Language::kPython, .is_lost = true});
+}
+
+void TokenNames::release() noexcept {
+  functions_.release();
+  lost_count_ = 0;
+  known_functions_ = {};
+  known_lines_ = {};
+}
+
+}  // namespace swipr::agent

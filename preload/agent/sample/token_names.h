@@ -1,0 +1,60 @@
+// Functions and lines of the tokens of stacks. Names are read from the runtime's memory when a token
+// is seen for the first time, and again when a second has passed: a function that was freed can be
+// replaced by another at its address with the same fingerprint.
+// Context: control thread.  Allocates: never. 300 KiB of address space, touched as it is used.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/agent/base/moment.h"
+#include "preload/agent/proc/proc_memory.h"
+#include "preload/agent/record/function_table.h"
+#include "preload/runtimes/function_text.h"
+#include "preload/runtimes/object_reader.h"
+#include "preload/runtimes/python/python_layout.h"
+#include "preload/runtimes/token.h"
+
+namespace swipr::agent {
+
+class TokenNames {
+ public:
+  // The pc of the frame in stacks. A function whose name cannot be read any more is marked as lost.
+  std::uint64_t pc_of(const runtimes::Token& token, const runtimes::PythonRuntime& python,
+                      ProcMemory& memory, Moment now) noexcept;
+  const FunctionTable& functions() const noexcept { return functions_; }
+  std::uint64_t lost_count() const noexcept { return lost_count_; }
+  // No recording is left.
+  void release() noexcept;
+
+ private:
+  struct KnownFunction {
+    std::uint64_t code = 0;  // 0: free
+    std::uint64_t fingerprint = 0;
+    Moment read_at{0};
+    std::uint32_t function = 0;  // of the table
+  };
+  struct KnownLine {
+    std::uint64_t code = 0;  // 0: free
+    std::uint64_t fingerprint = 0;
+    Moment read_at{0};
+    std::uint32_t position = 0;
+    std::uint32_t line = 0;
+  };
+  static constexpr std::size_t kPlaces = 4096;  // of each cache; a collision replaces
+
+  std::uint32_t function_of(const runtimes::Token& token, const runtimes::PythonRuntime& python,
+                            runtimes::ObjectPieces& reader, Moment now) noexcept;
+  std::uint32_t line_of(const runtimes::Token& token, const runtimes::PythonRuntime& python,
+                        runtimes::ObjectPieces& reader, Moment now) noexcept;
+  std::uint32_t lose() noexcept;
+
+  FunctionTable functions_;
+  std::uint64_t lost_count_ = 0;
+  runtimes::FunctionText text_;
+  std::array<KnownFunction, kPlaces> known_functions_{};
+  std::array<KnownLine, kPlaces> known_lines_{};
+};
+
+}  // namespace swipr::agent

@@ -1,0 +1,42 @@
+#include "preload/handler/runtime_slots.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace swipr::handler {
+
+constinit RuntimeShared runtime_shared;
+
+RuntimeSlot* runtime_slot_of(const Slot& slot) noexcept {
+  RuntimeSlot* const slots = runtime_shared.slots.load(std::memory_order_acquire);
+  if (slots == nullptr) [[likely]]
+    return nullptr;
+  const std::uint32_t number = slot_number(slot);
+  return number == kNoSlotNumber ? nullptr : slots + number;
+}
+
+void take_tokens(const Slot& slot) noexcept {
+  const RuntimeSnapshot* const snapshot =
+      runtime_shared.snapshot.load(std::memory_order_seq_cst);
+  RuntimeSlot* const out = runtime_slot_of(slot);
+  if (out == nullptr) return;
+  out->tokens.clear();
+  out->end = runtimes::PythonWalkEnd::kRoot;
+  if (snapshot == nullptr) return;
+  const runtimes::PythonRuntime& python = snapshot->python;
+  // glibc and musl: a pthread_t is the thread pointer.
+  const runtimes::ThreadIdentity thread{
+      .tid = static_cast<std::uint64_t>(::syscall(SYS_gettid)),
+      .pthread = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer()),
+      .tid_in_pthread = snapshot->tid_in_pthread};
+  out->pages.clear();
+  runtimes::ProbedObjects memory(out->pages);
+  std::uint64_t state = out->thread_state;
+  if (!runtimes::is_python_thread(python, memory, state, thread)) {
+    state = runtimes::find_python_thread(python, memory, thread);
+  }
+  out->thread_state = state;
+  if (state != 0) out->end = runtimes::walk_python(python, memory, state, out->tokens);
+}
+
+}  // namespace swipr::handler

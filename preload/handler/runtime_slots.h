@@ -1,0 +1,49 @@
+// Frames of language runtimes for the stacks in slots: what the control thread tells handlers about
+// the runtimes of the process, and the tokens that handlers leave. Memory exists only in processes
+// that have such a runtime.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/core/signal_safe.h"
+#include "preload/handler/slots.h"
+#include "preload/runtimes/object_reader.h"
+#include "preload/runtimes/python/python_frames.h"
+#include "preload/runtimes/token.h"
+
+namespace swipr::handler {
+
+// Immutable once published. Retired ones are freed under the same condition as code maps.
+struct RuntimeSnapshot {
+  runtimes::PythonRuntime python;
+  std::uint32_t tid_in_pthread = 0;  // ThreadIdentity
+};
+
+struct RuntimeSlot {
+  // Before: a guess of the thread's state, checked before it is used. Afterwards: the state; 0: the
+  // thread has none.
+  std::uint64_t thread_state;
+  runtimes::PythonWalkEnd end;
+  runtimes::PageCache pages;
+  runtimes::TokenBuffer tokens;
+};
+inline constexpr std::size_t kRuntimeSlotsBytes =
+    (kSlotCount + kOpenSlotCount) * sizeof(RuntimeSlot);
+
+struct RuntimeShared {
+  std::atomic<const RuntimeSnapshot*> snapshot{nullptr};  // nullptr: no runtime
+  // kSlotCount + kOpenSlotCount, in the order of stack_copies; never unmapped once set, and set
+  // before the first snapshot.
+  std::atomic<RuntimeSlot*> slots{nullptr};
+};
+extern RuntimeShared runtime_shared;
+
+// The handler's side, while it pins the code map: reads the frames of the calling thread.
+SWIPR_SIGNAL_SAFE void take_tokens(const Slot& slot) noexcept;
+
+// The agent's side. nullptr: there is no runtime.
+RuntimeSlot* runtime_slot_of(const Slot& slot) noexcept;
+
+}  // namespace swipr::handler

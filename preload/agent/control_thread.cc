@@ -220,6 +220,7 @@ void start_control_thread(const Settings& wanted) noexcept {
   find_vdso_clock();
   server = new (server_memory) Server;
   if (!settings.signal_free) recorder().forgo_signal_free_looks();
+  if (!settings.runtimes) recorder().forgo_runtimes();
   recorder().choose_unwinder(settings.unwinder);
   if (!settings.unknown_unwinder.empty()) {
     log_from_program(LogLevel::kWarning, "SWIPR_UNWINDER is not swipr, libunwind or compare",

@@ -27,6 +27,8 @@ class Engine {
   void set_signal_number(int number) noexcept { signal_number_ = number; }
   void forgo_signal_free_looks() noexcept { subjects_.signal_free = false; }
   bool looks_signal_free() const noexcept { return subjects_.signal_free; }
+  void forgo_runtimes() noexcept { subjects_.modules.forgo_runtimes(); }
+  bool reads_runtimes() const noexcept { return subjects_.modules.reads_runtimes(); }
   void choose_unwinder(UnwinderChoice choice) noexcept { subjects_.unwinder.choose(choice); }
   UnwinderChoice unwinder_choice() const noexcept { return subjects_.unwinder.choice(); }
   int signal_number() const noexcept { return signal_number_; }

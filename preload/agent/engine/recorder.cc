@@ -56,6 +56,8 @@ void Recorder::set_signal_number(int signal_number) noexcept {
 
 void Recorder::forgo_signal_free_looks() noexcept { engine().forgo_signal_free_looks(); }
 
+void Recorder::forgo_runtimes() noexcept { engine().forgo_runtimes(); }
+
 void Recorder::choose_unwinder(UnwinderChoice choice) noexcept { engine().choose_unwinder(choice); }
 
 void Recorder::set_owner(int pid) noexcept {
@@ -79,10 +81,12 @@ void Recorder::reset_after_fork() noexcept {
   // does not have, and the state of the parent's control thread is unknown.
   const int signal_number = engine().signal_number();
   const bool signal_free = engine().looks_signal_free();
+  const bool runtimes = engine().reads_runtimes();
   const UnwinderChoice unwinder = engine().unwinder_choice();
   new (engine_memory) Engine;
   engine().choose_unwinder(unwinder);
   if (!signal_free) engine().forgo_signal_free_looks();
+  if (!runtimes) engine().forgo_runtimes();
   engine().set_signal_number(signal_number);
 }
 

@@ -54,6 +54,8 @@ class Recorder {
   // Disables the use of /proc/self/task/T/syscall, for kernels without it and for tests. Before the
   // first start.
   void forgo_signal_free_looks() noexcept;
+  // Frames of language runtimes are not read: SWIPR_RUNTIMES. Before the first start.
+  void forgo_runtimes() noexcept;
 
   // The unwinder: SWIPR_UNWINDER. Before the first start.
   void choose_unwinder(UnwinderChoice choice) noexcept;

@@ -108,6 +108,8 @@ Settings parse_settings(const char* const* environment, std::span<char> memory) 
   settings.disabled = is_on(find_value(environment, "SWIPR_DISABLE"));
   settings.allow_remote = is_on(find_value(environment, "SWIPR_SERVER_ALLOW_REMOTE"));
   settings.signal_free = find_value(environment, "SWIPR_SIGNAL_FREE") != "off"sv;
+  const std::string_view runtimes = find_value(environment, "SWIPR_RUNTIMES");
+  settings.runtimes = runtimes != "off"sv && runtimes != "0"sv;
   settings.signal_number = parse_signal(find_value(environment, "SWIPR_SIGNAL"));
   settings.only = copy_of("SWIPR_ONLY");
   settings.log = copy_of("SWIPR_LOG");

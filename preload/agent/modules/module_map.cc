@@ -251,7 +251,7 @@ void ModuleMap::find_jit_descriptors() noexcept {
 }
 
 void ModuleMap::find_runtimes(ProcMemory& memory) noexcept {
-  if (!memory.is_open()) return;
+  if (!memory.is_open() || !reads_runtimes_) return;
   runtimes_.begin_update();
   for (Image& image : images_) {
     if (!image.live || !image.may_have_runtime) continue;

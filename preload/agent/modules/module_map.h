@@ -95,6 +95,9 @@ class ModuleMap {
   // Memory in use per module: slots, images, paths.
   std::size_t kept_bytes() const noexcept;
   const JitInterface& jit_interface() const noexcept { return registered_.jit_interface(); }
+  // Before the first refresh: no runtime is searched for.
+  void forgo_runtimes() noexcept { reads_runtimes_ = false; }
+  bool reads_runtimes() const noexcept { return reads_runtimes_; }
   const RuntimeRegistry& runtimes() const noexcept { return runtimes_; }
   const Image* image_of(const Module& module) const noexcept;
   std::string_view path_of(const Module& module) const noexcept {
@@ -150,6 +153,7 @@ class ModuleMap {
   MappedArray<Range<std::uint64_t>> bare_code_;  // of the current refresh
   RegisteredCode registered_;
   RuntimeRegistry runtimes_;
+  bool reads_runtimes_ = true;
   TableFiles files_;
   KeptTables kept_;
   const MemoryRoom* room_ = nullptr;

@@ -2,26 +2,38 @@
 
 #include <algorithm>
 
+#include "preload/agent/base/mapped_memory.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/python/python_frames.h"
 
 namespace swipr::agent {
+
+bool LanguageFrames::has_memory() noexcept {
+  if (own_ == nullptr) own_ = static_cast<Memory*>(map_memory(round_to_pages(sizeof(Memory))));
+  return own_ != nullptr;
+}
+
+void LanguageFrames::release() noexcept {
+  if (own_ != nullptr) unmap_memory(own_, round_to_pages(sizeof(Memory)));
+  own_ = nullptr;
+  functions_.release();
+}
 
 void LanguageFrames::splice_answer(const RuntimeRegistry& runtimes, ProcMemory& memory,
                                    Thread& thread, const handler::Slot& slot,
                                    unwind::FrameBuffer& frames) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
   const handler::RuntimeSlot* const found = handler::runtime_slot_of(slot);
-  if (snapshot == nullptr || found == nullptr) return;
+  if (snapshot == nullptr || found == nullptr || !has_memory()) return;
   thread.runtime.state_ = found->thread_state;
   splice(*snapshot, found->tokens, memory, frames);
 }
 
 void LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                                   Thread& thread) noexcept {
-  tokens_.clear();
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
-  if (snapshot == nullptr) return;
+  if (snapshot == nullptr || !has_memory()) return;
+  own_->tokens.clear();
   runtimes::ObjectPieces reader(memory.image_reader());
   const runtimes::ThreadIdentity identity{.tid = static_cast<std::uint64_t>(thread.tid.value),
                                           .tid_in_pthread = snapshot->tid_in_pthread};
@@ -30,13 +42,13 @@ void LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, ProcMemory& m
   if (!runtimes::is_python_thread(python, reader, state, identity)) {
     state = runtimes::find_python_thread(python, reader, identity);
   }
-  if (state != 0) runtimes::walk_python(python, reader, state, tokens_);
+  if (state != 0) runtimes::walk_python(python, reader, state, own_->tokens);
 }
 
 void LanguageFrames::splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                                     unwind::FrameBuffer& frames) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
-  if (snapshot != nullptr) splice(*snapshot, tokens_, memory, frames);
+  if (snapshot != nullptr && own_ != nullptr) splice(*snapshot, own_->tokens, memory, frames);
 }
 
 void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
@@ -49,23 +61,24 @@ void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
       .stacks = std::span(frames.stacks).first(frames.frame_count),
       .is_root_reached = (frames.flags & wire::kStackRootReached) != 0,
       .omitted_at = is_cut ? frames.omitted_at : 0};
-  runtimes::splice(native, tokens.tokens(), tokens.omitted(), snapshot.python.loop, spliced_);
+  runtimes::splice(native, tokens.tokens(), tokens.omitted(), snapshot.python.loop, own_->spliced);
   const Moment now = monotonic_now();
-  const auto all = spliced_.view();
+  const auto all = own_->spliced.view();
   for (std::size_t at = 0; at < all.size(); ++at) {
     const std::uint32_t index = all[at].index;
-    pcs_[at] = all[at].is_token
-                   ? names_.pc_of(tokens.tokens()[index], snapshot.python, memory, now)
+    own_->pcs[at] = all[at].is_token
+                   ? own_->names.pc_of(tokens.tokens()[index], snapshot.python, memory,
+                                        functions_, now)
                    : frames.pcs[index];
-    kinds_[at] = all[at].is_token ? static_cast<std::uint8_t>(unwind::kExactFrame)
+    own_->kinds[at] = all[at].is_token ? static_cast<std::uint8_t>(unwind::kExactFrame)
                                   : frames.kinds[index];
   }
-  std::copy_n(pcs_.begin(), all.size(), frames.pcs.begin());
-  std::copy_n(kinds_.begin(), all.size(), frames.kinds.begin());
+  std::copy_n(own_->pcs.begin(), all.size(), frames.pcs.begin());
+  std::copy_n(own_->kinds.begin(), all.size(), frames.kinds.begin());
   frames.frame_count = static_cast<std::uint32_t>(all.size());
-  if (spliced_.omitted_at == 0) return;
+  if (own_->spliced.omitted_at == 0) return;
   frames.flags |= wire::kStackCut;
-  frames.omitted_at = spliced_.omitted_at;
+  frames.omitted_at = own_->spliced.omitted_at;
 }
 
 }  // namespace swipr::agent

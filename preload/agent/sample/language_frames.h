@@ -1,6 +1,6 @@
 // Frames of language runtimes in stacks: reads those of blocked threads from outside, takes those
 // that handlers left, and puts them where the native stack has the runtime's interpreter loop.
-// Context: control thread.  Allocates: never. 150 KiB of address space, touched as it is used.
+// Context: control thread.  Allocates: memory at the first stack of a runtime, until release().
 #pragma once
 
 #include <array>
@@ -28,19 +28,26 @@ class LanguageFrames {
   void splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                       unwind::FrameBuffer& frames) noexcept;
 
-  const FunctionTable& functions() const noexcept { return names_.functions(); }
+  const FunctionTable& functions() const noexcept { return functions_; }
   // No recording is left.
-  void release() noexcept { names_.release(); }
+  void release() noexcept;
 
  private:
+  // Zeroed memory is a valid one.
+  struct Memory {
+    TokenNames names;
+    runtimes::TokenBuffer tokens;  // of the blocked thread that was read last
+    runtimes::SplicedStack spliced;
+    std::array<std::uint64_t, wire::kMaxFrames> pcs;
+    std::array<std::uint8_t, wire::kMaxFrames> kinds;
+  };
+
+  bool has_memory() noexcept;
   void splice(const handler::RuntimeSnapshot& snapshot, const runtimes::TokenBuffer& tokens,
               ProcMemory& memory, unwind::FrameBuffer& frames) noexcept;
 
-  TokenNames names_;
-  runtimes::TokenBuffer tokens_;  // of the blocked thread that was read last
-  runtimes::SplicedStack spliced_;
-  std::array<std::uint64_t, wire::kMaxFrames> pcs_;
-  std::array<std::uint8_t, wire::kMaxFrames> kinds_;
+  FunctionTable functions_;
+  Memory* own_ = nullptr;
 };
 
 }  // namespace swipr::agent

@@ -27,19 +27,23 @@ bool is_valid(const Known& known, const Token& token, Moment now) noexcept {
 }  // namespace
 
 std::uint64_t TokenNames::pc_of(const Token& token, const PythonRuntime& python,
-                                ProcMemory& memory, Moment now) noexcept {
+                                ProcMemory& memory, FunctionTable& functions,
+                                Moment now) noexcept {
   ObjectPieces reader(memory.image_reader());
-  const std::uint32_t function = function_of(token, python, reader, now);
+  const std::uint32_t function = function_of(token, python, reader, functions, now);
   return wire::runtime_frame_pc(
       {.function = function, .line = line_of(token, python, reader, now)});
 }
 
 std::uint32_t TokenNames::function_of(const Token& token, const PythonRuntime& python,
-                                      ObjectPieces& reader, Moment now) noexcept {
+                                      ObjectPieces& reader, FunctionTable& functions,
+                                      Moment now) noexcept {
   KnownFunction& known = known_functions_[place_of(token.code, 0, kPlaces)];
   if (is_valid(known, token, now)) return known.function;
-  if (!runtimes::read_python_function(python, reader, token, text_)) return lose();
-  const std::uint32_t function = functions_.intern({.language = wire::Language::kPython,
+  if (!runtimes::read_python_function(python, reader, token, text_)) {
+    return functions.intern({.language = wire::Language::kPython, .is_lost = true});
+  }
+  const std::uint32_t function = functions.intern({.language = wire::Language::kPython,
                                                     .name = text_.name.view(),
                                                     .file = text_.file.view(),
                                                     .start_line = text_.first_line});
@@ -55,18 +59,6 @@ std::uint32_t TokenNames::line_of(const Token& token, const PythonRuntime& pytho
   if (!runtimes::read_python_line(python, reader, token, line)) return 0;
   known = {token.code, token.fingerprint, now, token.position, line};
   return line;
-}
-
-std::uint32_t TokenNames::lose() noexcept {
-  ++lost_count_;
-  return functions_.intern({.language = wire::Language::kPython, .is_lost = true});
-}
-
-void TokenNames::release() noexcept {
-  functions_.release();
-  lost_count_ = 0;
-  known_functions_ = {};
-  known_lines_ = {};
 }
 
 }  // namespace swipr::agent

@@ -68,6 +68,9 @@ TEST_F(AgentSettings, LookAtBlockedThreadsWithoutSignalsUnlessTurnedOff) {
   EXPECT_TRUE(parse({}).signal_free);
   EXPECT_TRUE(parse({"SWIPR_SIGNAL_FREE=on"}).signal_free);
   EXPECT_FALSE(parse({"SWIPR_SIGNAL_FREE=off"}).signal_free);
+  EXPECT_TRUE(parse({"SWIPR_RUNTIMES=on"}).runtimes);
+  EXPECT_FALSE(parse({"SWIPR_RUNTIMES=off"}).runtimes);
+  EXPECT_FALSE(parse({"SWIPR_RUNTIMES=0"}).runtimes);
   EXPECT_EQ(parse({"HOME=/h", "XDG_CACHE_HOME=/c"}).home, "/h");
   EXPECT_EQ(parse({"HOME=/h", "XDG_CACHE_HOME=/c"}).cache_home, "/c");
   EXPECT_EQ(parse({"HOME=/h", "SWIPR_CACHE=off", "XDG_CACHE_HOME=/c"}).home, "");

@@ -1,0 +1,246 @@
+"""Frames of Python in recordings: shares, chains, lines and waits of programs whose truth is known, in every
+CPython on this machine whose version is supported."""
+
+import glob
+import os
+import re
+import unittest
+
+from support import profiles
+from support.case import SwiprCase
+
+SUPPORTED = range(8, 15)
+
+# The worker's functions use 70, 20 and 10 % of its CPU time, and say so themselves.
+SHARES = """
+import sys, threading, time
+used = {"seventy": 0.0, "twenty": 0.0, "ten": 0.0}
+def burn(name, seconds):
+    begin = time.thread_time()
+    while time.thread_time() - begin < seconds:
+        sum(range(200))
+    used[name] += time.thread_time() - begin
+def seventy(): burn("seventy", 0.007)
+def twenty(): burn("twenty", 0.002)
+def ten(): burn("ten", 0.001)
+class Worker:
+    def run(self):
+        while not ended.is_set():
+            seventy(); twenty(); ten()
+def naps():
+    while not ended.is_set():
+        time.sleep(0.3)        # line of the nap
+def waits():
+    ended.wait()               # line of the wait
+ended = threading.Event()
+threads = [threading.Thread(target=t) for t in (Worker().run, naps, waits)]
+for thread in threads: thread.start()
+print("ready", flush=True)
+sys.stdin.read()
+ended.set()
+for thread in threads: thread.join()
+print(*(f"{used[name]:.6f}" for name in ("seventy", "twenty", "ten")), flush=True)
+"""
+
+# Every function is called by one other: its name is that of its caller and one letter more. Calls go through
+# Python, C functions that call back, generators, and code that is compiled at run time.
+CHAINS = """
+import functools, random, sys, threading
+random.seed(14)
+ended = False
+def leaf(n):
+    for _ in range(n): pass
+def make(name, depth):
+    calls = []
+    for letter in "abc":
+        child = name + letter
+        if depth > 0: make(child, depth - 1)
+        ways = [f"{child}()", f"list(map(lambda_{child}, [1]))", f"sorted([1, 2], key=lambda_{child})",
+                f"functools.reduce(lambda_{child}2, [1, 2])", f"next(generator_{child}())"]
+        calls.append(f"    if way == {len(calls)}: {random.choice(ways) if depth > 0 else 'leaf(300)'}\\n")
+    source = f"def {name}(way=None):\\n    way = random.randrange(3)\\n" + "".join(calls)
+    source += (f"def lambda_{name}(value): return {name}() or 1\\n"
+               f"def lambda_{name}2(left, right): return {name}() or 1\\n"
+               f"def generator_{name}():\\n    yield {name}() or 1\\n")
+    exec(compile(source, f"<{name}>", "exec"), globals())
+make("r", 4)
+def work():
+    while not ended: r()
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads: thread.start()
+print("ready", flush=True)
+sys.stdin.read()
+ended = True
+for thread in threads: thread.join()
+"""
+
+DEEP = """
+import sys, time
+sys.setrecursionlimit(100000)
+def fall(n):
+    if n == 0:
+        print("ready", flush=True)
+        sys.stdin.read()
+        return
+    fall(n - 1)
+def bottom(): fall(int(sys.argv[1]))
+bottom()
+"""
+
+
+def interpreters():
+    """Paths of the interpreters, one of each minor version, and the newest Debian one."""
+    found = {}
+    homes = glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3.*"))
+    for path in [*homes, "/usr/bin/python3"]:
+        name = os.path.realpath(path)
+        match = re.search(r"python3\.(\d+)$", name)
+        if match and int(match[1]) in SUPPORTED:
+            found[name] = path
+    return sorted(found.values())
+
+
+def language_frames(stack):
+    """Names of the frames of Python, root first."""
+    return [frame for frame in stack.frames if re.search(r" \([^()]*\)$", frame)]
+
+
+class PythonTest(SwiprCase):
+    def for_each_interpreter(self, check):
+        paths = interpreters()
+        self.assertTrue(paths, "no CPython of a supported version on this machine")
+        for path in paths:
+            with self.subTest(interpreter=path):
+                check(path)
+
+    def finish(self, program):
+        """Closes its input, at which it ends. Its last output."""
+        finished = program.end()
+        self.assertEqual(finished.code, 0, finished)
+        return finished.out.decode()
+
+    def run_python(self, path, text, *arguments):
+        script = self.folder / "app.py"
+        script.write_text(text)
+        program = self.start(path, script, *arguments, preloaded=True)
+        program.wait_ready()
+        self.wait_for_socket(program.pid)
+        return program
+
+    def test_shares(self):
+        self.for_each_interpreter(self.check_shares)
+
+    def check_shares(self, path):
+        program = self.run_python(path, SHARES)
+        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
+        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu")
+        workers = [s for s in stacks if "Worker.run (app.py)" in s.frames or "run (app.py)" in s.frames]
+        weight = profiles.total(workers)
+        for name, seconds in times.items():
+            share = sum(s.weight for s in workers if f"{name} (app.py)" in s.frames) / weight
+            # Five standard errors of a share of half of the ticks, which a busy machine may leave.
+            truth = seconds / sum(times.values())
+            self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5, msg=name)
+        # Each sample of the worker has the whole chain.
+        for stack in workers:
+            frames = language_frames(stack)
+            bottom = frames.index(next(f for f in frames if f.endswith("run (app.py)") and "threading" not in f))
+            self.assertRegex(";".join(frames[:bottom]), r"_bootstrap \(threading.py\);.*_bootstrap_inner .*;.*run ")
+        self.check_waits(recording)
+
+    def check_waits(self, recording):
+        """Blocked threads show the line of Python in which they wait."""
+        lines = {number for number, line in enumerate(SHARES.splitlines(), 1) if "# line of the" in line}
+        text = self.swipr("convert", recording, "--format", "perf", "--file-lines", "--state", "blocked").out.decode()
+        found = set(map(int, re.findall(r"app\.py:(\d+)", text)))
+        self.assertLessEqual(lines, found)
+
+    def test_chains(self):
+        self.for_each_interpreter(self.check_chains)
+
+    def check_chains(self, path):
+        program = self.run_python(path, CHAINS)
+        recording = self.record(program.pid, "--count", 2000, "--interval", "1ms")
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed")
+        checked = sum(s.weight for s in stacks if self.is_true_chain(s))
+        self.assertGreater(checked, 200)
+        loops = sum(s.weight for s in stacks if "_PyEval_EvalFrameDefault" in s.frames[:-1])
+        self.assertLessEqual(loops, 0.01 * profiles.total(stacks), "interpreter loops in the middle of stacks")
+        lost = sum(s.weight for s in stacks if "[function gone]" in s.frames)
+        self.assertLessEqual(lost, 0.01 * profiles.total(stacks))
+
+    def is_true_chain(self, stack):
+        """Asserts that each function has its only caller before it. False: no such function is there."""
+        names = [re.sub(r" \(.*", "", frame) for frame in language_frames(stack)]
+        expected = None
+        for name in names:
+            letters = re.fullmatch(r"(?:lambda_|generator_)?(r[abc]*)2?", name)
+            if letters is None:
+                continue
+            if expected is not None and name.startswith(("lambda_", "generator_")):
+                self.assertEqual(letters[1][:-1], expected, stack.frames)
+                continue
+            if expected is not None:
+                self.assertEqual(letters[1][:-1], expected, stack.frames)
+            expected = letters[1]
+        return expected is not None
+
+    def test_deep_stacks(self):
+        """Both ends of a recursion that does not fit are kept, and the cut is marked."""
+        self.for_each_interpreter(self.check_deep_stacks)
+
+    def check_deep_stacks(self, path):
+        with self.subTest(depth=500):
+            self.check_depth(path, 500)
+        with self.subTest(depth=6000):
+            self.check_depth(path, 6000)
+
+    def check_depth(self, path, depth):
+        if depth > 900 and re.search(r"3\.(8|9|10)$", os.path.realpath(path)):
+            return  # these use the C stack for each call
+        program = self.run_python(path, DEEP, depth)
+        recording = self.record(program.pid, "--count", 20)
+        self.finish(program)
+        stacks = [s for s in self.convert(recording, "collapsed") if "fall (app.py)" in s.frames]
+        self.assertTrue(stacks)
+        for stack in stacks:
+            frames = language_frames(stack)
+            if depth < 1000:
+                self.assertEqual(frames.count("fall (app.py)"), depth + 1)
+                self.assertEqual(frames[:2], ["<module> (app.py)", "bottom (app.py)"])
+            else:
+                self.assertIn("[frames omitted]", stack.frames)
+                self.assertGreater(frames.count("fall (app.py)"), 1500)
+
+    def test_selected_frames(self):
+        program = self.run_python("/usr/bin/python3", SHARES)
+        recording = self.record(program.pid, "--count", 300)
+        self.finish(program)
+        language = self.convert(recording, "collapsed", "--frames", "language")
+        with_python = [s for s in language if language_frames(s)]
+        self.assertTrue(with_python)
+        for stack in with_python:
+            self.assertEqual(stack.frames, language_frames(stack))
+        for stack in self.convert(recording, "collapsed", "--frames", "native"):
+            self.assertEqual(language_frames(stack), [])
+        kinds = self.convert(recording, "collapsed", "--frame-kinds")
+        self.assertTrue(profiles.has_function(kinds, r"^twenty \(app.py\)_\[p\]$"))
+        self.assertTrue(profiles.has_function(kinds, r"clone3?.*_\[pn\]$"))
+
+    def test_switched_off(self):
+        script = self.folder / "app.py"
+        script.write_text(SHARES)
+        program = self.start("/usr/bin/python3", script, preloaded=True, env={"SWIPR_RUNTIMES": "0"})
+        program.wait_ready()
+        self.wait_for_socket(program.pid)
+        recording = self.record(program.pid, "--count", 100)
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed")
+        self.assertEqual([s for s in stacks if language_frames(s)], [])
+        self.assertTrue(profiles.has_function(stacks, "_PyEval_EvalFrameDefault"))
+
+
+if __name__ == "__main__":
+    unittest.main()

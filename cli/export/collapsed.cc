@@ -23,8 +23,6 @@ std::string frame_text(std::string_view name) {
 
 // The suffixes that readers of gProfiler's stacks know.
 std::string_view suffix_of(const profile::NamedFrame& frame) {
-  using wire::Execution;
-  using wire::Language;
   switch (frame.language) {
     case Language::kPython:
       return "_[p]";
@@ -84,8 +82,7 @@ class CollapsedWriter {
         text.append(1, ';').append(frame_text(named->function));
         if (options.frame_kinds) text += suffix_of(*named);
       }
-      const bool is_python =
-          options.frame_kinds && frame.front().language == wire::Language::kPython;
+      const bool is_python = options.frame_kinds && frame.front().language == Language::kPython;
       is_python_.push_back(is_python);
     }
   }

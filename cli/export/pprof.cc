@@ -229,11 +229,10 @@ class PprofWriter {
       const profile::Frame& frame = recording_.frames[index];
       // As other producers of pprof files do: the byte before a return address, so that a
       // reader that symbolizes finds the call and not the next instruction.
-      const bool has_address = !wire::is_runtime_frame(frame.pc.value);
-      write_location(location_id(index),
-                     frame.module == profile::kNone ? 0 : std::uint64_t{frame.module} + 1,
-                     has_address ? lookup_address(frame.pc.value, frame.kind) : 0,
-                     names_.frames[index]);
+      const bool has_address = !is_runtime_frame(frame.pc.value);
+      write_location(
+          location_id(index), frame.module == profile::kNone ? 0 : std::uint64_t{frame.module} + 1,
+          has_address ? lookup_address(frame.pc.value, frame.kind) : 0, names_.frames[index]);
     }
     profile::NamedFrame pseudo;
     pseudo.function = kOmittedFrames;

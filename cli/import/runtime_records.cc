@@ -36,7 +36,7 @@ bool SourceRecords::on_runtime(const wire::RawRecord& record) {
   if (runtime->state == wire::RuntimeState::kRefused) {
     entry.refusal = runtime->reason.empty() ? "no reason given" : runtime->reason;
     builder_.warn(fmt::format("{}: {}{}{}: frames are not read ({})", label(),
-                              wire::language_name(entry.language), entry.version.empty() ? "" : " ",
+                              language_name(entry.language), entry.version.empty() ? "" : " ",
                               entry.version, entry.refusal));
   }
   builder_.runtimes().push_back(std::move(entry));

@@ -366,13 +366,13 @@ std::uint32_t SourceRecords::resolve(const wire::FrameEntry& frame) {
   entry.process = process();
   entry.pc = RuntimeAddr{frame.pc};
   entry.kind = frame.exact ? PcKind::kExact : PcKind::kReturnAddress;
-  if (wire::is_runtime_frame(frame.pc)) {
-    const wire::RuntimeFrame place = wire::runtime_frame_of(frame.pc);
+  if (is_runtime_frame(frame.pc)) {
+    const RuntimeFrame place = runtime_frame_of(frame.pc);
     const auto function = functions_.find(place.function);
     // Its record may be in a damaged part.
     if (function != functions_.end()) entry.function = function->second;
     entry.line = place.line;
-    entry.execution = static_cast<wire::Execution>(frame.source);
+    entry.execution = static_cast<Execution>(frame.source);
     return builder_.intern_frame(entry);
   }
   // A call that never returns can be the last instruction of a mapping: use the same lookup

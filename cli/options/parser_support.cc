@@ -54,10 +54,10 @@ void add_filters(CLI::App& app, FilterOptions& filters) {
   app.add_option("--focus", filters.focus,
                  "Only stacks with a match, starting at the outermost match")
       ->type_name("REGEX");
-  app.add_option_function<std::string>(
-         "--frames", store(filters.frames, parse_frame_kinds),
-         "mixed (default), language: hide native frames where there are frames of Python …, native: "
-         "hide those of Python …")
+  app.add_option_function<std::string>("--frames", store(filters.frames, parse_frame_kinds),
+                                       "mixed (default), language: hide native frames where there "
+                                       "are frames of Python …, native: "
+                                       "hide those of Python …")
       ->type_name("KINDS");
   app.add_flag("--merge-threads", filters.merge_threads, "Merge all threads of a process into one");
 }

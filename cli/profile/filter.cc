@@ -96,7 +96,7 @@ void remove_frames(Stack& stack, const std::vector<bool>& gone) {
 void keep_frames(Recording& recording, FrameKinds kinds) {
   std::vector<bool> of_runtimes;
   for (const Frame& frame : recording.frames) {
-    of_runtimes.push_back(wire::is_runtime_frame(frame.pc.value));
+    of_runtimes.push_back(is_runtime_frame(frame.pc.value));
   }
   std::vector<bool> gone = of_runtimes;
   if (kinds == FrameKinds::kLanguage) gone.flip();

@@ -7,12 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "common/wire/runtimes.h"
+#include "common/core/runtime_frame.h"
 
 namespace swipr::profile {
 
 // Pseudo functions that are not code.
-inline constexpr std::string_view kFunctionGone = "[function gone]";  // its name was not read in time
+inline constexpr std::string_view kFunctionGone =
+    "[function gone]";  // its name was not read in time
 inline constexpr std::string_view kNoStack = "[no stack]";
 inline constexpr std::string_view kOmittedFrames = "[frames omitted]";
 
@@ -29,13 +30,11 @@ struct NamedFrame {
   std::uint32_t start_line = 0;  // of the function; 0: unknown
   std::uint64_t offset = 0;      // bytes from the function's start (0 for inlined ones)
   bool inlined = false;          // inlined into the next one
-  wire::Language language = wire::Language::kNative;
-  wire::Execution execution = wire::Execution::kInterpreted;  // unless native
+  Language language = Language::kNative;
+  Execution execution = Execution::kInterpreted;  // unless native
 };
 
-constexpr bool is_native(const NamedFrame& frame) {
-  return frame.language == wire::Language::kNative;
-}
+constexpr bool is_native(const NamedFrame& frame) { return frame.language == Language::kNative; }
 
 // Innermost inlined function first, the physical function last; never empty.
 using FrameNames = std::vector<NamedFrame>;

@@ -15,7 +15,7 @@
 #include "cli/profile/embedded_names.h"
 #include "common/core/addresses.h"
 #include "common/core/ids.h"
-#include "common/wire/runtimes.h"
+#include "common/core/runtime_frame.h"
 
 namespace swipr::profile {
 
@@ -61,8 +61,6 @@ struct Module {
   std::string path;             // as the process saw it
 };
 
-using wire::Language;
-
 // A function of a language runtime of a process.
 struct Function {
   std::uint32_t process = 0;
@@ -87,9 +85,9 @@ struct Frame {
   std::uint32_t module = kNone;  // kNone: outside every known mapping (JIT code, unknown)
   RuntimeAddr pc;
   PcKind kind = PcKind::kReturnAddress;
-  std::uint32_t function = kNone;  // of a language runtime; kNone: native code
-  std::uint32_t line = 0;          // in `function`; 0: unknown
-  wire::Execution execution = wire::Execution::kInterpreted;  // of `function`
+  std::uint32_t function = kNone;                 // of a language runtime; kNone: native code
+  std::uint32_t line = 0;                         // in `function`; 0: unknown
+  Execution execution = Execution::kInterpreted;  // of `function`
 };
 
 struct Stack {

@@ -16,8 +16,7 @@ RuntimeSlot* runtime_slot_of(const Slot& slot) noexcept {
 }
 
 void take_tokens(const Slot& slot) noexcept {
-  const RuntimeSnapshot* const snapshot =
-      runtime_shared.snapshot.load(std::memory_order_seq_cst);
+  const RuntimeSnapshot* const snapshot = runtime_shared.snapshot.load(std::memory_order_seq_cst);
   RuntimeSlot* const out = runtime_slot_of(slot);
   if (out == nullptr) return;
   out->tokens.clear();

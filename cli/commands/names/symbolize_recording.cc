@@ -202,7 +202,7 @@ class FrameNamer {
 
   FrameNames names_of(std::uint32_t index, const std::vector<symbolize::SourceFunction>& found) {
     const profile::Frame& frame = recording_.frames[index];
-    if (wire::is_runtime_frame(frame.pc.value)) return {runtime_name(frame)};
+    if (is_runtime_frame(frame.pc.value)) return {runtime_name(frame)};
     FrameNames names;
     names.reserve(std::max<std::size_t>(found.size(), 1));
     for (const symbolize::SourceFunction& function : found) {
@@ -234,10 +234,9 @@ class FrameNamer {
     if (function.name.empty()) return result;
     result.system_name = function.name;
     const std::string_view file = std::string_view(function.file);
-    result.function =
-        file.empty() ? function.name
-                     : texts_->intern(fmt::format("{} ({})", function.name,
-                                                  file.substr(file.rfind('/') + 1)));
+    result.function = file.empty() ? function.name
+                                   : texts_->intern(fmt::format("{} ({})", function.name,
+                                                                file.substr(file.rfind('/') + 1)));
     return result;
   }
 

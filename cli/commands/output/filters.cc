@@ -141,7 +141,8 @@ Result<void> filter_stacks(profile::Recording& recording, profile::Names& names,
   auto focus = compile("--focus", filters.focus);
   if (!focus) return focus.error();
   const std::size_t before = recording.samples.size();
-  profile::filter_stacks(recording, names, {filters.frames, *std::move(only), *std::move(hide), *std::move(focus)});
+  profile::filter_stacks(recording, names,
+                         {filters.frames, *std::move(only), *std::move(hide), *std::move(focus)});
   return check_rest(before, recording.samples.size(), filters);
 }
 

@@ -255,8 +255,8 @@ void ModuleMap::find_runtimes(ProcMemory& memory) noexcept {
   runtimes_.begin_update();
   for (Image& image : images_) {
     if (!image.live || !image.may_have_runtime) continue;
-    image.may_have_runtime = runtimes_.take(image.header, image.described.dynamic,
-                                            image.described.load_bias, memory);
+    image.may_have_runtime =
+        runtimes_.take(image.header, image.described.dynamic, image.described.load_bias, memory);
   }
   runtimes_.end_update();
 }

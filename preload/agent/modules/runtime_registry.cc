@@ -58,8 +58,9 @@ void RuntimeRegistry::begin_update() noexcept {
 bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
                            std::uint64_t load_bias, ProcMemory& memory) noexcept {
   FoundRuntime* const end = found_.data() + count_;
-  FoundRuntime* const known = std::find_if(
-      found_.data(), end, [header](const FoundRuntime& runtime) { return runtime.header == header; });
+  FoundRuntime* const known =
+      std::find_if(found_.data(), end,
+                   [header](const FoundRuntime& runtime) { return runtime.header == header; });
   if (known != end) {
     known->seen = true;
     return true;
@@ -69,7 +70,7 @@ bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
   if (python.state == runtimes::PythonState::kAbsent || count_ == kMost) return false;
   FoundRuntime runtime{.id = ++last_id_,
                        .header = header,
-                       .language = wire::Language::kPython,
+                       .language = Language::kPython,
                        .python = python.runtime,
                        .seen = true};
   write_version(python, runtime.version);
@@ -83,8 +84,9 @@ bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
 }
 
 void RuntimeRegistry::end_update() noexcept {
-  FoundRuntime* const end = std::remove_if(
-      found_.data(), found_.data() + count_, [](const FoundRuntime& runtime) { return !runtime.seen; });
+  FoundRuntime* const end =
+      std::remove_if(found_.data(), found_.data() + count_,
+                     [](const FoundRuntime& runtime) { return !runtime.seen; });
   count_ = static_cast<std::size_t>(end - found_.data());
   const FoundRuntime* const readable = find_readable();
   const std::uint64_t header = readable == nullptr ? 0 : readable->header;

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "common/core/range.h"
-#include "common/wire/runtimes.h"
+#include "common/core/runtime_frame.h"
 #include "preload/agent/proc/proc_memory.h"
 #include "preload/handler/runtime_slots.h"
 #include "preload/runtimes/python/python_layout.h"
@@ -19,7 +19,7 @@ namespace swipr::agent {
 struct FoundRuntime {
   std::uint32_t id = 0;      // from 1, never reused
   std::uint64_t header = 0;  // run-time address of the image's ELF header
-  wire::Language language = wire::Language::kNative;
+  Language language = Language::kNative;
   char version[16] = {};          // "3.11.2"; empty: unknown
   const char* refusal = nullptr;  // static text; nullptr: its frames are read
   runtimes::PythonRuntime python;

@@ -2,6 +2,9 @@
 
 #include <span>
 
+#include "common/core/runtime_frame.h"
+#include "common/wire/runtimes.h"
+
 namespace swipr::agent {
 
 namespace {
@@ -10,8 +13,8 @@ namespace {
 template <typename Use>
 void for_each_function(const StoredStack& stack, Use use) noexcept {
   for (const std::uint64_t pc : std::span(stack.pcs(), stack.frame_count)) {
-    if (!wire::is_runtime_frame(pc)) continue;
-    use(static_cast<std::uint32_t>(wire::runtime_frame_of(pc).function));
+    if (!is_runtime_frame(pc)) continue;
+    use(static_cast<std::uint32_t>(runtime_frame_of(pc).function));
   }
 }
 
@@ -23,13 +26,13 @@ void FunctionStream::define(wire::Encoder& out, const StoredStack& stack) noexce
     // Without memory it is written again with the next stack.
     if (number < told_.size() || told_.resize(2 * std::size_t{number} + 64)) told_[number] = true;
     const LanguageFunction function = functions_->function(number);
-    wire::encode(out, wire::FunctionRecord{.function = number,
-                                           .language = function.language,
-                                           .name = function.name,
-                                           .file = function.file,
-                                           .start_line = function.start_line,
-                                           .flags = function.is_lost ? wire::kFunctionNameLost
-                                                                     : std::uint64_t{0}});
+    wire::encode(out, wire::FunctionRecord{
+                          .function = number,
+                          .language = function.language,
+                          .name = function.name,
+                          .file = function.file,
+                          .start_line = function.start_line,
+                          .flags = function.is_lost ? wire::kFunctionNameLost : std::uint64_t{0}});
   });
 }
 

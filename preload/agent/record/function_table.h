@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <string_view>
 
-#include "common/wire/runtimes.h"
+#include "common/core/runtime_frame.h"
 #include "preload/agent/base/mapped_memory.h"
 
 namespace swipr::agent {
 
 struct LanguageFunction {
-  wire::Language language = wire::Language::kNative;
+  Language language = Language::kNative;
   std::string_view name{};
   std::string_view file{};
   std::uint32_t start_line = 0;
@@ -44,7 +44,7 @@ class FunctionTable {
     std::uint32_t name_bytes = 0;
     std::uint32_t file_bytes = 0;
     std::uint32_t start_line = 0;
-    wire::Language language = wire::Language::kNative;
+    Language language = Language::kNative;
     bool is_lost = false;
   };
   // At most half full.

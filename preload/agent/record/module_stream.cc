@@ -1,5 +1,7 @@
 #include "preload/agent/record/module_stream.h"
 
+#include "common/wire/runtimes.h"
+
 namespace swipr::agent {
 
 namespace {

@@ -66,12 +66,11 @@ void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
   const auto all = own_->spliced.view();
   for (std::size_t at = 0; at < all.size(); ++at) {
     const std::uint32_t index = all[at].index;
-    own_->pcs[at] = all[at].is_token
-                   ? own_->names.pc_of(tokens.tokens()[index], snapshot.python, memory,
-                                        functions_, now)
-                   : frames.pcs[index];
-    own_->kinds[at] = all[at].is_token ? static_cast<std::uint8_t>(unwind::kExactFrame)
-                                  : frames.kinds[index];
+    own_->pcs[at] = all[at].is_token ? own_->names.pc_of(tokens.tokens()[index], snapshot.python,
+                                                         memory, functions_, now)
+                                     : frames.pcs[index];
+    own_->kinds[at] =
+        all[at].is_token ? static_cast<std::uint8_t>(unwind::kExactFrame) : frames.kinds[index];
   }
   std::copy_n(own_->pcs.begin(), all.size(), frames.pcs.begin());
   std::copy_n(own_->kinds.begin(), all.size(), frames.kinds.begin());

@@ -5,7 +5,7 @@
 #include <array>
 #include <cerrno>
 
-#include "common/wire/runtimes.h"
+#include "common/core/runtime_frame.h"
 #include "preload/agent/sample/sampler.h"
 #include "preload/handler/interrupted_code.h"
 
@@ -178,7 +178,7 @@ std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& f
   if (is_new && (frames.flags & wire::kStackBroken) != 0) unknown_code_ = true;
   for (std::uint32_t frame = 0; is_new && map != nullptr && frame < frames.frame_count; ++frame) {
     const std::uint64_t pc = frames.pcs[frame];
-    if (!wire::is_runtime_frame(pc) && map->find(pc) == nullptr) unknown_code_ = true;
+    if (!is_runtime_frame(pc) && map->find(pc) == nullptr) unknown_code_ = true;
   }
   return stack;
 }

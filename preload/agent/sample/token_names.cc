@@ -1,6 +1,6 @@
 #include "preload/agent/sample/token_names.h"
 
-#include "common/wire/runtimes.h"
+#include "common/core/runtime_frame.h"
 #include "preload/runtimes/python/python_names.h"
 
 namespace swipr::agent {
@@ -26,13 +26,11 @@ bool is_valid(const Known& known, const Token& token, Moment now) noexcept {
 
 }  // namespace
 
-std::uint64_t TokenNames::pc_of(const Token& token, const PythonRuntime& python,
-                                ProcMemory& memory, FunctionTable& functions,
-                                Moment now) noexcept {
+std::uint64_t TokenNames::pc_of(const Token& token, const PythonRuntime& python, ProcMemory& memory,
+                                FunctionTable& functions, Moment now) noexcept {
   ObjectPieces reader(memory.image_reader());
   const std::uint32_t function = function_of(token, python, reader, functions, now);
-  return wire::runtime_frame_pc(
-      {.function = function, .line = line_of(token, python, reader, now)});
+  return runtime_frame_pc({.function = function, .line = line_of(token, python, reader, now)});
 }
 
 std::uint32_t TokenNames::function_of(const Token& token, const PythonRuntime& python,
@@ -41,12 +39,12 @@ std::uint32_t TokenNames::function_of(const Token& token, const PythonRuntime& p
   KnownFunction& known = known_functions_[place_of(token.code, 0, kPlaces)];
   if (is_valid(known, token, now)) return known.function;
   if (!runtimes::read_python_function(python, reader, token, text_)) {
-    return functions.intern({.language = wire::Language::kPython, .is_lost = true});
+    return functions.intern({.language = Language::kPython, .is_lost = true});
   }
-  const std::uint32_t function = functions.intern({.language = wire::Language::kPython,
-                                                    .name = text_.name.view(),
-                                                    .file = text_.file.view(),
-                                                    .start_line = text_.first_line});
+  const std::uint32_t function = functions.intern({.language = Language::kPython,
+                                                   .name = text_.name.view(),
+                                                   .file = text_.file.view(),
+                                                   .start_line = text_.first_line});
   known = {token.code, token.fingerprint, now, function};
   return function;
 }

@@ -1,7 +1,7 @@
-// Functions and lines of the tokens of stacks. Names are read from the runtime's memory when a token
-// is seen for the first time, and again when a second has passed: a function that was freed can be
-// replaced by another at its address with the same fingerprint.
-// Context: control thread.  Allocates: never. 350 KiB of zeroed memory, touched as it is used.
+// Functions and lines of the tokens of stacks. Names are read from the runtime's memory when a
+// token is seen for the first time, and again when a second has passed: a function that was freed
+// can be replaced by another at its address with the same fingerprint. Context: control thread.
+// Allocates: never. 350 KiB of zeroed memory, touched as it is used.
 #pragma once
 
 #include <array>

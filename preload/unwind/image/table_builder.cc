@@ -86,7 +86,8 @@ BuildResult describe(std::uint64_t elf_header, ImageReader direct, ElfImage& ima
   result.build_id_bytes = image.build_id_bytes;
   std::memcpy(result.build_id, image.build_id, image.build_id_bytes);
   result.dynamic = {image.load_bias + image.dynamic.begin, image.load_bias + image.dynamic.end};
-  result.jit_descriptor = find_exported(result.dynamic, image.load_bias, "__jit_debug_descriptor", reader);
+  result.jit_descriptor =
+      find_exported(result.dynamic, image.load_bias, "__jit_debug_descriptor", reader);
   result.eh_frame_bytes = image.eh_frame.end - image.eh_frame.begin;
   return result;
 }

@@ -11,7 +11,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/output/export_recording.h"
-#include "cli/export/sink.h"
+#include "cli/export/text/sink.h"
 #include "common/host/unique_fd.h"
 
 namespace swipr::commands {

@@ -10,7 +10,7 @@
 #include "cli/commands/names/symbolize_recording.h"
 #include "cli/commands/output/export_recording.h"
 #include "cli/commands/output/terminal.h"
-#include "cli/export/sink.h"
+#include "cli/export/text/sink.h"
 #include "common/host/clean_text.h"
 
 namespace swipr::commands {

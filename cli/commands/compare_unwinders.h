@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/profile/unwinder_comparison.h"
+#include "cli/profile/tables/unwinder_comparison.h"
 
 namespace swipr::commands {
 

@@ -13,7 +13,7 @@
 #include "cli/commands/compare_unwinders.h"
 #include "cli/commands/output/export_recording.h"
 #include "cli/commands/output/terminal.h"
-#include "cli/export/sink.h"
+#include "cli/export/text/sink.h"
 #include "cli/session/checkup/checkup.h"
 #include "common/host/clean_text.h"
 

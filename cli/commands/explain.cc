@@ -12,7 +12,7 @@
 #include "cli/commands/output/filters.h"
 #include "cli/commands/output/output_file.h"
 #include "cli/commands/output/terminal.h"
-#include "cli/export/sink.h"
+#include "cli/export/text/sink.h"
 #include "common/host/clean_text.h"
 
 namespace swipr::commands {

@@ -7,7 +7,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/output/terminal.h"
-#include "cli/export/sink.h"
+#include "cli/export/text/sink.h"
 #include "cli/session/find/listing_json.h"
 #include "cli/session/find/targets.h"
 #include "cli/session/launch/program.h"

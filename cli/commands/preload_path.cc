@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
-#include "cli/export/sink.h"
+#include "cli/export/text/sink.h"
 #include "cli/session/launch/program.h"
 
 namespace swipr::commands {

@@ -23,7 +23,7 @@
 #include "cli/commands/record/record_json.h"
 #include "cli/commands/record/record_output.h"
 #include "cli/commands/record/record_summary.h"
-#include "cli/export/sink.h"
+#include "cli/export/text/sink.h"
 #include "cli/session/find/targets.h"
 #include "cli/session/launch/launch.h"
 #include "cli/session/launch/program.h"

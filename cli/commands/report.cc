@@ -1,4 +1,4 @@
-#include "cli/export/report.h"
+#include "cli/export/report/report.h"
 
 #include <unistd.h>
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/export/export.h"
+#include "cli/export/formats/export.h"
 #include "cli/serve/speedscope_files.h"
 #include "common/host/unique_fd.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/options/options.h"
-#include "cli/profile/names.h"
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/names.h"
+#include "cli/profile/recording/recording.h"
 #include "cli/serve/page_server.h"
 
 namespace swipr::commands {

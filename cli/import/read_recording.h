@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 #include "common/host/result.h"
 
 namespace swipr::importers {

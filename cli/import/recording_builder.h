@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 
 namespace swipr::importers {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 #include "common/host/result.h"
 
 namespace swipr::importers {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 
 namespace swipr::importers {
 

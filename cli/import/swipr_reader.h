@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 #include "common/host/result.h"
 
 namespace swipr::importers {

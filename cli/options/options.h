@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/profile/filter.h"
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 #include "common/core/ids.h"
 
 namespace swipr::options {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cli/profile/time_slices.h"
+#include "cli/profile/group/time_slices.h"
 
 namespace swipr::profile {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/profile/names.h"
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/names.h"
+#include "cli/profile/recording/recording.h"
 
 namespace swipr::profile {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 
 namespace swipr::fuzz {
 

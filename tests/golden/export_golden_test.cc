@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "cli/export/export.h"
+#include "cli/export/formats/export.h"
 #include "tests/golden/golden_recording.h"
 #include "tests/golden/output_file.h"
 #include "tests/golden/pprof_text.h"

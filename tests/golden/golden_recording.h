@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "cli/profile/names.h"
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/names.h"
+#include "cli/profile/recording/recording.h"
 
 namespace swipr::golden {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "cli/export/export.h"
+#include "cli/export/formats/export.h"
 #include "common/host/unique_fd.h"
 #include "tests/golden/golden_recording.h"
 

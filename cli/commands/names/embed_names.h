@@ -1,7 +1,7 @@
 // `record --embed-symbols`: stores names of the recorded addresses in the recording.
 #pragma once
 
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 #include "cli/session/stream/recording_file.h"
 #include "common/host/result.h"
 

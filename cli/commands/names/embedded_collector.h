@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 #include "symbolize/symbolizer.h"
 
 namespace swipr::commands {

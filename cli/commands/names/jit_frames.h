@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 #include "symbolize/generated/jit_symbols.h"
 
 namespace swipr::commands {

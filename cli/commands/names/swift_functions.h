@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cli/profile/names.h"
+#include "cli/profile/recording/names.h"
 #include "symbolize/text/text_pool.h"
 
 namespace swipr::commands {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/options/options.h"
-#include "cli/profile/names.h"
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/names.h"
+#include "cli/profile/recording/recording.h"
 #include "cli/session/stream/stream_meter.h"
 #include "symbolize/symbolizer.h"
 

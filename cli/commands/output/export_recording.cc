@@ -9,7 +9,7 @@
 
 #include "cli/commands/names/symbolize_recording.h"
 #include "cli/commands/output/filters.h"
-#include "cli/export/export.h"
+#include "cli/export/formats/export.h"
 #include "cli/import/read_recording.h"
 #include "common/host/unique_fd.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/options/options.h"
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 #include "common/host/result.h"
 
 namespace swipr::commands {

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "cli/commands/output/export_recording.h"
-#include "cli/export/text.h"
+#include "cli/export/text/text.h"
 #include "cli/profile/filter.h"
-#include "cli/profile/thread_times.h"
+#include "cli/profile/tables/thread_times.h"
 
 namespace swipr::commands {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/options/options.h"
-#include "cli/profile/names.h"
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/names.h"
+#include "cli/profile/recording/recording.h"
 #include "common/host/result.h"
 
 namespace swipr::commands {

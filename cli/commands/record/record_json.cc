@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/export/json_text.h"
+#include "cli/export/text/json_text.h"
 
 namespace swipr::commands {
 

@@ -91,9 +91,9 @@ Error unreachable(Pid pid, const host::ProcessStatus& status, const std::string&
     }
     return Error(fmt::format(
         "{} has the preload, but none of its sockets answers{}: it may be disabled (SWIPR_DISABLE, "
-        "SWIPR_ONLY), listen elsewhere (SWIPR_SERVER_URL), or have no folder for its socket that "
-        "it "
-        "can write to (SWIPR_SOCKET_DIR), or its socket file was deleted; start it with "
+        "SWIPR_ONLY), listen elsewhere (SWIPR_SERVER_URL), have no "
+        "folder for its socket that it can write to (SWIPR_SOCKET_DIR), or its socket file was "
+        "deleted; start it with "
         "SWIPR_LOG=stderr to see the reason",
         process, detail));
   }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/import/swipr_reader.h"
-#include "cli/profile/recording.h"
+#include "cli/profile/recording/recording.h"
 #include "common/wire/encoder.h"
 #include "tests/unit/cli/import/swipr_file.h"
 

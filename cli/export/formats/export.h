@@ -1,0 +1,71 @@
+// The output formats. Each writer takes a recording and the names of its frames, writes one
+// complete file to the sink and flushes it.
+// Errors: those of the sink.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "cli/export/text/sink.h"
+#include "cli/profile/recording/names.h"
+#include "cli/profile/recording/recording.h"
+#include "common/host/result.h"
+
+namespace swipr::exporters {
+
+// Whether the state of a thread that does not run is added as the innermost frame: the system
+// call in which it waits ("[poll]"), "[blocked]", or "[runnable]" if it waits for a CPU.
+enum class StateFrames : unsigned char {
+  kByFormat,  // perf, html, speedscope, firefox: yes; collapsed: no; pprof has labels instead
+  kYes,
+  kNo,
+};
+
+struct Options {
+  std::optional<profile::Weight> weight;  // none: default of the format, mostly samples
+  profile::Weight weight_or_samples() const { return weight.value_or(profile::Weight::kSamples); }
+  StateFrames state_frames = StateFrames::kByFormat;
+  bool frame_kinds = false;   // collapsed only: suffixes such as "_[p]" after names
+  bool source_lines = false;  // perf only: a "  file:line" line after every frame
+  bool inverted = false;      // html only: start with callers below the functions
+  // html, pprof, collapsed: the threads of this and all later processes are the base of the
+  // comparison.
+  std::uint32_t first_base_process = profile::kNone;
+  bool is_base(const profile::Thread& thread) const { return thread.process >= first_base_process; }
+};
+
+// As `perf script` prints it. Samples without weight are omitted.
+host::Result<void> write_perf(const profile::Recording& recording, const profile::Names& names,
+                              const Options& options, Sink& sink);
+
+// Gzipped profile.proto with all weights. The selected weight is the default and the last one.
+host::Result<void> write_pprof(const profile::Recording& recording, const profile::Names& names,
+                               const Options& options, Sink& sink);
+
+// "thread;root;…;leaf weight", sorted. With a base: "… base-weight weight", as difffolded.pl
+// writes and flamegraph.pl reads it.
+host::Result<void> write_collapsed(const profile::Recording& recording, const profile::Names& names,
+                                   const Options& options, Sink& sink);
+
+// JSON of speedscope: a profile per thread in order of time, the busiest one first. The default
+// weight is wall time, for an exact time axis.
+host::Result<void> write_speedscope(const profile::Recording& recording,
+                                    const profile::Names& names, const Options& options,
+                                    Sink& sink);
+
+// Gzipped JSON for the Firefox Profiler: threads in order of time, states as categories.
+host::Result<void> write_firefox(const profile::Recording& recording, const profile::Names& names,
+                                 const Options& options, Sink& sink);
+
+// A self-contained HTML page: flame graph, timeline, functions.
+host::Result<void> write_html(const profile::Recording& recording, const profile::Names& names,
+                              const Options& options, Sink& sink);
+
+// Another page of the same data: all threads over time, and short tables of functions and waits.
+host::Result<void> write_overview(const profile::Recording& recording, const profile::Names& names,
+                                  const Options& options, Sink& sink);
+
+// Placeholder of links to other pages; occurs once in both pages.
+inline constexpr std::string_view kPageLinks = "<nav id=\"links\" hidden></nav>";
+
+}  // namespace swipr::exporters

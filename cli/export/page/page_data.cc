@@ -1,0 +1,175 @@
+#include "cli/export/page/page_data.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/export/text/json_text.h"
+#include "cli/export/text/text.h"
+#include "cli/profile/group/stack_tree.h"
+#include "cli/profile/group/time_slices.h"
+
+namespace swipr::exporters {
+
+namespace {
+
+// A screen has no more columns than this; more rows make the page slow.
+constexpr std::uint32_t kMaxSlices = 1'000;
+constexpr std::size_t kMaxRows = 250'000;
+
+class PageData {
+ public:
+  PageData(const profile::Recording& recording, const profile::Names& names, const Options& options,
+           Sink& sink)
+      : recording_(recording),
+        options_(options),
+        sink_(sink),
+        sliced_(profile::slice_samples(recording, kMaxSlices, kMaxRows)),
+        tree_(recording, names, profile::StackTree::Detail::kFunction) {}
+
+  void write() {
+    place_rows();
+    sink_.write(fmt::format("{{\"format\":1,\n\"generator\":\"swipr {}\",\n\"title\":{},\n",
+                            SWIPR_VERSION, json_string(recording_title(recording_))));
+    sink_.write(fmt::format("\"duration_ns\":{},\n\"slices\":{},\n\"weight\":\"{}\",\n",
+                            sliced_.duration.count(), sliced_.slice_count,
+                            weight_name(initial_weight())));
+    sink_.write(fmt::format("\"inverted\":{},\n", options_.inverted));
+    write_processes();
+    write_threads();
+    write_functions();
+    write_nodes();
+    write_rows();
+    write_json_array(sink_, "warnings", recording_.warnings, json_string);
+    sink_.write("}\n");
+  }
+
+ private:
+  // The weight shown first: CPU time, or samples if there are no CPU times.
+  profile::Weight initial_weight() const {
+    if (options_.weight) return *options_.weight;
+    for (const profile::SlicedRow& row : sliced_.rows) {
+      if (row.weights[profile::index_of(profile::Weight::kCpu)] != 0) return profile::Weight::kCpu;
+    }
+    return profile::Weight::kSamples;
+  }
+
+  void place_rows() {
+    nodes_.reserve(sliced_.rows.size());
+    for (const profile::SlicedRow& row : sliced_.rows) {
+      std::uint32_t node = tree_.node_of(row.stack);
+      if (options_.state_frames != StateFrames::kNo) {
+        const std::string frame = state_frame(recording_, row.state, row.stack);
+        if (!frame.empty()) node = tree_.pseudo_child(node, frame);
+      }
+      nodes_.push_back(node);
+    }
+  }
+
+  void write_processes() {
+    write_json_array(sink_, "processes", recording_.processes, [](const profile::Process& process) {
+      std::string totals;
+      for (const auto& [name, value] : process.totals) {
+        totals += fmt::format("{}{}:{}", totals.empty() ? "" : ",", json_string(name), value);
+      }
+      return fmt::format(
+          "{{\"pid\":{},\"command\":{},\"interval_ns\":{},\"duration_ns\":{},\"complete\":{},"
+          "\"totals\":{{{}}}}}",
+          process.pid.value, json_string(process.command_name), process.interval.count(),
+          process.duration.count(), process.complete, totals);
+    });
+    sink_.write(",\n");
+  }
+
+  void write_threads() {
+    sink_.write("\"threads\":{");
+    write_json_array(sink_, "name", recording_.threads, [](const profile::Thread& thread) {
+      return json_string(thread_name(thread));
+    });
+    sink_.write(",\n");
+    write_json_array(sink_, "tid", recording_.threads,
+                     [](const profile::Thread& thread) { return thread.tid.value; });
+    sink_.write(",\n");
+    write_json_array(sink_, "process", recording_.threads,
+                     [](const profile::Thread& thread) { return thread.process; });
+    if (options_.first_base_process != profile::kNone) {
+      sink_.write(",\n");
+      write_json_array(sink_, "base", recording_.threads, [this](const profile::Thread& thread) {
+        return options_.is_base(thread) ? 1 : 0;
+      });
+    }
+    sink_.write("},\n");
+  }
+
+  void write_functions() {
+    using Place = profile::StackTree::Place;
+    write_json_array(sink_, "modules", recording_.modules,
+                     [](const profile::Module& module) { return json_string(module.path); });
+    sink_.write(",\n");
+    write_json_array(sink_, "own", recording_.modules, [this](const profile::Module& module) {
+      return module.path == recording_.processes[module.process].executable ? 1 : 0;
+    });
+    sink_.write(",\n\"functions\":{");
+    write_json_array(sink_, "name", tree_.places(),
+                     [](const Place& place) { return json_string(place.function); });
+    sink_.write(",\n");
+    write_json_array(sink_, "module", tree_.places(),
+                     [](const Place& place) { return json_index(place.module); });
+    sink_.write(",\n");
+    write_json_array(sink_, "file", tree_.places(),
+                     [](const Place& place) { return json_string(place.file); });
+    sink_.write(",\n");
+    write_json_array(sink_, "line", tree_.places(),
+                     [](const Place& place) { return place.start_line; });
+    sink_.write(",\n");
+    write_json_array(sink_, "code", tree_.places(),
+                     [](const Place& place) { return place.is_code ? 1 : 0; });
+    sink_.write("},\n");
+  }
+
+  void write_nodes() {
+    using Node = profile::StackTree::Node;
+    sink_.write("\"nodes\":{");
+    write_json_array(sink_, "parent", tree_.nodes(),
+                     [](const Node& node) { return static_cast<std::int32_t>(node.parent); });
+    sink_.write(",\n");
+    write_json_array(sink_, "function", tree_.nodes(), [](const Node& node) { return node.place; });
+    sink_.write("},\n");
+  }
+
+  void write_rows() {
+    using Row = profile::SlicedRow;
+    sink_.write("\"rows\":{");
+    const auto column = [this](std::string_view name, auto value_of) {
+      write_json_array(sink_, name, sliced_.rows, value_of);
+      sink_.write(",\n");
+    };
+    column("thread", [](const Row& row) { return row.thread; });
+    column("state", [](const Row& row) { return static_cast<unsigned>(row.state); });
+    column("first", [](const Row& row) { return row.first_slice; });
+    column("last", [](const Row& row) { return row.last_slice; });
+    for (std::size_t index = 0; index < profile::kWeightCount; ++index) {
+      column(weight_name(static_cast<profile::Weight>(index)),
+             [index](const Row& row) { return row.weights[index]; });
+    }
+    write_json_array(sink_, "node", nodes_, [](std::uint32_t node) { return node; });
+    sink_.write("},\n");
+  }
+
+  const profile::Recording& recording_;
+  const Options& options_;
+  Sink& sink_;
+  profile::SlicedSamples sliced_;
+  profile::StackTree tree_;
+  std::vector<std::uint32_t> nodes_;  // by row
+};
+
+}  // namespace
+
+void write_page_data(const profile::Recording& recording, const profile::Names& names,
+                     const Options& options, Sink& sink) {
+  PageData(recording, names, options, sink).write();
+}
+
+}  // namespace swipr::exporters

@@ -1,0 +1,87 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/export/report/report.h"
+#include "cli/export/report/report_paths.h"
+#include "cli/export/text/text.h"
+#include "cli/profile/tables/thread_times.h"
+#include "cli/profile/tables/top_functions.h"
+#include "cli/profile/tables/wait_times.h"
+
+namespace swipr::exporters {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxPathNodes = 1000;  // the heaviest: what scripts can compare or draw
+
+Json process_json(const profile::Process& process) {
+  return {{"pid", process.pid.value},
+          {"command", process.command_name},
+          {"executable", process.executable},
+          {"interval_ns", process.interval.count()},
+          {"jitter", process.jitter},
+          {"mode", profile::mode_name(process.mode)},
+          {"duration_ns", process.duration.count()},
+          {"complete", process.complete},
+          {"totals", process.totals}};
+}
+
+Json thread_json(const profile::Recording& recording, const profile::ThreadTimes& times) {
+  const profile::Thread& thread = recording.threads[times.thread];
+  return {{"tid", thread.tid.value},
+          {"pid", recording.processes[thread.process].pid.value},
+          {"name", thread.name},
+          {"samples", times.samples},
+          {"cpu_ns", times.cpu.count()},
+          {"runqueue_ns", times.runqueue.count()},
+          {"blocked_ns", times.blocked.count()}};
+}
+
+}  // namespace
+
+host::Result<void> write_report_json(const profile::Recording& recording,
+                                     const profile::Names& names, const ReportOptions& options,
+                                     Sink& sink) {
+  const auto top = profile::top_functions(recording, names, options.weight);
+  Json report = {
+      {"processes", Json::array()},
+      {"weight", weight_name(options.weight)},
+      {"weight_unit", options.weight == profile::Weight::kSamples ? "count" : "nanoseconds"},
+      {"weight_total", top.total},
+      {"functions", Json::array()},
+      {"paths", Json::array()},
+      {"threads", Json::array()},
+      {"waits", Json::array()},
+      {"warnings", recording.warnings}};
+  for (const auto& process : recording.processes)
+    report["processes"].push_back(process_json(process));
+  for (const auto& function : top.functions) {
+    report["functions"].push_back(
+        {{"function", function.function}, {"self", function.self}, {"total", function.total}});
+  }
+  for (const auto& node : report_paths(recording, names, options, kMaxPathNodes).nodes) {
+    report["paths"].push_back({{"function", node.function},
+                               {"depth", node.depth},
+                               {"self", node.self},
+                               {"total", node.total},
+                               {"levels", node.levels}});
+  }
+  for (const auto& waits : profile::wait_times(recording)) {
+    report["waits"].push_back({{"syscall", syscall_text(waits.syscall)},
+                               {"channel", waits.channel},
+                               {"samples", waits.samples},
+                               {"threads", waits.threads},
+                               {"blocked_ns", waits.blocked.count()}});
+  }
+  for (const auto& times : profile::thread_times(recording)) {
+    report["threads"].push_back(thread_json(recording, times));
+  }
+  // Names come from symbol tables and thread names from programs: neither has to be UTF-8, and
+  // either may hold control characters, which must not reach a terminal.
+  sink.write(report.dump(1, ' ', true, Json::error_handler_t::replace));
+  sink.write("\n");
+  return sink.flush();
+}
+
+}  // namespace swipr::exporters

@@ -1,0 +1,61 @@
+#include "cli/export/text/text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "cli/export/text/syscall_names.h"
+#include "cli/profile/group/aggregate.h"
+
+namespace swipr::exporters {
+
+std::string recording_title(const profile::Recording& recording) {
+  if (recording.processes.empty()) return "swipr";
+  const profile::Process& first = recording.processes.front();
+  const std::size_t more = recording.processes.size() - 1;
+  return fmt::format("{} ({}){}", first.command_name, first.pid.value,
+                     more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
+std::string thread_name(const profile::Thread& thread) {
+  if (thread.name.empty()) return fmt::format("thread {}", thread.tid.value);
+  return clean_text(thread.name);
+}
+
+std::string_view weight_name(profile::Weight weight) {
+  constexpr std::array<std::string_view, profile::kWeightCount> kNames = {"samples", "cpu", "wall",
+                                                                          "blocked", "runqueue"};
+  return kNames[profile::index_of(weight)];
+}
+
+std::string_view state_name(profile::State state) {
+  switch (state) {
+    case profile::State::kRunning:
+      return "running";
+    case profile::State::kRunnable:
+      return "runnable";
+    case profile::State::kBlocked:
+      return "blocked";
+    case profile::State::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::string syscall_text(std::uint32_t number) {
+  if (number == profile::kNone) return "[unknown]";
+  const std::string_view name = find_syscall_name(number);
+  return name.empty() ? fmt::format("syscall {}", number) : std::string(name);
+}
+
+std::string state_frame(const profile::Recording& recording, profile::State state,
+                        std::uint32_t stack) {
+  if (state == profile::State::kRunnable) return "[runnable]";
+  if (state != profile::State::kBlocked) return {};
+  if (stack == profile::kNone) return "[blocked]";
+  const std::uint32_t number = recording.stacks[stack].wait_syscall;
+  if (number == profile::kNone) return "[blocked]";
+  return fmt::format("[{}]", syscall_text(number));
+}
+
+}  // namespace swipr::exporters

@@ -1,0 +1,114 @@
+#include "cli/profile/group/time_slices.h"
+
+#include <algorithm>
+
+#include "cli/profile/group/sample_kinds.h"
+
+namespace swipr::profile {
+
+namespace {
+
+class Slicer {
+ public:
+  Slicer(const Recording& recording, Extent extent)
+      : recording_(recording), begin_(extent.begin), duration_(extent.end - extent.begin) {
+    // Independent of the number of slices, so computed once.
+    kind_of_.resize(recording.samples.size());
+    for_each_by_kind(recording, {}, [this](std::uint32_t sample, std::uint32_t kind, bool is_new) {
+      kind_of_[sample] = kind;
+      if (is_new) ++kind_count_;
+    });
+  }
+
+  // Returns false if there would be more rows.
+  bool fits(std::uint32_t slices, std::size_t max_rows) const {
+    std::size_t rows = 0;
+    for_each_row(slices, [&](const Sample&, Slices, bool is_new, std::uint32_t) {
+      if (is_new) ++rows;
+      return rows <= max_rows;
+    });
+    return rows <= max_rows;
+  }
+
+  std::vector<SlicedRow> rows(std::uint32_t slices) const {
+    std::vector<SlicedRow> rows;
+    std::vector<std::size_t> row_of_kind(kind_count_);
+    for_each_row(
+        slices, [&](const Sample& sample, Slices touched, bool is_new, std::uint32_t kind) {
+          if (is_new) {
+            row_of_kind[kind] = rows.size();
+            rows.push_back(
+                {sample.thread, sample.stack, sample.state, touched.first, touched.last, {}});
+          }
+          SlicedRow& row = rows[row_of_kind[kind]];
+          for (std::size_t index = 0; index < kWeightCount; ++index) {
+            row.weights[index] += weight_of(sample, static_cast<Weight>(index));
+          }
+          return true;
+        });
+    return rows;
+  }
+
+ private:
+  struct Slices {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+    friend bool operator==(const Slices&, const Slices&) = default;
+  };
+
+  // Equal samples of a thread in the same slices are merged into one row. `visit` gets each
+  // sample and whether it starts a row. It returns false to end the loop.
+  template <typename Visit>
+  void for_each_row(std::uint32_t slices, const Visit& visit) const {
+    std::vector<Slices> last_of_kind(kind_count_);
+    for (std::size_t index = 0; index < kind_of_.size(); ++index) {
+      const Sample& sample = recording_.samples[index];
+      Slices touched;
+      touched.first = slice_at(sample.time - sample.wall, slices);
+      // A sample that ends at the start of a slice is not in that slice.
+      touched.last = std::max(
+          touched.first,
+          slice_at(sample.time - std::min(sample.wall, std::chrono::nanoseconds(1)), slices));
+      Slices& last = last_of_kind[kind_of_[index]];
+      const bool is_new = last != touched;
+      last = touched;
+      if (!visit(sample, touched, is_new, kind_of_[index])) return;
+    }
+  }
+
+  std::uint32_t slice_at(std::chrono::nanoseconds time, std::uint32_t slices) const {
+    if (duration_.count() <= 0) return 0;
+    const double share = std::chrono::duration<double>(time - begin_) / duration_;
+    const auto slice = static_cast<std::int64_t>(share * slices);
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(slice, 0, std::int64_t{slices} - 1));
+  }
+
+  const Recording& recording_;
+  std::chrono::nanoseconds begin_;
+  std::chrono::nanoseconds duration_;
+  std::vector<std::uint32_t> kind_of_;  // by sample
+  std::size_t kind_count_ = 0;
+};
+
+}  // namespace
+
+Extent extent_of(const Recording& recording) {
+  if (recording.samples.empty()) return {};
+  Extent extent{recording.samples.front().time, recording.samples.front().time};
+  for (const Sample& sample : recording.samples) {
+    extent.begin = std::min(extent.begin, sample.time - sample.wall);
+    extent.end = std::max(extent.end, sample.time);
+  }
+  return extent;
+}
+
+SlicedSamples slice_samples(const Recording& recording, std::uint32_t max_slices,
+                            std::size_t max_rows) {
+  const Extent extent = extent_of(recording);
+  const Slicer slicer(recording, extent);
+  std::uint32_t slices = std::max(max_slices, 1u);
+  while (slices > 1 && !slicer.fits(slices, max_rows)) slices /= 2;
+  return {extent.begin, extent.end - extent.begin, slices, slicer.rows(slices)};
+}
+
+}  // namespace swipr::profile

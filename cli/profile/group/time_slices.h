@@ -1,0 +1,42 @@
+// Samples as rows with weights and times in units of slices. Consecutive equal samples are
+// merged, so that the rows are few enough for an HTML page. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cli/profile/group/aggregate.h"
+#include "cli/profile/recording/recording.h"
+
+namespace swipr::profile {
+
+struct SlicedRow {
+  std::uint32_t thread = 0;
+  std::uint32_t stack = kNone;
+  State state = State::kUnknown;
+  std::uint32_t first_slice = 0;
+  std::uint32_t last_slice = 0;  // inclusive: a row may span many
+  Weights weights{};
+};
+
+struct SlicedSamples {
+  std::chrono::nanoseconds begin{0};  // CLOCK_MONOTONIC of the recorded machine
+  std::chrono::nanoseconds duration{0};
+  std::uint32_t slice_count = 1;
+  std::vector<SlicedRow> rows;  // per thread in order of time
+};
+
+// Slices are lengthened until there are at most `max_rows` rows or one slice.
+SlicedSamples slice_samples(const Recording& recording, std::uint32_t max_slices,
+                            std::size_t max_rows);
+
+struct Extent {
+  std::chrono::nanoseconds begin{0};
+  std::chrono::nanoseconds end{0};
+};
+// Time from the start of the first sample to the last one; 0 without samples.
+Extent extent_of(const Recording& recording);
+
+}  // namespace swipr::profile

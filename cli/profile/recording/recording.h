@@ -1,0 +1,175 @@
+// The typed middle between importers and exporters: a recording as processes, modules, threads,
+// distinct frames, distinct stacks and samples in time order. Pure data.
+// Indexes are positions in the vectors of the same Recording and stay valid while it lives.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/profile/recording/embedded_names.h"
+#include "common/core/addresses.h"
+#include "common/core/ids.h"
+#include "common/core/runtime_frame.h"
+
+namespace swipr::profile {
+
+inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+enum class State : std::uint8_t { kRunning, kRunnable, kBlocked, kUnknown };
+
+// What was recorded of each thread's time: all, what it spent on a CPU, the rest.
+enum class Mode : std::uint8_t { kWall, kCpu, kOffCpu };
+// "wall", "cpu", "offcpu"
+std::string_view mode_name(Mode mode);
+
+// One process image; an exec'd image is a process of its own with the same pid.
+struct Process {
+  std::uint32_t source = 0;  // its number in the file
+  Pid pid;
+  Pid parent_pid;
+  std::string command_name;
+  std::string executable;
+  std::vector<std::string> command_line;
+  std::optional<std::uint32_t> user;           // effective user id where it was recorded
+  std::chrono::nanoseconds start_realtime{0};  // since the epoch
+  std::chrono::nanoseconds start_monotonic{0};
+  // Times of this process are that much later than CLOCK_MONOTONIC said: see append().
+  std::chrono::nanoseconds moved_by{0};
+  std::chrono::nanoseconds interval{0};
+  std::chrono::nanoseconds duration{0};
+  Mode mode = Mode::kWall;
+  bool jitter = true;     // ticks at random intervals with this mean; false: on a fixed grid
+  bool complete = false;  // the process ended its recording, or exec did
+  std::map<std::string, std::uint64_t> totals;  // counters, names as on the wire
+};
+
+// An executable mapping of an ELF file.
+struct Module {
+  std::uint32_t process = 0;
+  RuntimeAddr start;
+  std::uint64_t size_bytes = 0;
+  FileOffset file_offset;       // of `start`
+  bool has_file_offset = true;  // false: unknown (SPR text); `start` − load_bias is an ImageAddr
+  std::uint64_t load_bias = 0;  // run-time address − image address, modulo 2^64
+  std::string build_id;         // lower-case hex; empty: none
+  std::string path;             // as the process saw it
+};
+
+// A function of a language runtime of a process.
+struct Function {
+  std::uint32_t process = 0;
+  Language language = Language::kNative;
+  std::string name;              // empty: the function was gone before its name could be read
+  std::string file;              // empty: unknown
+  std::uint32_t start_line = 0;  // 0: unknown
+};
+
+// A language runtime that was found in a process.
+struct Runtime {
+  std::uint32_t process = 0;
+  Language language = Language::kNative;
+  std::string version;  // empty: unknown
+  std::string refusal;  // why its frames are not read; empty: they are
+};
+
+// A distinct code address of a process at a time when `module` was mapped there, or a distinct line
+// of a function of a language runtime.
+struct Frame {
+  std::uint32_t process = 0;
+  std::uint32_t module = kNone;  // kNone: outside every known mapping (JIT code, unknown)
+  RuntimeAddr pc;
+  PcKind kind = PcKind::kReturnAddress;
+  std::uint32_t function = kNone;                 // of a language runtime; kNone: native code
+  std::uint32_t line = 0;                         // in `function`; 0: unknown
+  Execution execution = Execution::kInterpreted;  // of `function`
+};
+
+struct Stack {
+  std::vector<std::uint32_t> frames;   // innermost first
+  std::uint32_t omitted_at = kNone;    // frames were left out before this index; kNone: complete
+  std::uint32_t wait_syscall = kNone;  // system call number in which the thread waits
+  bool root_reached = false;
+  std::string wait_channel{};  // kernel function in which it waits; empty: not known
+};
+
+struct Thread {
+  std::uint32_t process = 0;
+  Tid tid;
+  std::string name;  // the last one seen
+};
+
+// The time that one thread spent in one stack up to `time`.
+struct Sample {
+  std::chrono::nanoseconds time{0};  // CLOCK_MONOTONIC of the recorded machine
+  std::uint32_t thread = 0;
+  std::uint32_t stack = kNone;  // kNone: no stack could be taken
+  State state = State::kUnknown;
+  std::uint64_t ticks = 1;  // samples that this stands for
+  std::chrono::nanoseconds cpu{0};
+  std::chrono::nanoseconds runqueue{0};
+  std::chrono::nanoseconds wall{0};
+};
+
+// Two unwinders found different stacks in one place (SWIPR_UNWINDER=compare).
+struct Difference {
+  std::uint32_t process = 0;
+  std::uint32_t stack = kNone;  // by swipr's tables
+  std::uint32_t other = kNone;  // by libunwind
+  std::uint64_t count = 0;
+};
+
+struct Recording {
+  std::vector<Process> processes;
+  std::vector<Module> modules;
+  std::vector<Function> functions;
+  std::vector<Runtime> runtimes;
+  std::vector<Frame> frames;
+  std::vector<Stack> stacks;
+  std::vector<Thread> threads;
+  std::vector<Sample> samples;        // in order of time
+  std::vector<std::string> warnings;  // one line each: what is missing and why
+  EmbeddedNames embedded;
+  std::vector<Difference> differences;
+};
+
+enum class Weight : std::uint8_t { kSamples, kCpu, kWall, kBlocked, kRunqueue };
+
+// A set of states, as a filter.
+class StateSet {
+ public:
+  constexpr void add(State state) { bits_ |= bit(state); }
+  constexpr bool has(State state) const { return (bits_ & bit(state)) != 0; }
+  constexpr bool empty() const { return bits_ == 0; }
+
+ private:
+  static constexpr unsigned bit(State state) { return 1u << static_cast<unsigned>(state); }
+  unsigned bits_ = 0;
+};
+
+// Removes the samples of all other states; an empty set keeps everything.
+void keep_states(Recording& recording, StateSet states);
+
+// A sample says how much CPU time its thread has used since the one before, not in which stack: a
+// thread that is found waiting has used it elsewhere. So what waiting samples carry is moved, with
+// as much of their wall time, to the same thread's next sample that found it running: the stacks
+// that a thread is found running in are to each other as the CPU time that it spends in them. What
+// no such sample follows stays where it is. Sums of each thread stay the same; samples are no
+// longer laid end to end.
+void credit_cpu(Recording& recording);
+
+// What `sample` counts for: ticks, or nanoseconds. Blocked is wall − CPU − run queue, never below
+// 0.
+std::uint64_t weight_of(const Sample& sample, Weight weight);
+
+// What a report of the recording counts unless told otherwise: CPU time; where no sample ran, or
+// none is left, blocked time or else the time that was waited for a CPU; samples where there are no
+// times at all (text recordings of others).
+Weight natural_weight(const Recording& recording);
+
+}  // namespace swipr::profile

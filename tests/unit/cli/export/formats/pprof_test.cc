@@ -1,0 +1,96 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cli/export/formats/export.h"
+#include "tests/golden/golden_recording.h"
+#include "tests/golden/output_file.h"
+#include "tests/golden/pprof_text.h"
+
+namespace swipr::exporters {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string exported(const profile::Recording& recording, const profile::Names& names,
+                     const Options& options = {}) {
+  golden::OutputFile file;
+  Sink sink(file.fd(), "output");
+  EXPECT_TRUE(write_pprof(recording, names, options, sink).has_value());
+  return golden::pprof_text(golden::gunzip(file.content()));
+}
+
+TEST(Pprof, IsTheSameFileEveryTime) {
+  const golden::Golden input = golden::make_golden();
+  EXPECT_EQ(exported(input.recording, input.names), exported(input.recording, input.names));
+}
+
+TEST(Pprof, LeavesOutTimesThatAreZeroEverywhere) {
+  golden::Golden input = golden::make_golden();
+  for (profile::Sample& sample : input.recording.samples) {
+    sample.runqueue = {};
+    sample.cpu = sample.wall;
+  }
+  const std::string text = exported(input.recording, input.names, {profile::Weight::kSamples});
+  EXPECT_THAT(text, HasSubstr("sample_type cpu/nanoseconds\nsample_type wall/nanoseconds\n"
+                              "sample_type samples/count\nsample locations"));
+  EXPECT_THAT(exported(input.recording, input.names, {profile::Weight::kBlocked}),
+              HasSubstr("sample_type blocked/nanoseconds\nsample locations"));
+}
+
+TEST(Pprof, ShowsStatesAsInnermostFramesWhenAsked) {
+  const golden::Golden input = golden::make_golden();
+  EXPECT_THAT(exported(input.recording, input.names), Not(HasSubstr("[poll]")));
+  Options options;
+  options.state_frames = StateFrames::kYes;
+  const std::string text = exported(input.recording, input.names, options);
+  EXPECT_THAT(text, HasSubstr("[poll]"));
+  EXPECT_THAT(text, HasSubstr("[runnable]"));
+}
+
+TEST(Pprof, TellsProcessesApart) {
+  golden::Golden input = golden::make_golden();
+  EXPECT_THAT(exported(input.recording, input.names), Not(HasSubstr(" pid=")));
+  profile::Process child = input.recording.processes[0];
+  child.pid = Pid{200};
+  child.totals = {{"ticks", 2}, {"samples_dropped", 0}};
+  input.recording.processes.push_back(child);
+  input.recording.threads[1].process = 1;
+  const std::string text = exported(input.recording, input.names);
+  EXPECT_THAT(text, HasSubstr(" pid=100"));
+  EXPECT_THAT(text,
+              HasSubstr("thread='pool 3/4 #1' tid=101 state='blocked' syscall='poll' pid=200"));
+  EXPECT_THAT(text, HasSubstr("comment 2 processes: samples 63, ticks 50, ticks_missed 2\n"));
+}
+
+TEST(Pprof, LabelsWhereInTheKernelAThreadWaits) {
+  golden::Golden input = golden::make_golden();
+  for (profile::Stack& stack : input.recording.stacks) {
+    if (stack.wait_syscall != profile::kNone) stack.wait_channel = "do_poll";
+  }
+  EXPECT_THAT(exported(input.recording, input.names),
+              HasSubstr("state='blocked' syscall='poll' wait_channel='do_poll'"));
+}
+
+TEST(Pprof, PutsTheProgramsMappingFirst) {
+  const golden::Golden input = golden::make_golden();
+  const std::string text = exported(input.recording, input.names);
+  EXPECT_LT(text.find("'/opt/golden/bin/golden' build_id"), text.find("'/usr/lib/libc.so.6'"));
+}
+
+TEST(Pprof, WritesAnEmptyRecording) {
+  EXPECT_THAT(exported({}, {}), HasSubstr("default_sample_type cpu"));
+}
+
+TEST(Pprof, CompressesMoreThanOneBuffer) {
+  golden::Golden input = golden::make_golden();
+  for (int number = 0; number < 50'000; ++number) {
+    input.recording.warnings.push_back("warning number " + std::to_string(number * 7919));
+  }
+  EXPECT_THAT(exported(input.recording, input.names), HasSubstr("warning number 395942081"));
+}
+
+}  // namespace
+}  // namespace swipr::exporters

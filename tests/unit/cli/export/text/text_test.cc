@@ -1,0 +1,40 @@
+#include "cli/export/text/text.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include "cli/export/text/syscall_names.h"
+
+namespace swipr::exporters {
+namespace {
+
+using profile::kNone;
+using profile::State;
+
+TEST(ThreadName, FallsBackToTheTid) {
+  EXPECT_EQ(thread_name({0, Tid{7}, "worker"}), "worker");
+  EXPECT_EQ(thread_name({0, Tid{7}, ""}), "thread 7");
+}
+
+TEST(StateFrame, NamesTheSystemCallInWhichAThreadWaits) {
+  profile::Recording recording;
+  recording.stacks = {{{}, kNone, SYS_epoll_wait, true}, {{}, kNone, 9999, true}, {}};
+  EXPECT_EQ(state_frame(recording, State::kBlocked, 0), "[epoll_wait]");
+  EXPECT_EQ(state_frame(recording, State::kBlocked, 1), "[syscall 9999]");
+  EXPECT_EQ(state_frame(recording, State::kBlocked, 2), "[blocked]");
+  EXPECT_EQ(state_frame(recording, State::kBlocked, kNone), "[blocked]");
+  EXPECT_EQ(state_frame(recording, State::kRunnable, 0), "[runnable]");
+  EXPECT_EQ(state_frame(recording, State::kRunning, 0), "");
+  EXPECT_EQ(state_frame(recording, State::kUnknown, 0), "");
+}
+
+TEST(SyscallNames, KnowWhereThreadsWait) {
+  EXPECT_EQ(find_syscall_name(SYS_poll), "poll");
+  EXPECT_EQ(find_syscall_name(SYS_futex), "futex");
+  EXPECT_EQ(find_syscall_name(SYS_clock_nanosleep), "clock_nanosleep");
+  EXPECT_EQ(find_syscall_name(SYS_read), "read");
+  EXPECT_EQ(find_syscall_name(123456), "");
+}
+
+}  // namespace
+}  // namespace swipr::exporters

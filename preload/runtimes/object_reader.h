@@ -1,9 +1,9 @@
 // Readers of objects of a language's virtual machine. They have one interface, so that one walk
 // serves both the handler and the control thread:
 //   template <typename T> bool read_value(std::uint64_t address, T& out) noexcept;
-// for integers of 1, 2, 4 or 8 bytes, at any address; false: not all of it readable, or too many
-// pages were asked about. WalkLoop's readers (preload/unwind/walk) read words of one stack, which
-// lies in one place; objects are scattered, so both readers here have a cache.
+// for integers and small arrays of bytes, at any address; false: not all of it readable, or too
+// many pages were asked about. WalkLoop's readers (preload/unwind/walk) read words of one stack,
+// which lies in one place; objects are scattered, so both readers here have a cache.
 #pragma once
 
 #include <array>

@@ -11,13 +11,15 @@ constexpr std::uint32_t kMaxLost = 16;  // groups without a loop; each costs a s
 
 class Splicer {
  public:
-  Splicer(const NativeStack& native, std::span<const Token> tokens, std::uint32_t tokens_omitted,
-          Range<std::uint64_t> loop, SplicedStack& out) noexcept
+  Splicer(const NativeStack& native, const TokenStack& tokens, Range<std::uint64_t> loop,
+          SplicedStack& out) noexcept
       : native_(native),
         native_count_(static_cast<std::uint32_t>(
             std::min({native.pcs.size(), native.stacks.size(), std::size_t{wire::kMaxFrames}}))),
-        tokens_(tokens.first(std::min<std::size_t>(tokens.size(), TokenBuffer::kCapacity))),
-        tokens_gap_(tokens_omitted != 0 ? TokenBuffer::kKeptInner : 0),
+        tokens_(tokens.tokens.first(
+            std::min<std::size_t>(tokens.tokens.size(), TokenBuffer::kCapacity))),
+        is_token_root_(tokens.is_root_reached),
+        tokens_gap_(tokens.omitted != 0 ? TokenBuffer::kKeptInner : 0),
         loop_(loop),
         out_(out) {}
 
@@ -77,12 +79,19 @@ class Splicer {
       ++loop_count_;
       if (index < native_.omitted_at) ++inner;
     }
-    if (native_.omitted_at == 0) inner = native_.is_root_reached ? 0 : loop_count_;
-    if (group_count_ < loop_count_) inner = 0;
+    if (!is_token_root_) {
+      inner = std::min(loop_count_, group_count_);
+      loop_count_ = inner;  // the others have no tokens
+    } else if (group_count_ < loop_count_) {
+      inner = 0;
+    } else if (native_.omitted_at == 0) {
+      inner = native_.is_root_reached ? 0 : loop_count_;
+    }
     paired_inside_ = inner;
     paired_outside_ = std::min(loop_count_ - inner, group_count_);
-    out_.is_uneven = native_.is_root_reached && native_.omitted_at == 0 && tokens_gap_ == 0 &&
-                     loop_count_ != group_count_ && loop_count_ != group_count_ + 1;
+    out_.is_uneven = native_.is_root_reached && is_token_root_ && native_.omitted_at == 0 &&
+                     tokens_gap_ == 0 && loop_count_ != group_count_ &&
+                     loop_count_ != group_count_ + 1;
   }
 
   // The native frame whose place the group takes; native_count_: none.
@@ -169,6 +178,7 @@ class Splicer {
   const NativeStack& native_;
   std::uint32_t native_count_;
   std::span<const Token> tokens_;
+  bool is_token_root_;
   std::uint32_t tokens_gap_;  // index of the first token after the omitted ones; 0: none are
   Range<std::uint64_t> loop_;
   SplicedStack& out_;
@@ -187,9 +197,9 @@ class Splicer {
 
 }  // namespace
 
-void splice(const NativeStack& native, std::span<const Token> tokens, std::uint32_t tokens_omitted,
-            Range<std::uint64_t> loop, SplicedStack& out) noexcept {
-  Splicer(native, tokens, tokens_omitted, loop, out).run();
+void splice(const NativeStack& native, const TokenStack& tokens, Range<std::uint64_t> loop,
+            SplicedStack& out) noexcept {
+  Splicer(native, tokens, loop, out).run();
 }
 
 }  // namespace swipr::runtimes

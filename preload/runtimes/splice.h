@@ -7,7 +7,7 @@
 //   of frame i + 1, is the loop of the group whose mark lies there, whatever its symbol is.
 // * Without marks (Python 3.8–3.10): loops are found by the address of their code. As many loops as
 //   groups pair up. One loop more: the innermost has no frame yet. Otherwise they are paired from
-//   the root, or from the inside where native frames are missing there, and `is_uneven` is set.
+//   the root and `is_uneven` is set, or from the inside where frames are missing at the root.
 // A group replaces its loop, and neighbours of it in the loop's symbol. Groups without a loop keep
 // their place among the others; those at the root side come last: native unwinding stopped early.
 //
@@ -32,6 +32,13 @@ struct NativeStack {
   std::uint32_t omitted_at = 0;  // index of the first frame after the omitted ones; 0: none are
 };
 
+// As they stand in a finished TokenBuffer.
+struct TokenStack {
+  std::span<const Token> tokens;
+  std::uint32_t omitted = 0;     // TokenBuffer::omitted()
+  bool is_root_reached = false;  // else the outermost tokens are missing
+};
+
 struct SplicedFrame {
   std::uint32_t index = 0;  // in the tokens or in the native frames
   bool is_token = false;
@@ -48,9 +55,8 @@ struct SplicedStack {
   std::span<const SplicedFrame> view() const noexcept { return std::span(frames).first(count); }
 };
 
-// `loop`: the code of the interpreter's loop, may be empty if there are marks. `tokens` as they
-// stand in a finished TokenBuffer, `tokens_omitted` as its omitted().
-void splice(const NativeStack& native, std::span<const Token> tokens, std::uint32_t tokens_omitted,
-            Range<std::uint64_t> loop, SplicedStack& out) noexcept;
+// `loop`: the code of the interpreter's loop, may be empty if there are marks.
+void splice(const NativeStack& native, const TokenStack& tokens, Range<std::uint64_t> loop,
+            SplicedStack& out) noexcept;
 
 }  // namespace swipr::runtimes

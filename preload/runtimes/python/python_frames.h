@@ -7,7 +7,10 @@
 // Errno: kept.  Bounds: see the constants; stack about 200 bytes.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "common/core/range.h"
 #include "common/core/signal_safe.h"
@@ -136,25 +139,45 @@ SWIPR_SIGNAL_SAFE bool read_python_gil(const PythonRuntime& python, Reader& read
   return true;
 }
 
+// A part of an object, read at once: a question about its page for all fields.
+template <std::size_t kBytes>
+struct PythonObjectPart {
+  std::array<std::byte, kBytes> bytes;
+
+  // Beyond the part: zero. Layouts come from the process too.
+  template <typename T>
+  T at(std::uint32_t offset) const noexcept {
+    T value{};
+    if (offset <= kBytes - sizeof value) std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+  }
+};
+
+// Whether the first word of an object is a reference count. Of a freed object it is the address of
+// the next free block, or zero; everything else may still be as it was. 3.12+: other bits have
+// other uses, but those of an address are zero.
+constexpr bool is_python_object_alive(std::uint64_t first_word) noexcept {
+  return first_word != 0 && (first_word >> 32 & 0xffff) == 0;
+}
+
 // What a code object hardly shares with a later one at its address. False: no code object is there.
 template <typename Reader>
 SWIPR_SIGNAL_SAFE bool read_python_fingerprint(const PythonRuntime& python, Reader& reader,
                                                std::uint64_t code, std::uint64_t& out) noexcept {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   const PythonLayout& layout = python.layout;
-  std::uint64_t type = 0;
-  std::uint64_t name = 0;
-  std::uint64_t file = 0;
-  std::uint64_t constants = 0;
-  std::uint32_t line = 0;
-  if (code == 0 || code % 8 != 0 || !reader.read_value(code + kPythonObjectType, type) ||
-      type != python.code_type || !reader.read_value(code + layout.code_name, name) ||
-      !reader.read_value(code + layout.code_file, file) ||
-      !reader.read_value(code + layout.code_constants, constants) ||
-      !reader.read_value(code + layout.code_first_line, line)) {
+  PythonObjectPart<128> part;
+  if (code == 0 || code % 8 != 0 || !reader.read_value(code, part) ||
+      !is_python_object_alive(part.template at<std::uint64_t>(0)) ||
+      part.template at<std::uint64_t>(kPythonObjectType) != python.code_type) {
     return false;
   }
-  out = (((name * kOdd ^ file) * kOdd) ^ constants) * kOdd ^ line;
+  out = part.template at<std::uint64_t>(layout.code_name);
+  out = out * kOdd ^ part.template at<std::uint64_t>(layout.code_file);
+  out = out * kOdd ^ part.template at<std::uint64_t>(layout.code_constants);
+  out = out * kOdd ^ part.template at<std::uint32_t>(layout.code_first_line);
+  if (layout.code_version == 0) return true;
+  out = out * kOdd ^ part.template at<std::uint32_t>(layout.code_version);
   return true;
 }
 
@@ -233,22 +256,28 @@ class PythonWalk {
   }
 
   bool read_frame(Frame& frame) noexcept {
-    const std::uint64_t at = frame.address;
-    if (at % 8 != 0 || !reader_.read_value(at + layout_.frame_code, frame.code) ||
-        !reader_.read_value(at + layout_.frame_previous, frame.previous)) {
-      return false;
-    }
-    frame.code &= ~std::uint64_t{3};
+    if (frame.address % 8 != 0) return false;
     if (layout_.frames == PythonFrameStyle::kObjects) {
-      std::uint32_t position = 0;
-      if (!reader_.read_value(at + layout_.frame_position, position)) return false;
-      frame.position = position;
+      PythonObjectPart<112> part;
+      if (!reader_.read_value(frame.address, part)) return false;
+      read_links(part, frame);
+      frame.position = part.template at<std::uint32_t>(layout_.frame_position);
       return true;
     }
-    return reader_.read_value(at + layout_.frame_position, frame.position) &&
-           reader_.read_value(at + layout_.frame_owner, frame.owner) &&
-           (layout_.frame_is_entry == 0 ||
-            reader_.read_value(at + layout_.frame_is_entry, frame.is_entry));
+    PythonObjectPart<76> part;
+    if (!reader_.read_value(frame.address, part)) return false;
+    read_links(part, frame);
+    frame.position = part.template at<std::uint64_t>(layout_.frame_position);
+    frame.owner = part.template at<std::uint8_t>(layout_.frame_owner);
+    if (layout_.frame_is_entry != 0) {
+      frame.is_entry = part.template at<std::uint8_t>(layout_.frame_is_entry);
+    }
+    return true;
+  }
+  template <typename Part>
+  void read_links(const Part& part, Frame& frame) const noexcept {
+    frame.code = part.template at<std::uint64_t>(layout_.frame_code) & ~std::uint64_t{3};
+    frame.previous = part.template at<std::uint64_t>(layout_.frame_previous);
   }
 
   bool is_shim(const Frame& frame) const noexcept {

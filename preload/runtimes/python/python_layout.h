@@ -50,6 +50,7 @@ struct PythonLayout {
   std::uint32_t code_first_line;
   std::uint32_t code_lines;
   std::uint32_t code_constants;
+  std::uint32_t code_version;          // a number that no two code objects share; 0: none is known
   std::uint32_t code_first_traceable;  // in units of the bytecode
   std::uint32_t code_bytecode;
   std::uint32_t text_ascii;  // the characters of a str that is ASCII …

@@ -47,7 +47,8 @@ const Suffixes kRefused = {"3.7",   "3.15",  "3.8d",  "3.9d",  "3.10d", "3.11d",
 std::vector<std::string> programs_in(const std::string& folder, const Suffixes& suffixes) {
   std::vector<std::string> found;
   for (const std::string& suffix : suffixes) {
-    for (const std::string& file : files_matching(folder + "/python" + suffix)) {
+    for (const std::string& file :
+         files_matching(std::filesystem::path(folder) / ("python" + suffix))) {
       found.push_back(file);
     }
   }

@@ -32,7 +32,7 @@ class PythonSplice : public ::testing::TestWithParam<Interpreter> {
         .tid = expected.tid, .pthread = 0, .tid_in_pthread = own_tid_in_pthread()};
     const std::uint64_t thread = find_python_thread(python, *reader_, identity);
     walk_python(python, *reader_, thread, *tokens_);
-    splice({native.pcs, native.stacks, true, 0}, tokens_->tokens(), 0, python.loop, *out_);
+    splice({native.pcs, native.stacks, true, 0}, {tokens_->tokens(), 0, true}, python.loop, *out_);
     std::vector<std::string> frames;
     for (const SplicedFrame& frame : out_->view()) {
       if (!frame.is_token) {

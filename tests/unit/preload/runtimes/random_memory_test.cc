@@ -19,18 +19,19 @@ class RandomMemory {
 
   explicit RandomMemory(std::uint64_t seed) : random_(seed) {
     for (std::uint64_t& word : words_) {
-      switch (random_() % 8) {
+      switch (random_() % 10) {
         case 0:
           word = random_();
           break;
         case 1:
-          word = random_() % 300;
-          break;
         case 2:
-          word = 0;
+          word = random_() % 300;  // also a reference count
           break;
         case 3:
+          word = 0;
+          break;
         case 4:
+        case 5:
           word = kCodeType;
           break;
         default:
@@ -92,8 +93,8 @@ void splice_randomly(RandomMemory& memory, const TokenBuffer& tokens, SplicedSta
     stacks.push_back(0x7f00'0000'0000 + random() % (1 << 20) * 8);
   }
   const auto omitted_at = static_cast<std::uint32_t>(random() % (pcs.size() + 1));
-  splice({pcs, stacks, random() % 2 == 0, omitted_at}, tokens.tokens(), tokens.omitted(), {1, 2},
-         out);
+  splice({pcs, stacks, random() % 2 == 0, omitted_at},
+         {tokens.tokens(), tokens.omitted(), random() % 2 == 0}, {1, 2}, out);
   // All tokens, in their order; native frames at most once, in their order.
   std::uint32_t token = 0;
   std::uint32_t native = 0;

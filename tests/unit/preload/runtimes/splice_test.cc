@@ -24,7 +24,7 @@ struct Case {
   std::string tokens;
   std::vector<std::uint64_t> marks;  // of the groups; empty: 0
   bool is_root_reached = true;
-  std::uint32_t tokens_omitted = 0;
+  bool has_token_root = true;
 };
 
 struct Spliced {
@@ -69,7 +69,7 @@ Spliced spliced(const Case& given) {
   }
   const std::vector<Token> tokens = tokens_of(given);
   const auto out = std::make_unique<SplicedStack>();
-  splice({pcs, stacks, given.is_root_reached, omitted_at}, tokens, given.tokens_omitted, kLoop,
+  splice({pcs, stacks, given.is_root_reached, omitted_at}, {tokens, 0, given.has_token_root}, kLoop,
          *out);
   Spliced result{"", out->is_uneven, out->loops_left};
   for (const SplicedFrame& frame : out->view()) {
@@ -147,6 +147,11 @@ TEST(Splice, PairsFromTheInsideWhereTheRootIsMissing) {
   EXPECT_EQ(spliced({"aLbLc", "1,2,3,4,", {}, false}), (Spliced{"a1b2c34", false, 0}));
 }
 
+TEST(Splice, PairsFromTheInsideWhereTokensAreMissingAtTheRoot) {
+  EXPECT_EQ(spliced({"aLbLcLd", "1,2,", {}, true, false}), (Spliced{"a1b2cLd", false, 1}));
+  EXPECT_EQ(spliced({"aLb|LcLd", "1,2,", {}, true, false}), (Spliced{"a1b|2cLd", false, 1}));
+}
+
 TEST(Splice, PairsBothEndsOfAStackThatIsCut) {
   EXPECT_EQ(spliced({"aLb|cLd", "1,2,3,4,", {}}), (Spliced{"a1b|23c4d", false, 0}));
   // A frame before omitted ones may be no loop.
@@ -163,7 +168,7 @@ TEST(Splice, KeepsBothEndsOfAStackThatIsTooDeep) {
   std::vector<Token> tokens(TokenBuffer::kCapacity);
   tokens.back() = {.code = 1, .mark = mark_in(0), .flags = kTokenEndsLoop};
   const auto out = std::make_unique<SplicedStack>();
-  splice({pcs, stacks, true, 0}, tokens, 0, kLoop, *out);
+  splice({pcs, stacks, true, 0}, {tokens, 0, true}, kLoop, *out);
   ASSERT_EQ(out->count, wire::kMaxFrames);
   EXPECT_EQ(out->omitted_at, TokenBuffer::kKeptInner);
   EXPECT_TRUE(out->frames[0].is_token);

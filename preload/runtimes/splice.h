@@ -32,10 +32,10 @@ struct NativeStack {
   std::uint32_t omitted_at = 0;  // index of the first frame after the omitted ones; 0: none are
 };
 
-// As they stand in a finished TokenBuffer.
+// As a finished TokenBuffer has them.
 struct TokenStack {
   std::span<const Token> tokens;
-  std::uint32_t omitted = 0;     // TokenBuffer::omitted()
+  std::uint32_t omitted = 0;
   bool is_root_reached = false;  // else the outermost tokens are missing
 };
 

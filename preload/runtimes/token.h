@@ -37,20 +37,26 @@ class TokenBuffer {
   static constexpr std::uint32_t kKeptInner = 1536;
   static constexpr std::uint32_t kKeptOuter = kCapacity - kKeptInner;
 
-  void clear() noexcept { added_ = 0; }
+  void clear() noexcept {
+    added_ = 0;
+    is_root_reached_ = false;
+  }
   void add(const Token& token) noexcept { tokens_[slot(added_++)] = token; }
   // The token that was added last; nullptr: none. Before finish().
   Token* last() noexcept { return added_ == 0 ? nullptr : &tokens_[slot(added_ - 1)]; }
   // Removes the tokens behind the first `count`, of which at most kKeptInner were added.
   void shorten(std::uint32_t count) noexcept { added_ = std::min(added_, count); }
-  // After the last add(): puts the outer tokens into their order.
-  void finish() noexcept {
+  // After the last add(): puts the outer tokens into their order. `is_root_reached`: the last token
+  // is the thread's outermost.
+  void finish(bool is_root_reached) noexcept {
+    is_root_reached_ = is_root_reached;
     if (added_ <= kCapacity) return;
     std::rotate(tokens_.begin() + kKeptInner, tokens_.begin() + slot(added_), tokens_.end());
   }
 
   std::uint32_t added() const noexcept { return added_; }  // with the omitted ones
   std::uint32_t omitted() const noexcept { return added_ <= kCapacity ? 0 : added_ - kCapacity; }
+  bool is_root_reached() const noexcept { return is_root_reached_; }
   // Where the omitted tokens were, if there are any: at index kKeptInner. After finish().
   std::span<const Token> tokens() const noexcept {
     return std::span(tokens_).first(std::min(added_, kCapacity));
@@ -62,6 +68,7 @@ class TokenBuffer {
   }
 
   std::uint32_t added_ = 0;
+  bool is_root_reached_ = false;
   std::array<Token, kCapacity> tokens_;
 };
 

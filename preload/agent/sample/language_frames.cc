@@ -61,7 +61,8 @@ void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
       .stacks = std::span(frames.stacks).first(frames.frame_count),
       .is_root_reached = (frames.flags & wire::kStackRootReached) != 0,
       .omitted_at = is_cut ? frames.omitted_at : 0};
-  runtimes::splice(native, tokens.tokens(), tokens.omitted(), snapshot.python.loop, own_->spliced);
+  runtimes::splice(native, {tokens.tokens(), tokens.omitted(), tokens.is_root_reached()},
+                   snapshot.python.loop, own_->spliced);
   const Moment now = monotonic_now();
   const auto all = own_->spliced.view();
   for (std::size_t at = 0; at < all.size(); ++at) {

@@ -190,7 +190,7 @@ class PythonWalk {
   PythonWalkEnd run(std::uint64_t thread_state) noexcept {
     tokens_.clear();
     const PythonWalkEnd end = walk(thread_state);
-    tokens_.finish();
+    tokens_.finish(end == PythonWalkEnd::kRoot);
     return end;
   }
 

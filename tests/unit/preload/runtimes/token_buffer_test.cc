@@ -14,7 +14,7 @@ std::unique_ptr<TokenBuffer> buffer_of(std::uint32_t count) {
     buffer->add({.code = i});
     buffer->last()->mark = i;
   }
-  buffer->finish();
+  buffer->finish(true);
   return buffer;
 }
 

@@ -30,6 +30,8 @@ std::size_t RecordingBuilder::StackHash::operator()(std::uint32_t index) const {
   const profile::Stack& stack = (*stacks)[index];
   std::size_t hash = mix(stack.omitted_at, stack.wait_syscall);
   hash = mix(hash, std::hash<std::string>{}(stack.wait_channel));
+  hash = mix(hash, static_cast<std::uint64_t>(stack.holder.value) << 8 |
+                       static_cast<std::uint64_t>(stack.runtime_wait));
   for (std::uint32_t frame : stack.frames) hash = mix(hash, frame);
   return hash;
 }
@@ -39,7 +41,7 @@ bool RecordingBuilder::StackEqual::operator()(std::uint32_t left, std::uint32_t 
   const profile::Stack& b = (*stacks)[right];
   return a.omitted_at == b.omitted_at && a.wait_syscall == b.wait_syscall &&
          a.root_reached == b.root_reached && a.wait_channel == b.wait_channel &&
-         a.frames == b.frames;
+         a.runtime_wait == b.runtime_wait && a.holder == b.holder && a.frames == b.frames;
 }
 
 RecordingBuilder::RecordingBuilder()

@@ -223,6 +223,8 @@ bool SourceRecords::on_stack(const wire::RawRecord& record) {
     entry.wait_syscall = static_cast<std::uint32_t>(stack->wait_syscall - 1);
   }
   entry.wait_channel = stack->wait_channel;
+  entry.runtime_wait = stack->runtime_wait;
+  entry.holder = Tid{kernel_id(stack->holder_tid)};
   entry.root_reached = (stack->flags & wire::kStackRootReached) != 0;
   ++received_.stacks;
   if (entry.root_reached) ++received_.stacks_rooted;

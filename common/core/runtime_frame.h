@@ -28,6 +28,15 @@ constexpr std::string_view language_name(Language language) noexcept {
 // How a function of a runtime was executed. Stands where native frames have their FrameSource.
 enum class Execution : std::uint8_t { kInterpreted = 0, kCompiled = 1, kInlined = 2, kBuiltIn = 3 };
 
+// What of its runtime a thread waits for.
+enum class RuntimeWait : std::uint8_t {
+  kNone = 0,
+  kGil = 1,        // the lock of an interpreter
+  kMonitor = 2,    // a lock of the language
+  kCondition = 3,  // to be notified
+  kPark = 4,       // to be unparked
+};
+
 // In stacks, a frame of a runtime has a pc in a range that no processor uses: these addresses are
 // neither canonical on x86-64 (Intel SDM volume 1, 3.3.7.1) nor virtual addresses of AArch64. The
 // pc is exact.

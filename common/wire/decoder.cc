@@ -205,6 +205,11 @@ std::optional<StackRecord> decode_stack(std::span<const std::byte> payload,
     frames[index].pc = pc;
   }
   if (!in.at_end()) record.wait_channel = in.take_string();
+  if (!in.at_end()) {
+    record.runtime_wait = static_cast<RuntimeWait>(in.take_varint() & 0xff);
+    record.holder_tid = in.take_varint();
+    record.wait_object = in.take_string();
+  }
   return in.ok() ? std::optional(record) : std::nullopt;
 }
 

@@ -113,7 +113,13 @@ void encode(Encoder& out, const StackRecord& record, std::span<const FrameEntry>
     out.put_signed(static_cast<std::int64_t>(frame.pc - previous));
     previous = frame.pc;
   }
-  if (!record.wait_channel.empty()) out.put_string(record.wait_channel);
+  const bool waits_for_runtime = record.runtime_wait != RuntimeWait::kNone;
+  if (waits_for_runtime || !record.wait_channel.empty()) out.put_string(record.wait_channel);
+  if (waits_for_runtime) {
+    out.put_varint(static_cast<std::uint64_t>(record.runtime_wait));
+    out.put_varint(record.holder_tid);
+    out.put_string(record.wait_object);
+  }
   out.end_record(mark);
 }
 

@@ -15,6 +15,8 @@
 #include <span>
 #include <string_view>
 
+#include "common/core/runtime_frame.h"
+
 namespace swipr::wire {
 
 inline constexpr std::array<unsigned char, 8> kFileMagic = {0x89, 'S', 'W',  'I',
@@ -141,6 +143,10 @@ struct StackRecord {
   std::uint64_t omitted_at = 0;  // with kStackCut: index of the first frame after the gap
   std::uint64_t frame_count = 0;
   std::string_view wait_channel{};  // kernel function in which it waits; empty: none known
+  // Of its language runtime.
+  RuntimeWait runtime_wait = RuntimeWait::kNone;
+  std::uint64_t holder_tid = 0;    // the thread that holds what it waits for; 0: unknown
+  std::string_view wait_object{};  // type of what it waits for; empty: unknown
 };
 
 // One entry of a tick: the thread spent Δwall since its previous entry (or its start) in this

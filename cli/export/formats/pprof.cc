@@ -136,17 +136,21 @@ class PprofWriter {
     add_label(sample, "thread", thread_name(thread));
     add_number(sample, "tid", thread.tid.value);
     add_label(sample, "state", state_name(merged.state));
-    const std::string waits_in = state_frame(recording_, merged.state, merged.stack);
-    if (merged.state == profile::State::kBlocked && waits_in != "[blocked]") {
-      add_label(sample, "syscall", std::string_view(waits_in).substr(1, waits_in.size() - 2));
-    }
-    if (merged.state == profile::State::kBlocked && merged.stack != profile::kNone &&
-        !recording_.stacks[merged.stack].wait_channel.empty()) {
-      add_label(sample, "wait_channel", recording_.stacks[merged.stack].wait_channel);
+    if (merged.state == profile::State::kBlocked && merged.stack != profile::kNone) {
+      write_wait_labels(sample, recording_.stacks[merged.stack]);
     }
     if (recording_.processes.size() > 1) {
       add_number(sample, "pid", recording_.processes[thread.process].pid.value);
     }
+  }
+
+  void write_wait_labels(Builder<SampleTag>& sample, const profile::Stack& stack) {
+    if (stack.wait_syscall != profile::kNone) {
+      add_label(sample, "syscall", syscall_text(stack.wait_syscall));
+    }
+    if (!stack.wait_channel.empty()) add_label(sample, "wait_channel", stack.wait_channel);
+    if (stack.runtime_wait == RuntimeWait::kGil) add_label(sample, "waits_for", "GIL");
+    if (stack.holder.value != 0) add_number(sample, "holder_tid", stack.holder.value);
   }
 
   void add_label(Builder<SampleTag>& sample, std::string_view key, std::string_view text) {

@@ -3,6 +3,7 @@
 #include "cli/export/report/report.h"
 #include "cli/export/report/report_paths.h"
 #include "cli/export/text/text.h"
+#include "cli/profile/tables/gil_waits.h"
 #include "cli/profile/tables/thread_times.h"
 #include "cli/profile/tables/top_functions.h"
 #include "cli/profile/tables/wait_times.h"
@@ -73,6 +74,15 @@ host::Result<void> write_report_json(const profile::Recording& recording,
                                {"samples", waits.samples},
                                {"threads", waits.threads},
                                {"blocked_ns", waits.blocked.count()}});
+  }
+  if (const auto gil = profile::gil_waits(recording, names); gil.waited.count() != 0) {
+    report["gil"] = {{"waited_ns", gil.waited.count()},
+                     {"running_ns", gil.running.count()},
+                     {"holders", Json::array()}};
+    for (const auto& holder : gil.holders) {
+      report["gil"]["holders"].push_back(
+          {{"function", holder.function}, {"waited_ns", holder.waited.count()}});
+    }
   }
   for (const auto& times : profile::thread_times(recording)) {
     report["threads"].push_back(thread_json(recording, times));

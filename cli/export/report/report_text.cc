@@ -12,6 +12,7 @@
 #include "cli/export/report/report_processes.h"
 #include "cli/export/report/terminal_page.h"
 #include "cli/export/text/text.h"
+#include "cli/profile/tables/gil_waits.h"
 #include "cli/profile/tables/thread_times.h"
 #include "cli/profile/tables/top_functions.h"
 #include "cli/profile/tables/wait_times.h"
@@ -166,6 +167,30 @@ void put_waits(TerminalPage& page, const profile::Recording& recording,
   put_rest(page, 31, waits.size() - count);
 }
 
+// Of the time in which threads ran or waited for the GIL, how long they waited, and for whom.
+void put_gil(TerminalPage& page, const profile::Recording& recording, const profile::Names& names,
+             const ReportOptions& options) {
+  const profile::GilWaits waits = profile::gil_waits(recording, names);
+  if (waits.waited.count() == 0) return;
+  const auto share = [](std::chrono::nanoseconds part, std::chrono::nanoseconds whole) {
+    return 100 * seconds(part) / seconds(whole);
+  };
+  page.line("");
+  page.line(fmt::format("threads waited {:.3f} s for the GIL, {:.1f} % of the time in which they "
+                        "ran or waited for it",
+                        seconds(waits.waited), share(waits.waited, waits.waited + waits.running)),
+            Style::kHeading);
+  const std::size_t count = std::min(options.row_count, waits.holders.size());
+  for (std::size_t index = 0; index < count; ++index) {
+    const profile::GilHolder& holder = waits.holders[index];
+    page.put(fmt::format("{:6.1f} %", share(holder.waited, waits.waited)), Style::kBlocked)
+        .put(holder.function.empty() ? "  holder not known"
+                                     : fmt::format("  while {} held it", holder.function))
+        .end_line();
+  }
+  put_rest(page, 10, waits.holders.size() - count);
+}
+
 }  // namespace
 
 host::Result<void> write_report_text(const profile::Recording& recording,
@@ -187,6 +212,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
   page.line("");
   put_threads(page, recording, options);
   put_waits(page, recording, options);
+  put_gil(page, recording, names, options);
   sink.write(page.text());
   return sink.flush();
 }

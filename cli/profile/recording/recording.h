@@ -96,6 +96,8 @@ struct Stack {
   std::uint32_t wait_syscall = kNone;  // system call number in which the thread waits
   bool root_reached = false;
   std::string wait_channel{};  // kernel function in which it waits; empty: not known
+  RuntimeWait runtime_wait = RuntimeWait::kNone;  // what of its language runtime it waits for
+  Tid holder{};                                   // the thread that holds it; 0: not known
 };
 
 struct Thread {

@@ -6,12 +6,22 @@
 #include <cstdint>
 #include <string_view>
 
+#include "common/core/runtime_frame.h"
+
 namespace swipr::agent {
 
-// Where in the kernel a thread waits.
+// What a thread waits for in its language runtime.
+struct RuntimeWaitKey {
+  RuntimeWait kind = RuntimeWait::kNone;
+  std::uint32_t holder_tid = 0;  // 0: unknown
+  friend bool operator==(const RuntimeWaitKey&, const RuntimeWaitKey&) = default;
+};
+
+// Where a thread waits.
 struct WaitKey {
   std::uint32_t syscall = 0;  // as on the wire: number + 1
   std::uint32_t channel = 0;  // of WaitChannels
+  RuntimeWaitKey runtime{};
   friend bool operator==(const WaitKey&, const WaitKey&) = default;
 };
 

@@ -17,6 +17,8 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
 std::uint64_t hash_of(const unwind::FrameBuffer& frames, WaitKey wait) noexcept {
   std::uint64_t hash = mix(frames.frame_count, frames.flags << 32 | wait.syscall);
   hash = mix(hash, wait.channel);
+  hash = mix(hash, std::uint64_t{wait.runtime.holder_tid} << 8 |
+                       static_cast<std::uint64_t>(wait.runtime.kind));
   for (std::uint32_t frame = 0; frame < frames.frame_count; ++frame) {
     hash = mix(hash, frames.pcs[frame] ^ std::uint64_t{frames.kinds[frame]} << 56);
   }

@@ -93,7 +93,9 @@ void StreamWriter::encode_stack(wire::Encoder& out, const StoredStack& stack) no
                                  .omitted_at = stack.omitted_at,
                                  .wait_channel = wait_channels_ == nullptr
                                                      ? std::string_view{}
-                                                     : wait_channels_->name(stack.wait.channel)};
+                                                     : wait_channels_->name(stack.wait.channel),
+                                 .runtime_wait = stack.wait.runtime.kind,
+                                 .holder_tid = stack.wait.runtime.holder_tid};
   wire::encode(out, record, entries_of(stack.pcs(), stack.kinds(), stack.frame_count));
 }
 

@@ -1,5 +1,7 @@
 #include "preload/agent/sample/language_frames.h"
 
+#include <sys/syscall.h>
+
 #include <algorithm>
 
 #include "preload/agent/base/mapped_memory.h"
@@ -7,6 +9,25 @@
 #include "preload/runtimes/python/python_frames.h"
 
 namespace swipr::agent {
+
+namespace {
+
+// Threads wait for the GIL on a condition variable, whose futex is part of the GIL's structure.
+RuntimeWaitKey find_gil_wait(const handler::RuntimeSnapshot& snapshot,
+                             runtimes::ObjectPieces& reader, std::uint64_t state,
+                             std::uint64_t futex) noexcept {
+  runtimes::PythonGil gil;
+  if (!runtimes::read_python_gil(snapshot.python, reader, state, gil)) return {};
+  if (!gil.memory.contains(futex)) return {};
+  const std::uint64_t holder =
+      gil.is_locked && gil.holder != 0
+          ? runtimes::read_python_tid(snapshot.python, reader, gil.holder, snapshot.tid_in_pthread)
+          : 0;
+  constexpr std::uint64_t kMaxTid = 1 << 22;  // include/linux/threads.h, PID_MAX_LIMIT
+  return {RuntimeWait::kGil, holder <= kMaxTid ? static_cast<std::uint32_t>(holder) : 0};
+}
+
+}  // namespace
 
 bool LanguageFrames::has_memory() noexcept {
   if (own_ == nullptr) own_ = static_cast<Memory*>(map_memory(round_to_pages(sizeof(Memory))));
@@ -29,10 +50,10 @@ void LanguageFrames::splice_answer(const RuntimeRegistry& runtimes, ProcMemory& 
   splice(*snapshot, found->tokens, memory, frames);
 }
 
-void LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
-                                  Thread& thread) noexcept {
+RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                                            Thread& thread, const WaitPlace& wait) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
-  if (snapshot == nullptr || !has_memory()) return;
+  if (snapshot == nullptr || !has_memory()) return {};
   own_->tokens.clear();
   runtimes::ObjectPieces reader(memory.image_reader());
   const runtimes::ThreadIdentity identity{.tid = static_cast<std::uint64_t>(thread.tid.value),
@@ -42,7 +63,11 @@ void LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, ProcMemory& m
   if (!runtimes::is_python_thread(python, reader, state, identity)) {
     state = runtimes::find_python_thread(python, reader, identity);
   }
-  if (state != 0) runtimes::walk_python(python, reader, state, own_->tokens);
+  if (state == 0) return {};
+  runtimes::walk_python(python, reader, state, own_->tokens);
+  return wait.system_call == SYS_futex
+             ? find_gil_wait(*snapshot, reader, state, wait.first_argument)
+             : RuntimeWaitKey{};
 }
 
 void LanguageFrames::splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,

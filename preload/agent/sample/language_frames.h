@@ -8,7 +8,9 @@
 
 #include "preload/agent/base/moment.h"
 #include "preload/agent/modules/runtime_registry.h"
+#include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_memory.h"
+#include "preload/agent/proc/wait_channels.h"
 #include "preload/agent/sample/token_names.h"
 #include "preload/agent/threads/thread.h"
 #include "preload/handler/runtime_slots.h"
@@ -22,9 +24,11 @@ class LanguageFrames {
   // After the walk of a slot is finished and verified. `frames` is the slot's.
   void splice_answer(const RuntimeRegistry& runtimes, ProcMemory& memory, Thread& thread,
                      const handler::Slot& slot, unwind::FrameBuffer& frames) noexcept;
-  // Reads the frames of a blocked thread. If its CPU clock has advanced meanwhile, they are not
-  // used; otherwise they are put into its native stack afterwards.
-  void read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory, Thread& thread) noexcept;
+  // Reads the frames of a thread that is blocked there, and what of its runtime it waits for. If
+  // its CPU clock has advanced meanwhile, they are not used; otherwise the frames are put into its
+  // native stack afterwards.
+  RuntimeWaitKey read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory, Thread& thread,
+                              const WaitPlace& wait) noexcept;
   void splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                       unwind::FrameBuffer& frames) noexcept;
 

@@ -137,7 +137,7 @@ class Sampler {
   bool find_lost_caller(unwind::FrameBuffer& frames, const unwind::Registers& registers,
                         const unwind::StackWords& words) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,
-              const WaitPlace& wait) noexcept;
+              const WaitPlace& wait, RuntimeWaitKey runtime_wait = {}) noexcept;
   void ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,
            Moment now) noexcept;
   void note_burst(const Recording& recording, RecordedThread& known) noexcept;

@@ -134,7 +134,8 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
     StackPieces stack(subjects_.memory);
     subjects_.unwinder.walk(stack.reader(), subjects_.modules, subjects_.memory);
   }
-  subjects_.languages.read_blocked(subjects_.modules.runtimes(), subjects_.memory, thread);
+  const RuntimeWaitKey runtime_wait = subjects_.languages.read_blocked(
+      subjects_.modules.runtimes(), subjects_.memory, thread, wait);
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
   // Not to the root: perhaps through a library that has just been loaded.
   if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
@@ -149,7 +150,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
   }
   subjects_.unwinder.take(frames_, end);
   subjects_.languages.splice_blocked(subjects_.modules.runtimes(), subjects_.memory, frames_);
-  settle(recording, place, known, wait);
+  settle(recording, place, known, wait, runtime_wait);
   return Look::kSettled;
 }
 
@@ -267,11 +268,12 @@ WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
 }
 
 void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,
-                     const WaitPlace& wait) noexcept {
+                     const WaitPlace& wait, RuntimeWaitKey runtime_wait) noexcept {
   note_burst(recording, known);
   read_runqueue(recording, subjects_.threads[place], known);
-  const std::uint32_t stack =
-      intern(recording, frames_, wait_key(subjects_.threads[place], known, wait));
+  WaitKey key = wait_key(subjects_.threads[place], known, wait);
+  key.runtime = runtime_wait;
+  const std::uint32_t stack = intern(recording, frames_, key);
   known.run.settle(stack, recording.stack_generation(), known.account.cpu_ns());
   recording.accounts().end_run(known, stack, known.run.thread_state());
 }

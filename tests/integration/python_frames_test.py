@@ -2,6 +2,7 @@
 CPython on this machine whose version is supported."""
 
 import glob
+import json
 import os
 import re
 import unittest
@@ -67,6 +68,23 @@ make("r", 4)
 def work():
     while not ended: r()
 threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads: thread.start()
+print("ready", flush=True)
+sys.stdin.read()
+ended = True
+for thread in threads: thread.join()
+"""
+
+GIL = """
+import sys, threading
+def spin(n):
+    for _ in range(n): pass
+def alpha():
+    while not ended: spin(10000)
+def beta():
+    while not ended: spin(10000)
+ended = False
+threads = [threading.Thread(target=t) for t in (alpha, beta)]
 for thread in threads: thread.start()
 print("ready", flush=True)
 sys.stdin.read()
@@ -186,6 +204,24 @@ class PythonTest(SwiprCase):
                 self.assertEqual(letters[1][:-1], expected, stack.frames)
             expected = letters[1]
         return expected is not None
+
+    def test_waits_for_the_gil(self):
+        """Two threads that only compute: one of them always waits, and the other holds what it waits for."""
+        self.for_each_interpreter(self.check_gil)
+
+    def check_gil(self, path):
+        program = self.run_python(path, GIL)
+        recording = self.record(program.pid, "--count", 1000, "--interval", "2ms")
+        self.finish(program)
+        gil = json.loads(self.swipr("report", "--json", recording).out)["gil"]
+        self.assertGreater(gil["waited_ns"], 0.2 * (gil["waited_ns"] + gil["running_ns"]))
+        holders = {holder["function"]: holder["waited_ns"] for holder in gil["holders"]}
+        self.assertLessEqual(set(holders), {"spin (app.py)", "alpha (app.py)", "beta (app.py)", ""})
+        self.assertGreater(holders.get("spin (app.py)", 0), 0.5 * gil["waited_ns"], holders)
+        stacks = self.convert(recording, "collapsed", "--weight", "blocked", "--state-frames", "on")
+        spinning = [s for s in stacks if "spin (app.py)" in s.frames and not s.frames[-1].startswith("[runnable")]
+        waiting = sum(s.weight for s in spinning if s.frames[-1] == "[GIL]")
+        self.assertGreater(waiting, 0.9 * profiles.total(spinning))
 
     def test_deep_stacks(self):
         """Both ends of a recursion that does not fit are kept, and the cut is marked."""

@@ -12,7 +12,6 @@
 #include <ucontext.h>
 
 #include <cstdint>
-#include <span>
 
 #include "common/core/signal_safe.h"
 #include "preload/handler/system_call.h"
@@ -21,12 +20,6 @@ namespace swipr::handler {
 
 inline constexpr std::uint64_t kForeignMark = 1;
 inline constexpr std::uint64_t kRepeatMark = 0x5357'4950'5250'5443;
-
-// Number of the call, read from the code before the return address: the instruction that sets eax,
-// directly before `syscall` or with one or two known instructions between. -1: not recognised.
-inline constexpr std::size_t kCodeBytes = 24;
-SWIPR_SIGNAL_SAFE std::int32_t decode_call_number(
-    std::span<const std::uint8_t, kCodeBytes> code) noexcept;
 
 // False: the interrupted code has not just returned from a call that failed with EINTR or
 // transferred something. The number stays -1 if it is not recognised.

@@ -131,6 +131,10 @@ int dladdr(const void* address, Dl_info* info) noexcept {
   return function == nullptr ? 0 : function(address, info);
 }
 
+const void* thread_library() noexcept {
+  return reinterpret_cast<const void*>(moved_create.find(&swipr_old_pthread_create));
+}
+
 int start_thread(void* (*routine)(void*), void* argument, std::size_t stack_bytes) noexcept {
   auto* const create = moved_create.find(&swipr_old_pthread_create);
   auto* const set_stack_size = moved_setstacksize.find(&swipr_old_pthread_attr_setstacksize);

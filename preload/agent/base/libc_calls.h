@@ -25,8 +25,12 @@ int dlclose(void* library) noexcept;
 char* dlerror() noexcept;
 int dladdr(const void* address, Dl_info* info) noexcept;
 
-// A detached thread. In glibc before 2.34, loads libpthread if the program has not.
-// Context: not in a handler.  Errors: errno values; ENOSYS: libc has no threads.
+// In glibc before 2.34, the next two load libpthread if the program has not.
+// Context: not in a handler.
+
+// An address in the library that has pthread_create. nullptr: there is none.
+const void* thread_library() noexcept;
+// A detached thread.  Errors: errno values; ENOSYS: libc has no threads.
 int start_thread(void* (*routine)(void*), void* argument, std::size_t stack_bytes) noexcept;
 
 }  // namespace swipr::libc

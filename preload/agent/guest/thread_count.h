@@ -4,8 +4,8 @@
 
 namespace swipr::agent::thread_count {
 
-// Before the first control thread. If libc does not expose its count (before 2.34), these functions
-// do nothing.
+// Before the first control thread. In a glibc before 2.34 whose libpthread was stripped of its
+// symbols, these functions do nothing.
 void find() noexcept;
 
 // Control thread: it is no longer counted. False: it is the only thread left; it has to end, and

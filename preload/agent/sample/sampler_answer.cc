@@ -7,7 +7,7 @@
 
 #include "common/core/runtime_frame.h"
 #include "preload/agent/sample/sampler.h"
-#include "preload/handler/interrupted_code.h"
+#include "preload/handler/call_number.h"
 
 namespace swipr::agent {
 
@@ -90,7 +90,8 @@ void Sampler::note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept {
   unwind::Registers behind = slot.registers;
   behind.values[unwind::kPc] = slot.registers.values[kRcx];
   if (slot.frames.frame_count != 0) slot.frames.pcs[0] = behind.values[unwind::kPc];
-  thread.looks.signalled_place = {.system_call = call_before(behind)};
+  const std::int32_t repeated = slot.call.number;
+  thread.looks.signalled_place = {.system_call = repeated >= 0 ? repeated : call_before(behind)};
 }
 
 void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {

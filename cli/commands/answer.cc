@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "cli/commands/output/export_recording.h"
 #include "cli/export/text/sink.h"
 #include "common/host/unique_fd.h"
+#include "common/host/unnamed_file.h"
 
 namespace swipr::commands {
 
@@ -43,7 +43,7 @@ std::string success_header(const options::AnswerOptions& options, off_t body_byt
 // The body is complete before the first byte of the answer is sent, because a later failure
 // could not be reported to the client.
 Result<host::UniqueFd> make_body(options::Format format) {
-  host::UniqueFd body(::memfd_create("swipr-answer", MFD_CLOEXEC));
+  host::UniqueFd body = host::make_unnamed_file("swipr-answer");
   if (!body) return host::system_error("cannot buffer the answer", errno);
   auto recording = load_recording_for(format, STDIN_FILENO, "standard input");
   if (!recording) return recording.error();

@@ -1,7 +1,6 @@
 #include "cli/commands/view_pages.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "cli/export/formats/export.h"
 #include "cli/serve/speedscope_files.h"
 #include "common/host/unique_fd.h"
+#include "common/host/unnamed_file.h"
 
 namespace swipr::commands {
 
@@ -46,7 +46,7 @@ using Writer = Result<void>(const profile::Recording&, const profile::Names&,
 
 Result<std::string> written(Writer* write, const profile::Recording& recording,
                             const profile::Names& names) {
-  const host::UniqueFd file(::memfd_create("swipr-view", MFD_CLOEXEC));
+  const host::UniqueFd file = host::make_unnamed_file("swipr-view");
   if (!file) return host::system_error("cannot create the page", errno);
   exporters::Sink sink(file.value(), "the page");
   exporters::Options options;

@@ -7,7 +7,7 @@
 
 namespace swipr::host {
 
-// Returns 128 random bits as 32 hexadecimal digits.  Errors: getrandom fails.
+// Returns 128 random bits as 32 hexadecimal digits.  Errors: there are none.
 Result<std::string> make_secret();
 
 }  // namespace swipr::host

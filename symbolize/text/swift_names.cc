@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <cerrno>
 
 #include "common/host/unique_fd.h"
+#include "common/host/unnamed_file.h"
 
 namespace swipr::symbolize {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::size_t kMaxOutputBytes = std::size_t{256} << 20;
 
 // A file, not a pipe: what both sides would wait for cannot happen.
 host::UniqueFd make_file(std::string_view content) {
-  host::UniqueFd file(::memfd_create("swipr-swift-names", MFD_CLOEXEC));
+  host::UniqueFd file = host::make_unnamed_file("swipr-swift-names");
   while (file && !content.empty()) {
     const ssize_t count = ::write(file.value(), content.data(), content.size());
     if (count <= 0) return {};

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support import deadline, products, profiles, raw
+from support import deadline, products, profiles, raw, root
 
 NOBODY = 65534
 _TAG = "SWIPR_TEST_TAG"
@@ -119,6 +119,9 @@ class SwiprCase(unittest.TestCase):
         self.program, self.preload, self._launcher = products.swipr(), products.preload(), []
         if self.confined:
             self._stage_for_nobody()
+        self.root = root.current()
+        if self.root:
+            self.preload = pathlib.Path(shutil.copy(self.preload, self.folder))
         self.addCleanup(self._check_nothing_is_left)
 
     def _stage_for_nobody(self):
@@ -134,6 +137,8 @@ class SwiprCase(unittest.TestCase):
                 os.chown(path, NOBODY, NOBODY)
 
     def target_path(self, name):
+        if self.root:
+            return root.TARGETS / name
         return self.folder / "stage" / name if self.confined else products.target(name)
 
     # Programs.
@@ -161,11 +166,14 @@ class SwiprCase(unittest.TestCase):
         command = [str(part) for part in command]
         if preloaded:
             command = ["/usr/bin/env", f"LD_PRELOAD={self.preload}", *command]
+        launcher = self._launcher
+        if self.root and command[0] != str(self.program):
+            launcher = root.launcher(self.root, cwd or self.folder)
         self._count += 1
         err_path = self.folder / f"stderr-{self._count}"
         with open(err_path, "wb") as err:
             process = subprocess.Popen(
-                self._launcher + command,
+                launcher + command,
                 stdin=stdin,
                 stdout=stdout,
                 stderr=err,
@@ -198,6 +206,8 @@ class SwiprCase(unittest.TestCase):
 
     def swipr(self, *arguments, stdin_bytes=None, expect=0, **options):
         """Runs swipr to its end. `expect`: the exit code that it must have; None: any."""
+        if self.root and arguments[0] == "convert":
+            arguments += ("--symfs", self.root)
         if stdin_bytes is None:
             running = self.start_swipr(*arguments, stdin=subprocess.DEVNULL, **options)
             finished = running.end(seconds=4 * deadline.DEADLINE_SECONDS)

@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/targets/older_libc.h"
 #include "tests/targets/target.h"
 
 extern char** environ;

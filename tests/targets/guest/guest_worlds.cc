@@ -19,6 +19,7 @@
 #include <string_view>
 #include <thread>
 
+#include "tests/targets/older_libc.h"
 #include "tests/targets/target.h"
 
 namespace {
@@ -90,11 +91,10 @@ void unshare_with_threads() {
   std::atomic<pid_t> tid{0};
   std::thread other([&] {
     tid = gettid();
-    end.wait(false);
+    while (!end.load()) usleep(1000);
   });
   tell("unshare", unshare(kNewUser));
   end = true;
-  end.notify_all();
   other.join();  // returns before the kernel has taken the thread off
   const std::string folder = "/proc/self/task/" + std::to_string(tid);
   while (access(folder.c_str(), F_OK) == 0) std::this_thread::yield();

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "tests/targets/guest/guest_signals/checks.h"
+#include "tests/targets/older_libc.h"
 
 namespace guest_signals {
 
@@ -57,7 +58,7 @@ void check_smallest_stack() {
   tell("mprotect", mprotect(room, kPage, PROT_NONE));
   stack_t stack{};
   stack.ss_sp = room + kPage;
-  stack.ss_size = static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ));
+  stack.ss_size = getauxval(AT_MINSIGSTKSZ);
   tell("sigaltstack", sigaltstack(&stack, nullptr));
   const struct sigaction wanted = make(on_smallest_stack, SA_ONSTACK);
   sigaction(SIGUSR1, &wanted, nullptr);

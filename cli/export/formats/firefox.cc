@@ -26,12 +26,17 @@ using Place = profile::StackTree::Place;
 using Node = profile::StackTree::Node;
 
 // Indexes of kCategories. A stack has the category of its innermost frame.
-enum Category : unsigned { kOnCpu, kWaitingForCpu, kBlocked, kNotKnown };
+enum Category : unsigned { kOnCpu, kWaitingForCpu, kBlocked, kNotKnown, kLanguages };
 constexpr std::string_view kCategories =
     R"([{"name":"On CPU","color":"green","subcategories":["Other"]},)"
     R"({"name":"Waiting for CPU","color":"orange","subcategories":["Other"]},)"
     R"({"name":"Blocked","color":"blue","subcategories":["Other"]},)"
-    R"({"name":"Unknown","color":"grey","subcategories":["Other"]}])";
+    R"({"name":"Unknown","color":"grey","subcategories":["Other"]},)"
+    R"({"name":"Python","color":"purple","subcategories":["Other"]},)"
+    R"({"name":"Java","color":"red","subcategories":["Other"]},)"
+    R"({"name":"JavaScript","color":"yellow","subcategories":["Other"]},)"
+    R"({"name":"Ruby","color":"magenta","subcategories":["Other"]},)"
+    R"({"name":"PHP","color":"lightblue","subcategories":["Other"]}])";
 
 constexpr unsigned kLibraryResource = 1;
 
@@ -127,7 +132,10 @@ class FirefoxWriter {
   unsigned category_of(std::uint32_t place) const {
     const auto found = category_of_place_.find(place);
     if (found != category_of_place_.end()) return found->second;
-    return tree_.places()[place].is_code ? kOnCpu : kNotKnown;
+    const Place& code = tree_.places()[place];
+    const auto language = static_cast<unsigned>(code.language);
+    if (language != 0 && language < kLanguageNames.size()) return kLanguages + language - 1;
+    return code.is_code ? kOnCpu : kNotKnown;
   }
 
   void write_meta() {

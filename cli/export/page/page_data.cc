@@ -117,6 +117,10 @@ class PageData {
     write_json_array(sink_, "module", tree_.places(),
                      [](const Place& place) { return json_index(place.module); });
     sink_.write(",\n");
+    write_json_array(sink_, "language", tree_.places(), [](const Place& place) {
+      return json_string(place.language == Language::kNative ? "" : language_name(place.language));
+    });
+    sink_.write(",\n");
     write_json_array(sink_, "file", tree_.places(),
                      [](const Place& place) { return json_string(place.file); });
     sink_.write(",\n");

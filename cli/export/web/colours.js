@@ -16,10 +16,20 @@ function hash(text) {
   return value >>> 0;
 }
 
+// A hue for each language; they stand out by their saturation.
+const LANGUAGE_HUES = { python: 256, java: 350, javascript: 50, ruby: 330, php: 230 };
+
+function language_colour(language, name, dark) {
+  const shade = hash(name) % 8;
+  const hue = LANGUAGE_HUES[language] ?? 290;
+  return dark ? `hsl(${hue} 50% ${36 + shade}%)` : `hsl(${hue} 70% ${76 + shade}%)`;
+}
+
 // Warm hues for the program itself, the rest of the circle for libraries.
 function function_colour(profile, func, dark) {
-  const { name, module, code } = profile.functions;
+  const { name, module, code, language } = profile.functions;
   if (!code[func]) return dark ? '#3b4149' : '#d8dce1';
+  if (language[func]) return language_colour(language[func], name[func], dark);
   const own = module[func] !== null && profile.own[module[func]] === 1;
   const library = module[func] === null ? '' : profile.module_names[module[func]];
   const hue = own ? 22 + hash(name[func]) % 26 : 75 + hash(library) % 240;

@@ -77,7 +77,7 @@ std::uint32_t StackTree::place_of(const Frame& frame, const NamedFrame& named) {
       static_cast<std::uint32_t>(places_.size()));
   if (is_new) {
     places_.push_back({std::string(named.function), module, std::string(named.file),
-                       named.start_line, line, true});
+                       named.start_line, line, named.language});
   }
   return found->second;
 }

@@ -24,7 +24,8 @@ class StackTree {
     std::string file;
     std::uint32_t start_line = 0;
     std::uint32_t line = 0;  // 0 with Detail::kFunction
-    bool is_code = true;     // false: a pseudo function such as "[no stack]"
+    Language language = Language::kNative;
+    bool is_code = true;  // false: a pseudo function such as "[no stack]"
   };
   struct Node {
     std::uint32_t parent = kNone;

@@ -197,8 +197,9 @@ host::Result<PreparedCommand> prepare_command(const RecordOptions& options, std:
   return PreparedCommand{std::move(plan), *std::move(rendezvous)};
 }
 
-// Prints which processes and how much CPU time of the command are not in the recording.
+// Prints which frames, processes and how much CPU time of the command are not in the recording.
 void print_unrecorded(const SessionResult& result) {
+  for (const std::string& refused : result.totals.refused_runtimes) print_note(refused);
   print_notes(session::describe(result.unrecorded));
   if (!result.command_cpu || result.totals.processes == 0) return;
   const std::string missing = session::describe_missing_cpu(

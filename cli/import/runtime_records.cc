@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/import/source_records.h"
+#include "common/host/runtime_text.h"
 #include "common/wire/runtimes.h"
 
 namespace swipr::importers {
@@ -34,10 +35,9 @@ bool SourceRecords::on_runtime(const wire::RawRecord& record) {
   entry.language = runtime->language;
   entry.version = runtime->version;
   if (runtime->state == wire::RuntimeState::kRefused) {
-    entry.refusal = runtime->reason.empty() ? "no reason given" : runtime->reason;
-    builder_.warn(fmt::format("{}: {}{}{}: frames are not read ({})", label(),
-                              language_name(entry.language), entry.version.empty() ? "" : " ",
-                              entry.version, entry.refusal));
+    entry.refusal =
+        host::describe_refusal(language_name(entry.language), entry.version, runtime->reason);
+    builder_.warn(fmt::format("{}: {}", label(), entry.refusal));
   }
   builder_.runtimes().push_back(std::move(entry));
   return true;

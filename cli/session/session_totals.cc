@@ -36,6 +36,7 @@ void SessionTotals::add(const StreamSummary& stream) {
   stacks_missing += stream.total(counter::kStacksMissing, 0);
   sampled_cpu += stream.sampled_cpu;
   agent_cpu += nanoseconds_of(stream.total(counter::kAgentCpuNs, 0));
+  refused_runtimes.insert(stream.refused_runtimes.begin(), stream.refused_runtimes.end());
 }
 
 nanoseconds cpu_of(const rusage& usage) {

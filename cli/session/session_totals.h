@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "cli/session/stream/stream_meter.h"
@@ -26,6 +27,7 @@ struct SessionTotals {
   std::uint64_t stacks_missing = 0;  // samples without a stack
   // CPU time that samples cover, and that of swipr's thread.
   std::chrono::nanoseconds sampled_cpu{0}, agent_cpu{0};
+  std::set<std::string> refused_runtimes;  // StreamSummary's
   void add(const StreamSummary& stream);
 };
 

@@ -75,7 +75,7 @@ struct Runtime {
   std::uint32_t process = 0;
   Language language = Language::kNative;
   std::string version;  // empty: unknown
-  std::string refusal;  // why its frames are not read; empty: they are
+  std::string refusal;  // why its frames are not read, as a line; empty: they are
 };
 
 // A distinct code address of a process at a time when `module` was mapped there, or a distinct line

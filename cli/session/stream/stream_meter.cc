@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "common/host/hex.h"
+#include "common/host/runtime_text.h"
 #include "common/wire/decoder.h"
+#include "common/wire/runtimes.h"
 
 namespace swipr::session {
 
@@ -62,6 +64,8 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
     case wire::RecordType::kModule:
       observe_module(payload);
       break;
+    case wire::RecordType::kRuntime:
+      return observe_runtime(payload);
     case wire::RecordType::kModuleGone:
     case wire::RecordType::kStack:
     case wire::RecordType::kMessage:
@@ -71,7 +75,6 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
     case wire::RecordType::kUser:
     case wire::RecordType::kDifference:
     case wire::RecordType::kFunction:
-    case wire::RecordType::kRuntime:
       break;
   }
   return true;  // other record types are checked by the importer
@@ -87,6 +90,17 @@ bool StreamMeter::observe_source(std::span<const std::byte> payload) {
   summary_.executable = source->executable;
   summary_.interval = as_duration(source->interval_ns);
   summary_.ticks_asked = source->ticks_asked;
+  return true;
+}
+
+bool StreamMeter::observe_runtime(std::span<const std::byte> payload) {
+  const auto runtime = wire::decode_runtime(payload);
+  if (!runtime) return false;
+  constexpr std::size_t kMost = 16;
+  if (runtime->state == wire::RuntimeState::kRefused && summary_.refused_runtimes.size() < kMost) {
+    summary_.refused_runtimes.insert(host::describe_refusal(language_name(runtime->language),
+                                                            runtime->version, runtime->reason));
+  }
   return true;
 }
 

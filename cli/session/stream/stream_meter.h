@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -38,6 +39,8 @@ struct StreamSummary {
   std::chrono::nanoseconds sampled_cpu{0};  // CPU time that samples or stacks cover
   std::chrono::nanoseconds elapsed{0};      // to the last tick
   std::map<std::string, std::uint64_t, std::less<>> totals;  // the last totals record
+  // "python 3.15: frames are not read (unknown version)", of the first few.
+  std::set<std::string> refused_runtimes;
   SeenModules modules;  // those with a build-id; the first few thousand
   std::optional<wire::EndReason> end;
   std::string end_text;
@@ -57,6 +60,7 @@ class StreamMeter {
   bool observe_record(std::uint8_t type, std::span<const std::byte> payload);
   bool observe_source(std::span<const std::byte> payload);
   bool observe_tick(std::span<const std::byte> payload);
+  bool observe_runtime(std::span<const std::byte> payload);
   void observe_module(std::span<const std::byte> payload);
   bool observe_totals(std::span<const std::byte> payload);
 

@@ -2,6 +2,7 @@
 
 import { make_tree, sum_functions } from './call_tree.js';
 import { Colours } from './colours.js';
+import { has_languages, with_frames } from './frame_kinds.js';
 import { FlameGraph } from './flame_graph.js';
 import { FunctionTable } from './function_table.js';
 import { show_heading } from './heading.js';
@@ -18,6 +19,8 @@ class Page {
     this.profile = profile;
     this.selection = make_selection(profile);
     this.colours = new Colours(profile);
+    this.views = {};  // of with_frames, made when they are needed
+    by_id('kinds-field').hidden = !has_languages(profile);
     this.matched = null;
     this.next_match = 0;
     show_heading(profile);
@@ -61,11 +64,12 @@ class Page {
   // Everything that depends on the selection.
   update() {
     const { profile, selection } = this;
-    this.sums = sum_rows(profile, selection);
-    this.tree = make_tree(profile, this.sums, by_id('inverted').checked);
+    this.shown = this.views[by_id('kinds').value] ??= with_frames(profile, by_id('kinds').value);
+    this.sums = sum_rows(this.shown, selection);
+    this.tree = make_tree(this.shown, this.sums, by_id('inverted').checked);
     this.flame.show(this.tree);
     by_id('reset').hidden = true;
-    this.table.show(sum_functions(profile, this.sums), this.tree.value[0], selection.weight);
+    this.table.show(sum_functions(this.shown, this.sums), this.tree.value[0], selection.weight);
     const chosen = selection.threads.size;
     const label = WEIGHTS.find(({ key }) => key === selection.weight).label;
     by_id('summary').textContent = format_weight(this.tree.value[0], selection.weight) +
@@ -243,6 +247,7 @@ class Page {
     by_id('toolbar').addEventListener('submit', (event) => event.preventDefault());
     by_id('weight').addEventListener('change', (event) => this.set_weight(event.target.value));
     by_id('inverted').addEventListener('change', () => this.update());
+    by_id('kinds').addEventListener('change', () => this.update());
     by_id('colouring').addEventListener('change', (event) => {
       this.flame.colouring = event.target.value;
       this.flame.draw();

@@ -37,6 +37,11 @@ std::string_view describe(profile::Weight weight) {
   return "";
 }
 
+// Functions of languages stand out from native ones.
+Style style_of(Language language, Style of_native) {
+  return language == Language::kNative ? of_native : Style::kLanguage;
+}
+
 void put_functions(TerminalPage& page, const profile::TopFunctions& top,
                    const ReportOptions& options) {
   page.line(fmt::format("{:>8} {:>8}  function (by {})", "self", "total", describe(options.weight)),
@@ -49,7 +54,7 @@ void put_functions(TerminalPage& page, const profile::TopFunctions& top,
     page.put(fmt::format("{:6.1f} %", self), heat_of(self))
         .put(fmt::format(" {:6.1f} %", total), heat_of(total))
         .put("  ")
-        .put(function.function)
+        .put(function.function, style_of(function.language, Style::kPlain))
         .end_line();
   }
   put_rest(page, 19, top.functions.size() - count);
@@ -115,7 +120,8 @@ void put_paths(TerminalPage& page, const profile::HotPaths& paths, std::uint64_t
     page.put(text, text == last_share ? Style::kFaint : heat_of(share))
         .put("  ")
         .put(branches.before(index), Style::kFaint)
-        .put(node.function, percent(node.self, whole) >= 5 ? Style::kHeading : Style::kPlain)
+        .put(node.function, style_of(node.language, percent(node.self, whole) >= 5 ? Style::kHeading
+                                                                                   : Style::kPlain))
         .put(node.levels > 1 ? fmt::format("  (recursive, {} levels)", node.levels) : "",
              Style::kFaint)
         .end_line();

@@ -25,6 +25,8 @@ std::string_view sequence_of(Style style) {
       return "\033[33m";
     case Style::kBlocked:
       return "\033[34m";
+    case Style::kLanguage:
+      return "\033[35m";
   }
   return "";
 }

@@ -17,7 +17,8 @@ enum class Style : std::uint8_t {
   kWarm,
   kRunning,
   kRunnable,
-  kBlocked
+  kBlocked,
+  kLanguage
 };
 
 class TerminalPage {

@@ -91,8 +91,9 @@ HotPaths hot_paths(const Recording& recording, const Names& names, Weight weight
     const auto [node, depth] = open.back();
     open.pop_back();
     const FoldedTree::Node& folded = tree.nodes()[node];
-    result.nodes.push_back({stacks.places()[folded.place].function, depth, weights[node].total,
-                            weights[node].self, folded.levels});
+    const StackTree::Place& place = stacks.places()[folded.place];
+    result.nodes.push_back({place.function, depth, weights[node].total, weights[node].self,
+                            folded.levels, place.language});
     push(children[node], depth + 1);
   }
   return result;

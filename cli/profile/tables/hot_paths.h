@@ -18,6 +18,7 @@ struct PathNode {
   std::uint64_t total = 0;
   std::uint64_t self = 0;
   std::uint32_t levels = 1;  // levels of recursion folded into this node; 1: none
+  Language language = Language::kNative;
 };
 
 struct HotPaths {

@@ -15,7 +15,8 @@ class Table {
     functions_of_frame_.reserve(names.frames.size());
     for (const FrameNames& frame : names.frames) {
       std::vector<std::size_t>& functions = functions_of_frame_.emplace_back();
-      for (const NamedFrame& named : frame) functions.push_back(index_of_name(named.function));
+      for (const NamedFrame& named : frame)
+        functions.push_back(index_of_name(named.function, named.language));
     }
   }
 
@@ -23,7 +24,7 @@ class Table {
     result_.total += weight;
     ++stacks_added_;
     if (merged.stack == kNone || recording_.stacks[merged.stack].frames.empty()) {
-      count(index_of_name(kNoStack), weight, true);
+      count(index_of_name(kNoStack, Language::kNative), weight, true);
       return;
     }
     bool innermost = true;
@@ -47,10 +48,10 @@ class Table {
   }
 
  private:
-  std::size_t index_of_name(std::string_view name) {
+  std::size_t index_of_name(std::string_view name, Language language) {
     const auto [place, is_new] = index_.try_emplace(std::string(name), result_.functions.size());
     if (is_new) {
-      result_.functions.push_back({std::string(name), 0, 0});
+      result_.functions.push_back({std::string(name), 0, 0, language});
       last_stack_.push_back(0);
     }
     return place->second;

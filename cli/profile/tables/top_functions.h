@@ -14,6 +14,7 @@ struct TopFunction {
   std::string function;
   std::uint64_t self = 0;   // in the innermost frame
   std::uint64_t total = 0;  // anywhere in the stack; recursion counts once
+  Language language = Language::kNative;
 };
 
 struct TopFunctions {

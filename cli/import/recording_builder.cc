@@ -76,7 +76,8 @@ std::uint32_t RecordingBuilder::add_function(profile::Function function) {
 }
 
 std::uint32_t RecordingBuilder::intern_frame(const profile::Frame& frame) {
-  const FrameKey key{frame.pc.value, frame.process, frame.module, frame.kind};
+  const FrameKey key{frame.pc.value, frame.process, frame.module,
+                     frame.function, frame.kind,    frame.execution};
   const auto [place, is_new] =
       frames_.try_emplace(key, static_cast<std::uint32_t>(recording_.frames.size()));
   if (is_new) recording_.frames.push_back(frame);

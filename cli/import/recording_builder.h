@@ -55,7 +55,9 @@ class RecordingBuilder {
     std::uint64_t pc;
     std::uint32_t process;
     std::uint32_t module;
+    std::uint32_t function;
     PcKind kind;
+    Execution execution;
     friend bool operator==(const FrameKey&, const FrameKey&) = default;
   };
   struct FrameKeyHash {

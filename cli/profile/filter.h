@@ -38,9 +38,9 @@ enum class FrameKinds : std::uint8_t { kMixed, kNative, kLanguage };
 
 struct StackFilter {
   FrameKinds kinds = FrameKinds::kMixed;
-  NameMatch only;   // drop samples without a matching function
-  NameMatch hide;   // remove matching functions from the stacks
-  NameMatch focus;  // start stacks at the outermost matching function, drop other samples
+  NameMatch only{};   // drop samples without a matching function
+  NameMatch hide{};   // remove matching functions from the stacks
+  NameMatch focus{};  // start stacks at the outermost matching function, drop other samples
 };
 // Empty functions filter nothing. Samples whose stack becomes empty are kept.
 void filter_stacks(Recording& recording, Names& names, const StackFilter& filter);

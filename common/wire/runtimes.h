@@ -20,8 +20,8 @@ enum FunctionFlags : std::uint64_t {
 struct FunctionRecord {
   std::uint64_t function = 0;  // from 1; never used again in the source
   Language language = Language::kNative;
-  std::string_view name;         // qualified as the language does
-  std::string_view file;         // empty: unknown
+  std::string_view name{};       // qualified as the language does
+  std::string_view file{};       // empty: unknown
   std::uint64_t start_line = 0;  // 0: unknown
   std::uint64_t flags = 0;       // FunctionFlags
 };
@@ -30,9 +30,9 @@ enum class RuntimeState : std::uint8_t { kRead = 0, kRefused = 1 };
 
 struct RuntimeRecord {
   Language language = Language::kNative;
-  std::string_view version;  // "3.11.2"; empty: unknown
+  std::string_view version{};  // "3.11.2"; empty: unknown
   RuntimeState state = RuntimeState::kRead;
-  std::string_view reason;      // why it was refused
+  std::string_view reason{};    // why it was refused
   std::uint64_t module_id = 0;  // of the MODULE record; 0: none
 };
 

@@ -25,6 +25,15 @@ inline void check_recording(const profile::Recording& recording) {
   for (const profile::Frame& frame : recording.frames) {
     require(frame.process < recording.processes.size());
     require(is_index(frame.module, recording.modules.size()));
+    require(is_index(frame.function, recording.functions.size()));
+    require(frame.function == profile::kNone || is_runtime_frame(frame.pc.value));
+  }
+  for (const profile::Function& function : recording.functions) {
+    require(function.process < recording.processes.size());
+    require(function.language != Language::kNative);
+  }
+  for (const profile::Runtime& runtime : recording.runtimes) {
+    require(runtime.process < recording.processes.size());
   }
   for (const profile::Stack& stack : recording.stacks) {
     require(stack.omitted_at == profile::kNone || stack.omitted_at <= stack.frames.size());

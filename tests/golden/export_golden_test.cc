@@ -21,7 +21,7 @@ using profile::Weight;
 using Writer = decltype(exporters::write_perf);
 
 std::string exported(Writer* writer, const Options& options,
-                     const golden::Golden& input = golden::make_golden()) {
+                     const golden::Golden& input = golden::make_mixed_golden()) {
   golden::OutputFile file;
   exporters::Sink sink(file.fd(), "output");
   const auto result = writer(input.recording, input.names, options, sink);
@@ -58,7 +58,7 @@ TEST(PerfGolden, MatchesInSamples) {
 }
 
 TEST(PerfGolden, MatchesInCpuTimeWithSourceLines) {
-  expect_golden(exported(exporters::write_perf, {Weight::kCpu, StateFrames::kByFormat, true}),
+  expect_golden(exported(exporters::write_perf, {.weight = Weight::kCpu, .source_lines = true}),
                 "cpu_lines.perf");
 }
 

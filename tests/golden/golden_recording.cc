@@ -49,6 +49,25 @@ class Maker {
     return std::move(golden_);
   }
 
+  Golden make_mixed() {
+    golden_ = make();
+    golden_.recording.functions = {
+        {0, Language::kPython, "Worker.run", "/src/golden/app.py", 28},
+        {0, Language::kPython, "<module>", "/src/golden/app.py", 1},
+        {0, Language::kPython, "", "", 0},
+    };
+    const auto run = python_frame(0, 31, "Worker.run (app.py)");
+    const auto script = python_frame(1, 55, "<module> (app.py)");
+    const auto lost = python_frame(2, 0, profile::kFunctionGone);
+    const std::vector<std::uint32_t> busy = golden_.recording.stacks[0].frames;
+    stack({busy[0], run, lost, script, busy[1], busy[2]});  // 4: native code below Python
+    stack({run, script, busy[1], busy[2]});                 // 5: Python
+    sample(490ms, 1, 4, State::kRunning, 1, 4ms, 0ns, 10ms);
+    sample(500ms, 1, 5, State::kRunning, 1, 6ms, 1ms, 10ms);
+    golden_.recording.processes[0].totals["samples"] += 2;
+    return std::move(golden_);
+  }
+
  private:
   void add_process_and_modules() {
     profile::Process process;
@@ -81,6 +100,19 @@ class Maker {
     golden_.recording.frames.push_back({0, module, RuntimeAddr{pc}, kind});
     golden_.names.frames.push_back(std::move(names));
     return static_cast<std::uint32_t>(golden_.recording.frames.size() - 1);
+  }
+
+  // A line of a Python function, named as `convert` does.
+  std::uint32_t python_frame(std::uint32_t number, std::uint32_t line, std::string_view name) {
+    const profile::Function& entry = golden_.recording.functions[number];
+    profile::NamedFrame named = function(name, entry.name, entry.file, line, 0);
+    named.start_line = entry.start_line;
+    named.language = entry.language;
+    const std::uint64_t pc = runtime_frame_pc({.function = number + 1, .line = line});
+    const auto index = frame(profile::kNone, pc, PcKind::kExact, {named});
+    golden_.recording.frames[index].function = number;
+    golden_.recording.frames[index].line = line;
+    return index;
   }
 
   void stack(std::vector<std::uint32_t> frames, std::uint32_t omitted_at = profile::kNone,
@@ -141,6 +173,7 @@ class Maker {
 }  // namespace
 
 Golden make_golden() { return Maker().make(); }
+Golden make_mixed_golden() { return Maker().make_mixed(); }
 
 Golden make_comparison() {
   Golden input = make_golden();

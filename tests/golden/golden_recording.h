@@ -16,8 +16,10 @@ struct Golden {
 };
 
 Golden make_golden();
+// The same with two more stacks, 4 and 5, which have frames of Python.
+Golden make_mixed_golden();
 
-// The golden recording behind which one is appended that it is compared with: there the main thread
+// The first of these, behind which one is appended that it is compared with: there the main thread
 // waited for half the time, and one running sample is missing.
 inline constexpr std::uint32_t kFirstBaseProcess = 1;
 Golden make_comparison();

@@ -142,7 +142,10 @@ Result<void> filter_stacks(profile::Recording& recording, profile::Names& names,
   if (!focus) return focus.error();
   const std::size_t before = recording.samples.size();
   profile::filter_stacks(recording, names,
-                         {filters.frames, *std::move(only), *std::move(hide), *std::move(focus)});
+                         {.kinds = filters.frames,
+                          .only = *std::move(only),
+                          .hide = *std::move(hide),
+                          .focus = *std::move(focus)});
   return check_rest(before, recording.samples.size(), filters);
 }
 

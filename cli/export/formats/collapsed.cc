@@ -40,7 +40,7 @@ std::string_view suffix_of(const profile::NamedFrame& frame) {
   }
   return "";
 }
-constexpr std::string_view kNativeBelowPython = "_[pn]";
+constexpr std::string_view kNativeBesidePython = "_[pn]";
 
 // Distinct texts by number, and their order.
 class Texts {
@@ -77,13 +77,10 @@ class CollapsedWriter {
         options_(options),
         rests_of_stacks_(recording.stacks.size(), profile::kNone) {
     for (const profile::FrameNames& frame : names.frames) {
-      std::string& text = frame_texts_.emplace_back();
-      for (auto named = frame.rbegin(); named != frame.rend(); ++named) {
-        text.append(1, ';').append(frame_text(named->function));
-        if (options.frame_kinds) text += suffix_of(*named);
-      }
-      const bool is_python = options.frame_kinds && frame.front().language == Language::kPython;
-      is_python_.push_back(is_python);
+      texts_of_frames_.push_back(text_of(frame, ""));
+      if (!options.frame_kinds) continue;
+      texts_beside_python_.push_back(text_of(frame, kNativeBesidePython));
+      is_python_.push_back(frame.front().language == Language::kPython);
     }
   }
 
@@ -151,6 +148,16 @@ class CollapsedWriter {
     return rest;
   }
 
+  // ";outer;inlined into it"
+  std::string text_of(const profile::FrameNames& frame, std::string_view native_suffix) const {
+    std::string text;
+    for (auto named = frame.rbegin(); named != frame.rend(); ++named) {
+      text.append(1, ';').append(frame_text(named->function));
+      if (options_.frame_kinds) text += is_native(*named) ? native_suffix : suffix_of(*named);
+    }
+    return text;
+  }
+
   // "outer;…;inner"
   std::string stack_text(std::uint32_t stack) const {
     if (stack == profile::kNone || recording_.stacks[stack].frames.empty()) {
@@ -159,12 +166,14 @@ class CollapsedWriter {
     const profile::Stack& entry = recording_.stacks[stack];
     std::string text;
     const auto add_gap = [&text] { text.append(1, ';').append(kOmittedFrames); };
-    const bool has_python = std::any_of(entry.frames.begin(), entry.frames.end(),
-                                        [this](std::uint32_t frame) { return is_python_[frame]; });
+    const bool has_python =
+        options_.frame_kinds &&
+        std::any_of(entry.frames.begin(), entry.frames.end(),
+                    [this](std::uint32_t frame) { return is_python_[frame]; });
+    const std::vector<std::string>& texts = has_python ? texts_beside_python_ : texts_of_frames_;
     if (entry.omitted_at == entry.frames.size()) add_gap();
     for (std::size_t index = entry.frames.size(); index-- > 0;) {
-      text += frame_texts_[entry.frames[index]];
-      if (has_python && !is_python_[entry.frames[index]]) text += kNativeBelowPython;
+      text += texts[entry.frames[index]];
       if (index == entry.omitted_at) add_gap();
     }
     return text.substr(1);
@@ -172,8 +181,9 @@ class CollapsedWriter {
 
   const profile::Recording& recording_;
   const Options& options_;
-  std::vector<std::string> frame_texts_;        // ";outer;inlined into it"
-  std::vector<bool> is_python_;                 // by frame; only with frame_kinds
+  std::vector<std::string> texts_of_frames_;
+  std::vector<std::string> texts_beside_python_;  // only with frame_kinds
+  std::vector<bool> is_python_;                   // by frame; only with frame_kinds
   Texts threads_;                               // "thread name;"
   Texts rests_;                                 // the rest of the line
   std::vector<std::uint32_t> rests_of_stacks_;  // without a state; kNone: not yet computed

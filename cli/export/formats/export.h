@@ -22,7 +22,7 @@ enum class StateFrames : unsigned char {
 };
 
 struct Options {
-  std::optional<profile::Weight> weight;  // none: default of the format, mostly samples
+  std::optional<profile::Weight> weight{};  // none: default of the format, mostly samples
   profile::Weight weight_or_samples() const { return weight.value_or(profile::Weight::kSamples); }
   StateFrames state_frames = StateFrames::kByFormat;
   bool frame_kinds = false;   // collapsed only: suffixes such as "_[p]" after names

@@ -102,6 +102,7 @@ void ModuleMap::destroy_dead_tables() noexcept {
 bool ModuleMap::try_close() noexcept {
   handler::shared.code_map.store(nullptr, std::memory_order_seq_cst);
   runtimes_.withdraw();
+  stale_ = true;  // a recording that begins before it is closed publishes them again
   if (!handler::retired_maps_are_free()) return false;
   if (current_ != nullptr) unmap_memory(current_, current_->bytes);
   current_ = nullptr;

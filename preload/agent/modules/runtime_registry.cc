@@ -59,8 +59,9 @@ bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
                            std::uint64_t load_bias, ProcMemory& memory) noexcept {
   FoundRuntime* const end = found_.data() + count_;
   FoundRuntime* const known =
-      std::find_if(found_.data(), end,
-                   [header](const FoundRuntime& runtime) { return runtime.header == header; });
+      std::find_if(found_.data(), end, [header, dynamic](const FoundRuntime& runtime) {
+        return runtime.header == header && runtime.dynamic == dynamic;
+      });
   if (known != end) {
     known->seen = true;
     return true;
@@ -70,15 +71,12 @@ bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
   if (python.state == runtimes::PythonState::kAbsent || count_ == kMost) return false;
   FoundRuntime runtime{.id = ++last_id_,
                        .header = header,
+                       .dynamic = dynamic,
                        .language = Language::kPython,
                        .python = python.runtime,
                        .seen = true};
   write_version(python, runtime.version);
-  if (python.state == runtimes::PythonState::kRefused) {
-    runtime.refusal = python.reason;
-  } else if (find_readable() != nullptr) {
-    runtime.refusal = "another interpreter of this process is read";
-  }
+  if (python.state == runtimes::PythonState::kRefused) runtime.refusal = python.reason;
   found_[count_++] = runtime;
   return true;
 }
@@ -88,17 +86,23 @@ void RuntimeRegistry::end_update() noexcept {
       std::remove_if(found_.data(), found_.data() + count_,
                      [](const FoundRuntime& runtime) { return !runtime.seen; });
   count_ = static_cast<std::size_t>(end - found_.data());
-  const FoundRuntime* const readable = find_readable();
-  const std::uint64_t header = readable == nullptr ? 0 : readable->header;
-  if (header != published_ && publish(readable)) published_ = header;
+  const FoundRuntime* const chosen = choose();
+  const std::uint32_t id = chosen == nullptr ? 0 : chosen->id;
+  if (id != published_ && publish(chosen)) published_ = id;
 }
 
-const FoundRuntime* RuntimeRegistry::find_readable() const noexcept {
-  const auto all = runtimes();
-  const auto found = std::find_if(all.begin(), all.end(), [](const FoundRuntime& runtime) {
-    return runtime.refusal == nullptr;
-  });
-  return found == all.end() ? nullptr : &*found;
+// Not before the vanished ones are removed: one of them may have been the first.
+const FoundRuntime* RuntimeRegistry::choose() noexcept {
+  const FoundRuntime* chosen = nullptr;
+  for (std::size_t at = 0; at < count_; ++at) {
+    if (found_[at].refusal != nullptr) continue;
+    if (chosen == nullptr) {
+      chosen = &found_[at];
+    } else {
+      found_[at].refusal = "another interpreter of this process is read";
+    }
+  }
+  return chosen;
 }
 
 bool RuntimeRegistry::publish(const FoundRuntime* runtime) noexcept {

@@ -1,5 +1,5 @@
-// Language runtimes among the images of the process. One whose frames can be read is published to
-// handlers; another, or one of an unknown version, is refused with a reason.
+// Language runtimes among the images of the process. The first whose frames can be read is published
+// to handlers; further ones, or those of an unknown version, are refused with a reason.
 // Context: control thread.
 #pragma once
 
@@ -17,8 +17,9 @@
 namespace swipr::agent {
 
 struct FoundRuntime {
-  std::uint32_t id = 0;      // from 1, never reused
-  std::uint64_t header = 0;  // run-time address of the image's ELF header
+  std::uint32_t id = 0;            // from 1, never reused
+  std::uint64_t header = 0;        // run-time address of the image's ELF header
+  Range<std::uint64_t> dynamic{};  // tells it from another image that took its place
   Language language = Language::kNative;
   char version[16] = {};          // "3.11.2"; empty: unknown
   const char* refusal = nullptr;  // static text; nullptr: its frames are read
@@ -51,13 +52,14 @@ class RuntimeRegistry {
   const handler::RuntimeSnapshot* current() const noexcept { return current_; }
 
  private:
-  const FoundRuntime* find_readable() const noexcept;
+  // Refuses all but the first whose frames can be read. nullptr: there is none.
+  const FoundRuntime* choose() noexcept;
   bool publish(const FoundRuntime* runtime) noexcept;
 
   std::array<FoundRuntime, kMost> found_{};
   std::size_t count_ = 0;
   std::uint32_t last_id_ = 0;
-  std::uint64_t published_ = 0;  // header of the image; 0: none
+  std::uint32_t published_ = 0;  // id; 0: none
   handler::RuntimeSnapshot* current_ = nullptr;
   handler::RuntimeSnapshot* retired_ = nullptr;
 };

@@ -37,8 +37,7 @@ struct FrameBuffer {
   // wire::FrameSource, | kExactFrame if the pc is exact (as in the wire format's runs)
   std::array<std::uint8_t, wire::kMaxFrames> kinds;
   // The stack pointer in each frame, after what it called has returned; to find the frame that an
-  // address of the stack belongs to. Of a frame of a language runtime: of the native frame in whose
-  // place it stands.
+  // address of the stack belongs to. Only of walks: not of stacks with frames of language runtimes.
   std::array<std::uint64_t, wire::kMaxFrames> stacks;
   // To be verified before the frames are used (code_claims.h).
   std::array<CodeClaim, kMaxClaims> claims;

@@ -72,6 +72,22 @@ TEST(ParseConvert, TakesStatesAndStateFrames) {
               HasSubstr("use one of on, off"));
 }
 
+TEST(ParseConvert, TakesKindsOfFrames) {
+  using profile::FrameKinds;
+  EXPECT_EQ(parsed<ReportOptions>({"report"}).filters.frames, FrameKinds::kMixed);
+  EXPECT_EQ(parsed<ReportOptions>({"report", "--frames", "native"}).filters.frames,
+            FrameKinds::kNative);
+  EXPECT_EQ(parsed<ViewOptions>({"view", "--pid", "5", "--frames", "language"}).filters.frames,
+            FrameKinds::kLanguage);
+  const auto options = parsed<ConvertOptions>(
+      {"convert", "--format", "collapsed", "--frames", "language", "--frame-kinds"});
+  EXPECT_EQ(options.filters.frames, FrameKinds::kLanguage);
+  EXPECT_TRUE(options.frame_kinds);
+  EXPECT_FALSE(parsed<ConvertOptions>({"convert", "--format", "collapsed"}).frame_kinds);
+  EXPECT_THAT(error_of({"report", "--frames", "python"}),
+              HasSubstr("use one of mixed, native, language"));
+}
+
 TEST(ParseRecord, DefaultsToTenMillisecondsWithoutEnd) {
   const auto options = parsed<RecordOptions>({"record", "--name", "nginx"});
   EXPECT_EQ(options.name, "nginx");

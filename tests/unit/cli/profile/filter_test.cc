@@ -98,16 +98,16 @@ TEST(Append, CanLetBothBeginTogether) {
 
 TEST(FilterStacks, KeepsOnlyStacksWithAMatch) {
   golden::Golden input = golden::make_golden();
-  filter_stacks(input.recording, input.names, {named("mix"), {}, {}});
+  filter_stacks(input.recording, input.names, {.only = named("mix")});
   EXPECT_EQ(input.recording.samples.size(), 3u);
 }
 
 TEST(FilterStacks, HidesFunctionsAlsoWhereTheyAreInlined) {
   golden::Golden input = golden::make_golden();
   const std::size_t samples = input.recording.samples.size();
-  filter_stacks(input.recording, input.names, {{}, named("mix"), {}});
+  filter_stacks(input.recording, input.names, {.hide = named("mix")});
   EXPECT_THAT(functions_of(input, 0), ElementsAre(kBurn, "main", "_start"));
-  filter_stacks(input.recording, input.names, {{}, named("burn"), {}});
+  filter_stacks(input.recording, input.names, {.hide = named("burn")});
   EXPECT_THAT(functions_of(input, 0), ElementsAre("main", "_start"));
   EXPECT_EQ(input.recording.stacks[3].omitted_at, 0u);
   EXPECT_EQ(input.recording.samples.size(), samples);
@@ -115,12 +115,61 @@ TEST(FilterStacks, HidesFunctionsAlsoWhereTheyAreInlined) {
 
 TEST(FilterStacks, BeginsAtTheOutermostMatch) {
   golden::Golden input = golden::make_golden();
-  filter_stacks(input.recording, input.names, {{}, {}, named("burn")});
+  filter_stacks(input.recording, input.names, {.focus = named("burn")});
   EXPECT_THAT(functions_of(input, 0), ElementsAre("mix(unsigned int)", kBurn));
   EXPECT_EQ(functions_of(input, 3).size(), 4u);  // recursion stays
   EXPECT_EQ(input.recording.samples.size(), 3u);
-  filter_stacks(input.recording, input.names, {{}, {}, named("mix")});
+  filter_stacks(input.recording, input.names, {.focus = named("mix")});
   EXPECT_THAT(functions_of(input, 0), ElementsAre("mix(unsigned int)"));
+}
+
+// Stack 4 has Python between native frames, stack 0 has none.
+TEST(FilterStacks, KeepsNativeFramesOrThoseOfLanguages) {
+  golden::Golden native = golden::make_mixed_golden();
+  filter_stacks(native.recording, native.names, {.kinds = FrameKinds::kNative});
+  EXPECT_THAT(functions_of(native, 4), ElementsAre("mix(unsigned int)", kBurn, "main", "_start"));
+  EXPECT_THAT(functions_of(native, 5), ElementsAre("main", "_start"));
+  golden::Golden language = golden::make_mixed_golden();
+  filter_stacks(language.recording, language.names, {.kinds = FrameKinds::kLanguage});
+  EXPECT_THAT(functions_of(language, 4),
+              ElementsAre("Worker.run (app.py)", kFunctionGone, "<module> (app.py)"));
+  EXPECT_THAT(functions_of(language, 0), ElementsAre("mix(unsigned int)", kBurn, "main", "_start"));
+  EXPECT_EQ(language.recording.samples.size(), golden::make_mixed_golden().recording.samples.size());
+}
+
+TEST(FilterStacks, KeepsThePlaceOfOmittedFramesAmongThoseOfLanguages) {
+  // Of hot, run, lost, script, main, start: which are left out before each index, and what is left.
+  const struct {
+    std::uint32_t omitted_at;
+    std::uint32_t language;
+    std::uint32_t native;
+  } cases[] = {{0, 0, 0}, {1, 0, 1}, {2, 1, 1}, {4, 3, 1}, {5, 3, 2}, {6, 3, 3}};
+  for (const auto& expected : cases) {
+    golden::Golden input = golden::make_mixed_golden();
+    input.recording.stacks[4].omitted_at = expected.omitted_at;
+    golden::Golden other = input;
+    filter_stacks(input.recording, input.names, {.kinds = FrameKinds::kLanguage});
+    EXPECT_EQ(input.recording.stacks[4].omitted_at, expected.language) << expected.omitted_at;
+    filter_stacks(other.recording, other.names, {.kinds = FrameKinds::kNative});
+    EXPECT_EQ(other.recording.stacks[4].omitted_at, expected.native) << expected.omitted_at;
+  }
+}
+
+TEST(FilterStacks, KeepsFramesOfAKindBeforeItLooksForMatches) {
+  golden::Golden input = golden::make_mixed_golden();
+  filter_stacks(input.recording, input.names,
+                {.kinds = FrameKinds::kLanguage, .focus = named("<module>")});
+  EXPECT_EQ(input.recording.samples.size(), 2u);
+  EXPECT_THAT(functions_of(input, 5), ElementsAre("Worker.run (app.py)", "<module> (app.py)"));
+}
+
+TEST(Append, KeepsTheFunctionsOfFrames) {
+  Recording recording = golden::make_mixed_golden().recording;
+  append(recording, golden::make_mixed_golden().recording, Align::kRealTime);
+  ASSERT_EQ(recording.functions.size(), 6u);
+  const Frame& frame = recording.frames[recording.stacks[11].frames[0]];
+  EXPECT_EQ(frame.function, 3u);
+  EXPECT_EQ(recording.functions[frame.function].process, 1u);
 }
 
 TEST(InvertStacks, TurnsInlinedFunctionsRoundAsWell) {

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "common/core/runtime_frame.h"
 #include "common/wire/encoder.h"
+#include "common/wire/runtimes.h"
 
 namespace swipr::test {
 
@@ -36,8 +38,18 @@ inline void put_example_records(wire::Encoder& out) {
   encode(out, module);
   encode(out, wire::ThreadRecord{0, 300, 0, "main"});
 
-  const std::array<wire::FrameEntry, 2> frames = {{
+  wire::FunctionRecord function;
+  function.function = 1;
+  function.language = Language::kPython;
+  function.name = "run";
+  function.file = "/app.py";
+  function.start_line = 28;
+  encode(out, function);
+
+  const auto interpreted = static_cast<wire::FrameSource>(Execution::kInterpreted);
+  const std::array<wire::FrameEntry, 3> frames = {{
       {0x401234, wire::FrameSource::kContext, true},
+      {runtime_frame_pc({.function = 1, .line = 31}), interpreted, true},
       {0x401100, wire::FrameSource::kCfi, false},
   }};
   wire::StackRecord stack;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace swipr::commands {
 namespace {
@@ -62,6 +63,56 @@ TEST(SymbolizeRecording, TellsOfNamelessCodeInAnonymousMemoryToo) {
         "68 addresses outside of all mapped files have no name; for JIT-compiled code");
   };
   EXPECT_TRUE(std::any_of(named.notes.begin(), named.notes.end(), is_of_generated));
+}
+
+profile::Recording python_recording(profile::Function function, std::uint32_t line) {
+  profile::Recording recording;
+  recording.processes.emplace_back();
+  recording.functions.push_back(std::move(function));
+  profile::Frame frame;
+  frame.pc = RuntimeAddr{runtime_frame_pc({.function = 1, .line = line})};
+  frame.kind = PcKind::kExact;
+  frame.function = 0;
+  frame.line = line;
+  frame.execution = Execution::kBuiltIn;
+  recording.frames.push_back(frame);
+  return recording;
+}
+
+TEST(SymbolizeRecording, NamesAFunctionOfPythonWithItsFile) {
+  profile::Recording recording =
+      python_recording({0, Language::kPython, "Worker.run", "/srv/app.py", 28}, 31);
+  const NamedRecording named = symbolize_recording(recording, {});
+  ASSERT_EQ(named.names.frames.at(0).size(), 1u);
+  const profile::NamedFrame& frame = named.names.frames[0][0];
+  EXPECT_EQ(frame.function, "Worker.run (app.py)");
+  EXPECT_EQ(frame.system_name, "Worker.run");
+  EXPECT_EQ(frame.file, "/srv/app.py");
+  EXPECT_EQ(frame.line, 31u);
+  EXPECT_EQ(frame.start_line, 28u);
+  EXPECT_EQ(frame.language, Language::kPython);
+  EXPECT_EQ(frame.execution, Execution::kBuiltIn);
+  EXPECT_TRUE(named.notes.empty());  // no address lacks a name
+}
+
+TEST(SymbolizeRecording, NamesAFunctionWithoutAFileOrPath) {
+  profile::Recording plain = python_recording({0, Language::kPython, "f", "", 0}, 0);
+  EXPECT_EQ(symbolize_recording(plain, {}).names.frames[0][0].function, "f");
+  profile::Recording local = python_recording({0, Language::kPython, "f", "app.py", 0}, 0);
+  EXPECT_EQ(symbolize_recording(local, {}).names.frames[0][0].function, "f (app.py)");
+}
+
+TEST(SymbolizeRecording, SaysThatAFunctionWasGone) {
+  profile::Recording nameless = python_recording({0, Language::kPython, "", "/srv/app.py", 0}, 3);
+  const NamedRecording named = symbolize_recording(nameless, {});
+  EXPECT_EQ(named.names.frames[0][0].function, profile::kFunctionGone);
+  EXPECT_EQ(named.names.frames[0][0].system_name, "");
+  EXPECT_EQ(named.names.frames[0][0].language, Language::kPython);
+  profile::Recording unknown = python_recording({}, 3);
+  unknown.functions.clear();
+  unknown.frames[0].function = profile::kNone;
+  EXPECT_EQ(symbolize_recording(unknown, {}).names.frames[0][0].function, profile::kFunctionGone);
+  EXPECT_TRUE(symbolize_recording(unknown, {}).notes.empty());
 }
 
 }  // namespace

@@ -46,5 +46,44 @@ TEST(Collapsed, MergesThreadsOfOneName) {
       << text;
 }
 
+TEST(Collapsed, MarksFramesOfLanguagesWhenAsked) {
+  const golden::Golden input = golden::make_mixed_golden();
+  EXPECT_EQ(exported(input).find("_["), std::string::npos);
+  const std::string text = exported(input, {.frame_kinds = true});
+  EXPECT_NE(text.find(";_start_[pn];main_[pn];<module> (app.py)_[p];[function gone]_[p];"
+                      "Worker.run (app.py)_[p];"
+                      "(anonymous namespace)::burn(std::vector<int> const&)_[pn];"
+                      "mix(unsigned int)_[pn] 1\n"),
+            std::string::npos)
+      << text;
+  // A stack without Python has no marks.
+  EXPECT_NE(text.find("golden;_start;main;(anonymous"), std::string::npos) << text;
+}
+
+TEST(Collapsed, HasAMarkForEachLanguage) {
+  const struct {
+    Language language;
+    Execution execution;
+    const char* mark;
+  } cases[] = {{Language::kPython, Execution::kInterpreted, "_[p]"},
+               {Language::kJava, Execution::kInterpreted, "_[0]"},
+               {Language::kJava, Execution::kInlined, "_[i]"},
+               {Language::kJava, Execution::kCompiled, "_[j]"},
+               {Language::kJavaScript, Execution::kCompiled, "_[js]"},
+               {Language::kRuby, Execution::kInterpreted, "_[rb]"},
+               {Language::kPhp, Execution::kInterpreted, "_[php]"},
+               {static_cast<Language>(77), Execution::kInterpreted, ""}};
+  for (const auto& expected : cases) {
+    golden::Golden input = golden::make_mixed_golden();
+    profile::NamedFrame& innermost =
+        input.names.frames[input.recording.stacks[5].frames[0]].front();
+    innermost.language = expected.language;
+    innermost.execution = expected.execution;
+    const std::string end = std::string("Worker.run (app.py)") + expected.mark + " 1\n";
+    const std::string text = exported(input, {.frame_kinds = true});
+    EXPECT_NE(text.find(end), std::string::npos) << end << text;
+  }
+}
+
 }  // namespace
 }  // namespace swipr::exporters

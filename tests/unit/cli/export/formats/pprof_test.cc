@@ -11,6 +11,7 @@
 namespace swipr::exporters {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -78,6 +79,16 @@ TEST(Pprof, PutsTheProgramsMappingFirst) {
   const golden::Golden input = golden::make_golden();
   const std::string text = exported(input.recording, input.names);
   EXPECT_LT(text.find("'/opt/golden/bin/golden' build_id"), text.find("'/usr/lib/libc.so.6'"));
+}
+
+TEST(Pprof, HasFieldsForTheFileAndLinesOfALanguage) {
+  const golden::Golden input = golden::make_mixed_golden();
+  const std::string text = exported(input.recording, input.names);
+  EXPECT_THAT(text, HasSubstr(": 'Worker.run' system_name='Worker.run' file='/src/golden/app.py' "
+                              "start_line=28\n"));
+  EXPECT_THAT(text, HasSubstr("'[function gone]' system_name='[function gone]' file=''"));
+  EXPECT_THAT(text, Not(HasSubstr("(app.py)")));
+  EXPECT_THAT(text, ContainsRegex("location [0-9]+: mapping=0 address=0 function=[0-9]+:31\n"));
 }
 
 TEST(Pprof, WritesAnEmptyRecording) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "preload/handler/slots.h"
 #include "preload/unwind/table/unwind_table.h"
 
 namespace swipr::agent {
@@ -102,6 +103,15 @@ TEST_F(ModuleMapTest, ATableThatIsBuiltIsInLaterCodeMaps) {
   EXPECT_NE(map_.code_map()->find(reinterpret_cast<std::uint64_t>(code)), nullptr);
   EXPECT_EQ(range_of(in_libc_).table, table);
   ::munmap(code, 4096);
+}
+
+TEST_F(ModuleMapTest, PublishesAgainWhatAHandlerKeptFromBeingClosed) {
+  handler::shared.pins.fetch_add(1);
+  EXPECT_FALSE(map_.try_close());
+  EXPECT_EQ(handler::shared.code_map.load(), nullptr);
+  EXPECT_TRUE(map_.refresh(memory_));
+  EXPECT_EQ(handler::shared.code_map.load(), map_.code_map());
+  handler::shared.pins.fetch_sub(1);
 }
 
 }  // namespace

@@ -97,8 +97,17 @@ class Walk : public testing::Test {
       for (std::uint32_t at = 0; at < plain->frame_count; ++at) {
         ASSERT_EQ(frames_->pcs[at], plain->pcs[at]);
         ASSERT_EQ(frames_->kinds[at], plain->kinds[at]);
+        ASSERT_EQ(frames_->stacks[at], plain->stacks[at]);
       }
     }
+  }
+  // Stack pointers of the frames, as numbers of words above kStack.
+  Words stacks() const {
+    Words words;
+    for (std::uint32_t at = 0; at < frames_->frame_count; ++at) {
+      words.push_back((frames_->stacks[at] - kStack) / 8);
+    }
+    return words;
   }
   Words pcs() const { return {frames_->pcs.begin(), frames_->pcs.begin() + frames_->frame_count}; }
   wire::FrameSource source(std::size_t index) const {

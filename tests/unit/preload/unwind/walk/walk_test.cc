@@ -189,6 +189,39 @@ TEST_F(Walk, KeepsBothEndsOfADeepStack) {
   for (std::size_t i = 0; i < kKeptOuter; ++i) {
     ASSERT_EQ(frames_->pcs[kKeptInner + i], stack[stack.size() - kKeptOuter + i]);
   }
+  // Each frame takes one word.
+  const Words places = stacks();
+  for (std::size_t i = 0; i < kKeptInner; ++i) ASSERT_EQ(places[i], i);
+  for (std::size_t i = 0; i < kKeptOuter; ++i) {
+    ASSERT_EQ(places[kKeptInner + i], stack.size() + 1 - kKeptOuter + i);
+  }
+}
+
+// A frame's stack pointer is the CFA of the frame that it called.
+TEST_F(Walk, TellsTheStackPointerOfEachFrame) {
+  registers_.values[kRbp] = 1;
+  const Words stack = {kStack + 40,       kCode + kPlain + 5, kCode + kFramed + 5, 0, 0,
+                       kStack + 8 * 9,    kCode + kFramed + 5, 0,                  0, 0,
+                       kCode + kRoot + 9};
+  EXPECT_EQ(walk_stack(kCode + kPushed, stack), WalkEnd::kRoot);
+  EXPECT_EQ(pcs().size(), 5u);
+  EXPECT_EQ(stacks(), (Words{0, 2, 3, 7, 11}));
+}
+
+// As in the interrupted code, which may be on another stack.
+TEST_F(Walk, TellsTheStackPointerBehindASignalFrame) {
+  EXPECT_EQ(walk_stack(kCode + kSignal, {0, kStack + 40, kCode + kPlain, 0, 0, kCode + kRoot + 1}),
+            WalkEnd::kRoot);
+  EXPECT_EQ(stacks(), (Words{0, 5, 6}));
+}
+
+TEST_F(Walk, TellsTheStackPointersOfAContinuedWalk) {
+  stack_ = {1, 2, 3, kCode + kPushed + 4, 0, kCode + kRoot + 4};
+  registers_.values[kPc] = kCode + kPlain + 4;
+  registers_.values[kRsp] = kStack + 24;
+  EXPECT_EQ(walk_on(CodeMap(ranges_), registers_, false, {&read_word, this}, *frames_),
+            WalkEnd::kRoot);
+  EXPECT_EQ(stacks(), (Words{3, 4, 6}));
 }
 
 // After CFI was withdrawn, other code or none may be at its address.

@@ -11,6 +11,7 @@ TEST_F(Walk, UsesFramePointersWhereThereIsNoCfi) {
   const Words stack = {0, kStack + 32, kJit + 0x20, 0, 0, kJit + 0x30};
   EXPECT_EQ(walk_stack(kJit + 0x10, stack), WalkEnd::kRoot);  // a saved frame pointer of zero
   EXPECT_EQ(pcs(), (Words{kJit + 0x10, kJit + 0x20, kJit + 0x30}));
+  EXPECT_EQ(stacks(), (Words{0, 3, 6}));
   EXPECT_EQ(source(1), wire::FrameSource::kFramePointer);
   registers_.values[kRbp] = kStack + 8;
   EXPECT_EQ(walk_stack(kCode + kGap + 1, stack), WalkEnd::kRoot);  // between two functions

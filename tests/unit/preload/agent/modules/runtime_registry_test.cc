@@ -1,0 +1,165 @@
+#include "preload/agent/modules/runtime_registry.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "preload/handler/slots.h"
+#include "tests/unit/preload/agent/modules/fake_python.h"
+
+namespace swipr::agent {
+namespace {
+
+class RuntimeRegistryTest : public testing::Test {
+ protected:
+  RuntimeRegistryTest() { EXPECT_TRUE(memory_.open()); }
+  ~RuntimeRegistryTest() override {
+    registry_.withdraw();
+    registry_.release();
+    memory_.close();
+  }
+  bool take(const FakePython& image) {
+    return registry_.take(image.header(), image.dynamic(), 0, memory_);
+  }
+  // These images, and no others, are mapped.
+  void update(std::initializer_list<const FakePython*> images) {
+    registry_.begin_update();
+    for (const FakePython* const image : images) EXPECT_TRUE(take(*image));
+    registry_.end_update();
+  }
+  // Address of the _PyRuntime that handlers read; 0: none.
+  static std::uint64_t published() {
+    const handler::RuntimeSnapshot* const snapshot = handler::runtime_shared.snapshot.load();
+    return snapshot == nullptr ? 0 : snapshot->python.runtime;
+  }
+  std::vector<std::string> refusals() const {
+    std::vector<std::string> result;
+    for (const FoundRuntime& runtime : registry_.runtimes()) {
+      result.emplace_back(runtime.refusal == nullptr ? "" : runtime.refusal);
+    }
+    return result;
+  }
+
+  ProcMemory memory_;
+  RuntimeRegistry registry_;
+  const FakePython python_{11, 2};
+  const FakePython other_{12, 3};
+};
+using Refusals = std::vector<std::string>;
+constexpr const char* kSecond = "another interpreter of this process is read";
+
+TEST_F(RuntimeRegistryTest, PublishesAnInterpreterToHandlers) {
+  update({&python_});
+  ASSERT_EQ(registry_.runtimes().size(), 1u);
+  const FoundRuntime& runtime = registry_.runtimes()[0];
+  EXPECT_EQ(runtime.id, registry_.last_id());
+  EXPECT_STREQ(runtime.version, "3.11.2");
+  EXPECT_EQ(runtime.language, Language::kPython);
+  EXPECT_EQ(runtime.refusal, nullptr);
+  EXPECT_EQ(published(), python_.runtime());
+  EXPECT_EQ(handler::runtime_shared.snapshot.load(), registry_.current());
+  EXPECT_NE(handler::runtime_shared.slots.load(), nullptr);
+}
+
+TEST_F(RuntimeRegistryTest, HasNothingOfOtherImages) {
+  const FakePython library;
+  registry_.begin_update();
+  EXPECT_FALSE(take(library));
+  registry_.end_update();
+  EXPECT_TRUE(registry_.runtimes().empty());
+  EXPECT_EQ(published(), 0u);
+}
+
+TEST_F(RuntimeRegistryTest, RefusesAnUnknownVersion) {
+  const FakePython future{99, 1};
+  update({&future});
+  EXPECT_EQ(refusals(), Refusals{"unknown version"});
+  EXPECT_STREQ(registry_.runtimes()[0].version, "3.99.1");
+  EXPECT_EQ(published(), 0u);
+  update({&future, &python_});
+  EXPECT_EQ(refusals(), (Refusals{"unknown version", ""}));
+  EXPECT_EQ(published(), python_.runtime());
+}
+
+TEST_F(RuntimeRegistryTest, ReadsTheFirstOfTwoInterpreters) {
+  update({&python_, &other_});
+  EXPECT_EQ(refusals(), (Refusals{"", kSecond}));
+  EXPECT_EQ(published(), python_.runtime());
+  update({&other_, &python_});
+  EXPECT_EQ(published(), python_.runtime());
+}
+
+TEST_F(RuntimeRegistryTest, KeepsWhatItFoundWhileItIsMapped) {
+  update({&python_});
+  const auto* const snapshot = registry_.current();
+  const std::uint32_t id = registry_.last_id();
+  update({&python_});
+  EXPECT_EQ(registry_.current(), snapshot);
+  EXPECT_EQ(registry_.last_id(), id);
+}
+
+TEST_F(RuntimeRegistryTest, WithdrawsAnInterpreterThatVanished) {
+  update({&python_});
+  const std::uint32_t id = registry_.last_id();
+  update({});
+  EXPECT_TRUE(registry_.runtimes().empty());
+  EXPECT_EQ(published(), 0u);
+  EXPECT_EQ(registry_.current(), nullptr);
+  update({&python_});  // mapped again: another runtime
+  EXPECT_GT(registry_.last_id(), id);
+  EXPECT_EQ(published(), python_.runtime());
+}
+
+TEST_F(RuntimeRegistryTest, ReadsTheInterpreterThatReplacesAVanishedOne) {
+  update({&python_});
+  update({&other_});  // between two updates
+  EXPECT_EQ(refusals(), Refusals{""});
+  EXPECT_EQ(published(), other_.runtime());
+}
+
+TEST_F(RuntimeRegistryTest, TellsAnImageFromOneThatWasAtItsAddress) {
+  update({&python_});
+  registry_.begin_update();
+  EXPECT_TRUE(registry_.take(python_.header(), other_.dynamic(), 0, memory_));
+  registry_.end_update();
+  EXPECT_EQ(refusals(), Refusals{""});
+  EXPECT_STREQ(registry_.runtimes()[0].version, "3.12.3");
+  EXPECT_EQ(published(), other_.runtime());
+}
+
+TEST_F(RuntimeRegistryTest, DoesNotFreeWhatAHandlerMayUse) {
+  update({&python_});
+  handler::shared.pins.fetch_add(1);
+  update({});  // a handler may still use python_'s
+  update({&other_});
+  EXPECT_EQ(published(), 0u) << "there is room for one retired snapshot";
+  handler::shared.pins.fetch_sub(1);
+  update({&other_});
+  EXPECT_EQ(published(), other_.runtime());
+}
+
+TEST_F(RuntimeRegistryTest, PublishesAgainAfterItWasWithdrawn) {
+  update({&python_});
+  registry_.withdraw();
+  EXPECT_EQ(published(), 0u);
+  update({&python_});
+  EXPECT_EQ(published(), python_.runtime());
+}
+
+TEST_F(RuntimeRegistryTest, IsBounded) {
+  std::vector<std::unique_ptr<FakePython>> images;
+  registry_.begin_update();
+  for (std::size_t number = 0; number <= RuntimeRegistry::kMost; ++number) {
+    images.push_back(std::make_unique<FakePython>(11));
+    EXPECT_EQ(take(*images.back()), number < RuntimeRegistry::kMost);
+  }
+  registry_.end_update();
+  EXPECT_EQ(registry_.runtimes().size(), RuntimeRegistry::kMost);
+  EXPECT_EQ(published(), images[0]->runtime());
+}
+
+}  // namespace
+}  // namespace swipr::agent

@@ -166,10 +166,9 @@ class CollapsedWriter {
     const profile::Stack& entry = recording_.stacks[stack];
     std::string text;
     const auto add_gap = [&text] { text.append(1, ';').append(kOmittedFrames); };
-    const bool has_python =
-        options_.frame_kinds &&
-        std::any_of(entry.frames.begin(), entry.frames.end(),
-                    [this](std::uint32_t frame) { return is_python_[frame]; });
+    const bool has_python = options_.frame_kinds &&
+                            std::any_of(entry.frames.begin(), entry.frames.end(),
+                                        [this](std::uint32_t frame) { return is_python_[frame]; });
     const std::vector<std::string>& texts = has_python ? texts_beside_python_ : texts_of_frames_;
     if (entry.omitted_at == entry.frames.size()) add_gap();
     for (std::size_t index = entry.frames.size(); index-- > 0;) {
@@ -184,9 +183,9 @@ class CollapsedWriter {
   std::vector<std::string> texts_of_frames_;
   std::vector<std::string> texts_beside_python_;  // only with frame_kinds
   std::vector<bool> is_python_;                   // by frame; only with frame_kinds
-  Texts threads_;                               // "thread name;"
-  Texts rests_;                                 // the rest of the line
-  std::vector<std::uint32_t> rests_of_stacks_;  // without a state; kNone: not yet computed
+  Texts threads_;                                 // "thread name;"
+  Texts rests_;                                   // the rest of the line
+  std::vector<std::uint32_t> rests_of_stacks_;    // without a state; kNone: not yet computed
 };
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Language runtimes among the images of the process. The first whose frames can be read is published
-// to handlers; further ones, or those of an unknown version, are refused with a reason.
+// Language runtimes among the images of the process. The first whose frames can be read is
+// published to handlers; further ones, or those of an unknown version, are refused with a reason.
 // Context: control thread.
 #pragma once
 

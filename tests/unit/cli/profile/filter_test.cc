@@ -134,7 +134,8 @@ TEST(FilterStacks, KeepsNativeFramesOrThoseOfLanguages) {
   EXPECT_THAT(functions_of(language, 4),
               ElementsAre("Worker.run (app.py)", kFunctionGone, "<module> (app.py)"));
   EXPECT_THAT(functions_of(language, 0), ElementsAre("mix(unsigned int)", kBurn, "main", "_start"));
-  EXPECT_EQ(language.recording.samples.size(), golden::make_mixed_golden().recording.samples.size());
+  EXPECT_EQ(language.recording.samples.size(),
+            golden::make_mixed_golden().recording.samples.size());
 }
 
 TEST(FilterStacks, KeepsThePlaceOfOmittedFramesAmongThoseOfLanguages) {

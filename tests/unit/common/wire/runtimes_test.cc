@@ -121,6 +121,23 @@ TEST_F(RuntimeRecords, IgnoreFieldsOfLaterVersions) {
   EXPECT_TRUE(decode_runtime(out_.bytes()).has_value());
 }
 
+TEST_F(RuntimeRecords, KeepTheWaitForARuntime) {
+  const std::array<FrameEntry, 1> frames = {{{0x1000, FrameSource::kContext, true}}};
+  encode(out_,
+         StackRecord{.stack_id = 1,
+                     .runtime_wait = RuntimeWait::kMonitor,
+                     .holder_tid = 4711,
+                     .wait_object = "java.util.Vector"},
+         frames);
+  std::array<FrameEntry, kMaxFrames> decoded;
+  const auto stack = decode_stack(payload(RecordType::kStack), decoded);
+  ASSERT_TRUE(stack.has_value());
+  EXPECT_EQ(stack->runtime_wait, RuntimeWait::kMonitor);
+  EXPECT_EQ(stack->holder_tid, 4711u);
+  EXPECT_EQ(stack->wait_object, "java.util.Vector");
+  EXPECT_EQ(stack->wait_channel, "");
+}
+
 TEST(RuntimeFrames, KeepFunctionAndLine) {
   for (const std::uint64_t function : {std::uint64_t{0}, std::uint64_t{1}, kMaxRuntimeFunction}) {
     for (const std::uint32_t line : {0u, 1u, kMaxRuntimeLine}) {
@@ -135,9 +152,9 @@ TEST(RuntimeFrames, KeepFunctionAndLine) {
 }
 
 TEST(RuntimeFrames, AreNoAddressesOfCode) {
-  for (const std::uint64_t pc : {std::uint64_t{0}, std::uint64_t{0x7fffffffffff},
-                                 std::uint64_t{0x00ffffffffffffff}, kRuntimeFrameBase - 1,
-                                 2 * kRuntimeFrameBase, std::uint64_t{0xffff800000000000}}) {
+  for (const std::uint64_t pc :
+       {std::uint64_t{0}, std::uint64_t{0x7fffffffffff}, std::uint64_t{0x00ffffffffffffff},
+        kRuntimeFrameBase - 1, 2 * kRuntimeFrameBase, std::uint64_t{0xffff800000000000}}) {
     EXPECT_FALSE(is_runtime_frame(pc)) << std::hex << pc;
   }
   EXPECT_EQ(language_name(static_cast<Language>(200)), "unknown language");

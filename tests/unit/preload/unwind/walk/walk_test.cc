@@ -200,8 +200,16 @@ TEST_F(Walk, KeepsBothEndsOfADeepStack) {
 // A frame's stack pointer is the CFA of the frame that it called.
 TEST_F(Walk, TellsTheStackPointerOfEachFrame) {
   registers_.values[kRbp] = 1;
-  const Words stack = {kStack + 40,       kCode + kPlain + 5, kCode + kFramed + 5, 0, 0,
-                       kStack + 8 * 9,    kCode + kFramed + 5, 0,                  0, 0,
+  const Words stack = {kStack + 40,
+                       kCode + kPlain + 5,
+                       kCode + kFramed + 5,
+                       0,
+                       0,
+                       kStack + 8 * 9,
+                       kCode + kFramed + 5,
+                       0,
+                       0,
+                       0,
                        kCode + kRoot + 9};
   EXPECT_EQ(walk_stack(kCode + kPushed, stack), WalkEnd::kRoot);
   EXPECT_EQ(pcs().size(), 5u);

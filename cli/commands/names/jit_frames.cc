@@ -96,8 +96,10 @@ bool is_jitdump(std::string_view path) {
   return path.starts_with("jit-") && path.ends_with(".dump");
 }
 
-// True for generated code: no known mapping, or a mapping without a file or of a memfd.
+// True for generated code: no known mapping, or a mapping without a file or of a memfd. Frames of
+// language runtimes are no addresses.
 bool is_generated(const profile::Recording& recording, const profile::Frame& frame) {
+  if (is_runtime_frame(frame.pc.value)) return false;
   if (frame.module == profile::kNone) return true;
   const std::string_view path = recording.modules[frame.module].path;
   const bool is_anonymous = path.starts_with('[') && path != "[vdso]" && path != "[vsyscall]";

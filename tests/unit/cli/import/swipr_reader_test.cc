@@ -73,8 +73,10 @@ TEST(SwiprReader, ReadsTheExampleOfTheFormatsPage) {
   EXPECT_EQ(first.wall, 10ms);
   EXPECT_EQ(recording.samples[1].state, profile::State::kBlocked);
   EXPECT_EQ(recording.samples[1].stack, first.stack);
-  EXPECT_THAT(pcs_of(recording, first.stack), ElementsAre(0x401234u, 0x401100u));
-  EXPECT_EQ(module_of(recording, first.stack, 1), "/app");
+  const std::uint64_t python = runtime_frame_pc({.function = 1, .line = 31});
+  EXPECT_THAT(pcs_of(recording, first.stack), ElementsAre(0x401234u, python, 0x401100u));
+  EXPECT_EQ(module_of(recording, first.stack, 2), "/app");
+  EXPECT_EQ(recording.functions.at(0).name, "run");
   EXPECT_THAT(recording.warnings, IsEmpty());
 }
 

@@ -201,7 +201,8 @@ TEST(SwiprRuntimes, WarnsOfARuntimeWhoseFramesAreNotRead) {
   ASSERT_EQ(recording.runtimes.size(), 3u);
   EXPECT_EQ(recording.runtimes[0].version, "3.12.3");
   EXPECT_EQ(recording.runtimes[0].refusal, "");
-  EXPECT_EQ(recording.runtimes[1].refusal, "free-threaded build");
+  EXPECT_EQ(recording.runtimes[1].refusal,
+            "python 3.13.1: frames are not read (free-threaded build)");
   EXPECT_EQ(recording.warnings.size(), 2u);
   EXPECT_THAT(recording.warnings,
               Contains("app (42): python 3.13.1: frames are not read (free-threaded build)"));

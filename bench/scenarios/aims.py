@@ -9,6 +9,8 @@ AIMS = [
     ("libunwind's `unw_step` in comparison", "≥ 25 times", "Unwinding", "libunwind's `unw_step`", 2),
     ("handler, median", "≤ 1.5 µs", "Unwinding", "handler, entry to return", 2),
     ("handler, 99th percentile", "≤ 8 µs", "Unwinding", "handler, 99th percentile", 2),
+    ("5 frames of Python in the handler", "≤ 2 µs", "Frames of languages", "5 frames of Python", 2),
+    ("100 frames of Python in the handler", "≤ 5 µs", "Frames of languages", "100 frames of Python", 2),
     ("unwind table, libc", "≤ 3.2 ms per MB", "Unwinding", "table of libc,", 2),
     ("unwind table, libcrypto", "≤ 3.2 ms per MB", "Unwinding", "table of libcrypto,", 2),
     ("unwind table, libLLVM", "≤ 3.2 ms per MB", "Unwinding", "table of libLLVM,", 2),

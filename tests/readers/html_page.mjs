@@ -106,6 +106,28 @@ async function filters() {
   await close(page, 'html-range.png');
 }
 
+// Stacks with frames of Python lose those of the other kind; stacks without any stay as they are.
+async function chooses_kinds_of_frames() {
+  const names = async (page) => (await rows(page)).map((row) => row[2]);
+  const plain = await open('golden.html');
+  assert.ok(!await plain.isVisible('#kinds'), 'no choice where there is nothing to choose');
+  await close(plain);
+  const page = await open('mixed.html');
+  const [own, library] = ['Worker.run (app.py)', '_start'];
+  const all = await names(page);
+  const whole = await page.innerText('#summary');
+  assert.ok(all.includes(own) && all.includes(library), all.join());
+  await page.selectOption('#kinds', 'native');
+  assert.deepEqual((await names(page)).filter((name) => name.endsWith('.py)')), []);
+  assert.equal(await page.innerText('#summary'), whole);
+  await page.selectOption('#kinds', 'language');
+  const row = (await rows(page)).find(([, , name]) => name === own);
+  assert.equal(row[0], row[1], `${own} is innermost: ${row}`);
+  assert.equal(await page.innerText('#summary'), whole);
+  assert.ok((await names(page)).includes(library), 'stacks without Python keep their frames');
+  await close(page, 'html-language.png');
+}
+
 async function compares_with_a_base() {
   const page = await open('difference.html');
   await page.selectOption('#weight', 'samples');
@@ -148,7 +170,7 @@ async function follows_the_colour_scheme() {
   await close(dark);
 }
 
-for (const test of [finds_the_hot_function, is_used_by_keyboard, filters, compares_with_a_base, survives_hostile_names,
+for (const test of [finds_the_hot_function, is_used_by_keyboard, filters, chooses_kinds_of_frames, compares_with_a_base, survives_hostile_names,
                     follows_the_colour_scheme]) {
   await test();
   console.log(`html: ${test.name.replaceAll('_', ' ')}`);

@@ -58,6 +58,7 @@ int main(int count, char** arguments) {
       write(exporters::write_speedscope, folder + "/golden.speedscope.json") &&
       write(exporters::write_firefox, folder + "/golden.firefox.json.gz") &&
       write(exporters::write_html, folder + "/golden.html") &&
+      write(exporters::write_html, folder + "/mixed.html", golden::make_mixed_golden()) &&
       write(exporters::write_html, folder + "/hostile.html", make_hostile());
   exporters::Options comparing = samples;
   comparing.first_base_process = golden::kFirstBaseProcess;

@@ -123,9 +123,9 @@ class TruthCase(SwiprCase):
                 is_there = any(frame == wanted or frame.startswith(f"{wanted}@") for frame in rest)
                 self.assertTrue(is_there, (wanted, chain.all))
 
-    def check(self, text, how, *command, env=None, arguments=(), order=(), count=40):
+    def check(self, text, how, *command, env=None, arguments=(), order=(), count=40, interval="5ms"):
         program, (told,) = self.begin(text, how, *command, env=env)
-        recording = self.record(program.pid, "--count", count, "--interval", "5ms", *arguments)
+        recording = self.record(program.pid, "--count", count, "--interval", interval, *arguments)
         self.finish(program)
         chains = self.chains(recording)
         self.assert_true(chains, told, share=1.0 if how == "wait" else 0.9)

@@ -6,11 +6,25 @@
 
 namespace swipr::host {
 
+namespace {
+
+std::string describe(std::string_view language, std::string_view version, std::string_view what) {
+  return clean_text(fmt::format("{}{}{}: {}", language, version.empty() ? "" : " ", version, what));
+}
+
+}  // namespace
+
 std::string describe_refusal(std::string_view language, std::string_view version,
                              std::string_view reason) {
-  return clean_text(fmt::format("{}{}{}: frames are not read ({})", language,
-                                version.empty() ? "" : " ", version,
-                                reason.empty() ? "no reason given" : reason));
+  return describe(
+      language, version,
+      fmt::format("frames are not read ({})", reason.empty() ? "no reason given" : reason));
+}
+
+std::string describe_runtime(std::string_view language, std::string_view version,
+                             std::string_view refusal) {
+  return refusal.empty() ? describe(language, version, "frames are read")
+                         : describe_refusal(language, version, refusal);
 }
 
 }  // namespace swipr::host

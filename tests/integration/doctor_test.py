@@ -1,10 +1,13 @@
 """swipr doctor reports what is missing, with remedies."""
 
+import glob
 import os
+import re
 import shutil
 import signal
 import unittest
 
+import python_frames_test
 from support import deadline
 from support.case import SwiprCase
 
@@ -52,6 +55,27 @@ class DoctorTest(SwiprCase):
         verdict, text = self.findings(code=1)["socket folder"]
         self.assertEqual(verdict, "FAIL")
         self.assertIn(f"chmod 700 {self.sockets}", text)
+
+    def test_language_runtime(self):
+        for path in python_frames_test.interpreters():
+            with self.subTest(interpreter=path):
+                program = self.start(path, "-c", "import sys; print('ready', flush=True); sys.stdin.read()", preloaded=True)
+                program.wait_ready()
+                self.wait_for_socket(program.pid)
+                version = re.search(r"[\d.]+$", os.path.realpath(path))[0]
+                verdict, text = self.findings("--pid", program.pid)["runtime"]
+                self.assertEqual(verdict, "ok")
+                self.assertRegex(text, rf"^python {version}(\.\d+)?: frames are read$")
+
+    def test_language_runtime_of_an_old_version(self):
+        path = next(iter(glob.glob(os.path.expanduser("~/.pyenv/versions/3.7.*/bin/python3.7"))), None)
+        if path is None:
+            self.skipTest("no CPython 3.7 on this machine")
+        program = self.start(path, "-c", "import sys; print('ready', flush=True); sys.stdin.read()", preloaded=True)
+        program.wait_ready()
+        self.wait_for_socket(program.pid)
+        verdict, text = self.findings("--pid", program.pid)["runtime"]
+        self.assertEqual((verdict, text), ("note", "python: frames are not read (unsupported version; 3.8 to 3.14 are)"))
 
     def test_recordable_process(self):
         target = self.start_target("waiter_nofp")

@@ -10,6 +10,7 @@
 #include "cli/session/launch/program.h"
 #include "common/host/count_text.h"
 #include "common/host/proc.h"
+#include "common/host/runtime_text.h"
 
 namespace swipr::session {
 
@@ -92,6 +93,11 @@ Finding check_version(const AgentInfo& info) {
           "restart the program if a recording fails"};
 }
 
+Finding check_runtime(const RuntimeInfo& runtime) {
+  return {runtime.refusal.empty() ? Verdict::kFine : Verdict::kNote, "runtime",
+          host::describe_runtime(runtime.language, runtime.version, runtime.refusal), ""};
+}
+
 void check_answer(Pid pid, std::vector<Finding>& findings) {
   const auto info = ask_for_info(pid);
   if (!info) {
@@ -99,6 +105,7 @@ void check_answer(Pid pid, std::vector<Finding>& findings) {
     return;
   }
   findings.push_back(check_version(*info));
+  for (const RuntimeInfo& runtime : info->runtimes) findings.push_back(check_runtime(runtime));
   if (!info->memory.starts_with("too little")) return;
   findings.push_back({Verdict::kFailed, "memory",
                       "its memory cgroup leaves too little for a recording",

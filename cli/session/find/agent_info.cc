@@ -21,6 +21,18 @@ std::uint64_t number_field(const json& object, const char* key, std::uint64_t li
   return value <= limit ? value : 0;
 }
 
+std::vector<RuntimeInfo> runtimes_field(const json& object) {
+  std::vector<RuntimeInfo> runtimes;
+  const auto field = object.find("runtimes");
+  if (field == object.end() || !field->is_array()) return runtimes;
+  for (const json& entry : *field) {
+    if (!entry.is_object()) continue;
+    runtimes.push_back({string_field(entry, "language"), string_field(entry, "version"),
+                        string_field(entry, "refusal")});
+  }
+  return runtimes;
+}
+
 }  // namespace
 
 host::Result<AgentInfo> parse_agent_info(std::string_view text) {
@@ -37,6 +49,7 @@ host::Result<AgentInfo> parse_agent_info(std::string_view text) {
   info.start_time_ns = static_cast<std::int64_t>(number_field(object, "start_time_ns", kMaxSigned));
   info.recordings = number_field(object, "recordings", kMaxSigned);
   info.memory = string_field(object, "memory");
+  info.runtimes = runtimes_field(object);
   return info;
 }
 

@@ -4,10 +4,17 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/host/result.h"
 
 namespace swipr::session {
+
+struct RuntimeInfo {
+  std::string language;
+  std::string version;  // empty: unknown
+  std::string refusal;  // why its frames are not read; empty: they are
+};
 
 struct AgentInfo {
   std::string version;
@@ -18,6 +25,7 @@ struct AgentInfo {
   std::uint64_t recordings = 0;    // recordings that run now
   // Free memory in its memory cgroup: "enough" or "too little …"; empty: unknown.
   std::string memory;
+  std::vector<RuntimeInfo> runtimes;  // of languages
 };
 
 // Fields that are missing or have another type keep their defaults, because an agent of another

@@ -39,7 +39,7 @@ struct StreamSummary {
   std::chrono::nanoseconds sampled_cpu{0};  // CPU time that samples or stacks cover
   std::chrono::nanoseconds elapsed{0};      // to the last tick
   std::map<std::string, std::uint64_t, std::less<>> totals;  // the last totals record
-  // "python 3.15: frames are not read (unknown version)", of the first few.
+  // "python 3.15: frames are not read (debug build)", of the first few.
   std::set<std::string> refused_runtimes;
   SeenModules modules;  // those with a build-id; the first few thousand
   std::optional<wire::EndReason> end;

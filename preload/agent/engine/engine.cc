@@ -306,6 +306,13 @@ void Engine::add_up(const Recording& recording, RecorderCounters& sum) const noe
   sum.signals_sent += recording.counters().signals_sent;
 }
 
+std::span<const FoundRuntime> Engine::find_runtimes(RuntimeRegistry& survey) noexcept {
+  if (!reads_runtimes() || !subjects_.memory.is_open()) return {};
+  if (any_recording()) return subjects_.modules.runtimes().runtimes();
+  survey.survey(subjects_.memory);
+  return survey.runtimes();
+}
+
 RecorderCounters Engine::counters() const noexcept {
   RecorderCounters sum = ended_;
   for (const Recording* recording : recordings_) {

@@ -29,6 +29,7 @@ class Engine {
   bool looks_signal_free() const noexcept { return subjects_.signal_free; }
   void forgo_runtimes() noexcept { subjects_.modules.forgo_runtimes(); }
   bool reads_runtimes() const noexcept { return subjects_.modules.reads_runtimes(); }
+  std::span<const FoundRuntime> find_runtimes(RuntimeRegistry& survey) noexcept;
   void choose_unwinder(UnwinderChoice choice) noexcept { subjects_.unwinder.choose(choice); }
   UnwinderChoice unwinder_choice() const noexcept { return subjects_.unwinder.choice(); }
   int signal_number() const noexcept { return signal_number_; }

@@ -56,6 +56,9 @@ void Recorder::set_signal_number(int signal_number) noexcept {
 
 void Recorder::forgo_signal_free_looks() noexcept { engine().forgo_signal_free_looks(); }
 
+std::span<const FoundRuntime> Recorder::find_runtimes(RuntimeRegistry& survey) noexcept {
+  return engine().find_runtimes(survey);
+}
 void Recorder::forgo_runtimes() noexcept { engine().forgo_runtimes(); }
 
 void Recorder::choose_unwinder(UnwinderChoice choice) noexcept { engine().choose_unwinder(choice); }

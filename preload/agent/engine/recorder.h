@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "common/wire/format.h"
 #include "preload/agent/base/moment.h"
 #include "preload/agent/base/output_queue.h"
 #include "preload/agent/base/unwinder_choice.h"
+#include "preload/agent/modules/runtime_registry.h"
 #include "preload/agent/record/recording_request.h"
 
 namespace swipr::agent {
@@ -54,6 +56,9 @@ class Recorder {
   // Disables the use of /proc/self/task/T/syscall, for kernels without it and for tests. Before the
   // first start.
   void forgo_signal_free_looks() noexcept;
+  // The language runtimes of the process, as its recordings know them; while there is none, of
+  // `survey`, a new registry. Empty if their frames are not to be read.
+  std::span<const FoundRuntime> find_runtimes(RuntimeRegistry& survey) noexcept;
   // Frames of language runtimes are not read: SWIPR_RUNTIMES. Before the first start.
   void forgo_runtimes() noexcept;
 

@@ -1,13 +1,9 @@
 #include "preload/agent/modules/module_map.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
-#include "preload/agent/proc/proc_directory.h"
+#include "preload/agent/modules/maps_text.h"
 #include "preload/agent/proc/thread_clock.h"
 #include "preload/unwind/table/unwind_table.h"
 
@@ -27,8 +23,9 @@ bool ModuleMap::refresh(ProcMemory& memory) noexcept {
   bool changed = stale_ || bare_code_grew_;
   stale_ = true;
   bare_code_grew_ = false;
-  const bool ok = read_text() && parse_text(memory, changed) && drop_vanished(changed) &&
-                  update_registered(memory, changed) && (!changed || publish());
+  const bool ok = read_maps_text(maps_text_) && parse_text(memory, changed) &&
+                  drop_vanished(changed) && update_registered(memory, changed) &&
+                  (!changed || publish());
   stale_ = !ok;
   free_retired();
   cost_ = read_own_clock() - begin;
@@ -50,44 +47,13 @@ bool ModuleMap::refresh_for_unknown_code(ProcMemory& memory,
   return changed;
 }
 
-bool ModuleMap::read_text() noexcept {
-  const int file = open_below_proc("/proc/self/maps", O_RDONLY);
-  if (file < 0) return false;
-  maps_text_.clear();
-  bool ok = true;
-  while (ok) {
-    ok = maps_text_.reserve(maps_text_.size() + 65536);
-    if (!ok) break;
-    const ssize_t count = ::read(file, maps_text_.data() + maps_text_.size(), 65536);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      ok = count == 0;
-      break;
-    }
-    maps_text_.add_written(static_cast<std::size_t>(count));
-  }
-  ::close(file);
-  return ok && !maps_text_.empty();
-}
-
 bool ModuleMap::parse_text(ProcMemory& memory, bool& changed) noexcept {
   for (Module& module : modules_) module.seen = false;
-  std::string_view rest(maps_text_.data(), maps_text_.size());
-  // The loader maps an image's segments in ascending order, the ELF header first.
-  MapsLine first{};
-  while (!rest.empty()) {
-    const std::size_t line_end = std::min(rest.find('\n'), rest.size());
-    MapsLine line;
-    const bool understood = parse_maps_line(rest.substr(0, line_end), line);
-    rest.remove_prefix(std::min(line_end + 1, rest.size()));
-    if (!understood) continue;
-    if (line.offset == 0 && !line.path.empty()) first = line;
-    if (!line.executable || line.path == "[vsyscall]") continue;
-    const bool same_image = !line.path.empty() && line.inode == first.inode &&
-                            line.device == first.device && line.path == first.path;
-    if (!take_mapping(line, same_image ? first.start : 0, memory, changed)) return false;
-  }
-  return true;
+  return for_each_code_mapping(
+      {maps_text_.data(), maps_text_.size()},
+      [this, &memory, &changed](const MapsLine& line, std::uint64_t header) {
+        return take_mapping(line, header, memory, changed);
+      });
 }
 
 // The live module at the line's address; modules_.size(): none.

@@ -111,7 +111,6 @@ class ModuleMap {
   struct Snapshot;
   static constexpr std::size_t kMaxRetired = 16;
 
-  bool read_text() noexcept;
   bool parse_text(ProcMemory& memory, bool& changed) noexcept;
   bool take_mapping(const MapsLine& line, std::uint64_t header, ProcMemory& memory,
                     bool& changed) noexcept;

@@ -9,6 +9,8 @@
 
 #include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/mapped_memory.h"
+#include "preload/agent/modules/maps_text.h"
+#include "preload/unwind/image/table_builder.h"
 
 namespace swipr::agent {
 
@@ -89,6 +91,22 @@ void RuntimeRegistry::end_update() noexcept {
   const FoundRuntime* const chosen = choose();
   const std::uint32_t id = chosen == nullptr ? 0 : chosen->id;
   if (id != published_ && publish(chosen)) published_ = id;
+}
+
+void RuntimeRegistry::survey(ProcMemory& memory) noexcept {
+  MappedArray<char> text;
+  if (read_maps_text(text)) {
+    std::uint64_t last = 0;
+    for_each_code_mapping({text.data(), text.size()}, [&](const MapsLine&, std::uint64_t header) {
+      if (header == 0 || header == last) return true;
+      last = header;
+      const unwind::BuildResult image = unwind::describe_image(header, memory.image_reader());
+      take(header, image.dynamic, image.load_bias, memory);
+      return true;
+    });
+  }
+  text.release();
+  choose();
 }
 
 // Not before the vanished ones are removed: one of them may have been the first.

@@ -38,6 +38,9 @@ class RuntimeRegistry {
   // Publishes the runtime to handlers. It stays as it was while there is no memory, or a handler
   // still uses the one before the last.
   void end_update() noexcept;
+  // Instead of updates, in a registry that is used for nothing else: finds the runtimes of all
+  // images and publishes none.  Blocks: some milliseconds for hundreds of images.
+  void survey(ProcMemory& memory) noexcept;
   // Handlers do not use any retired code map: frees what they could have used with them.
   void free_retired() noexcept;
   // Handlers that start from now on find no runtime.

@@ -45,6 +45,21 @@ void append_counters(const RecorderCounters& counters, TextWriter& out) noexcept
   out.append('}');
 }
 
+// "refusal": why its frames are not read; missing: they are.
+void append_runtimes(std::span<const FoundRuntime> runtimes, TextWriter& out) noexcept {
+  out.append(",\"runtimes\":[");
+  for (const FoundRuntime& runtime : runtimes) {
+    if (&runtime != runtimes.data()) out.append(',');
+    out.append("{\"language\":").append_json_string(language_name(runtime.language));
+    append_member("version", std::string_view(runtime.version), out);
+    if (runtime.refusal != nullptr) {
+      append_member("refusal", std::string_view(runtime.refusal), out);
+    }
+    out.append('}');
+  }
+  out.append(']');
+}
+
 std::string_view describe_memory(std::uint64_t threads) noexcept {
   MemoryRoom room;
   room.open();
@@ -105,7 +120,7 @@ void write_help(const Listener* listener, TextWriter& out) noexcept {
 }
 
 void write_info_json(const Listener& default_listener, const RecorderCounters& counters,
-                     TextWriter& out) noexcept {
+                     std::span<const FoundRuntime> runtimes, TextWriter& out) noexcept {
   const ProcessStatus status = read_process_status();
   FixedText<64> command;
   read_file_text("/proc/self/comm", command);
@@ -130,6 +145,7 @@ void write_info_json(const Listener& default_listener, const RecorderCounters& c
   append_member("recordings", counters.recordings_active, out);
   append_member("state", counters.recordings_active > 0 ? "recording"sv : "idle"sv, out);
   append_member("memory", describe_memory(status.threads), out);
+  append_runtimes(runtimes, out);
   out.append("}\n");
 }
 

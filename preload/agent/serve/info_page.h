@@ -2,6 +2,7 @@
 // Context: control thread. Allocates: never; text that does not fit sets the overflow of `out`.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "preload/agent/base/fixed_text.h"
@@ -15,7 +16,7 @@ namespace swipr::agent {
 // request came over a connection that the agent made itself.
 void write_help(const Listener* listener, TextWriter& out) noexcept;
 void write_info_json(const Listener& default_listener, const RecorderCounters& counters,
-                     TextWriter& out) noexcept;
+                     std::span<const FoundRuntime> runtimes, TextWriter& out) noexcept;
 void write_pprof_index(TextWriter& out) noexcept;
 void write_command_line(TextWriter& out) noexcept;  // NUL-separated, as on Go's page
 

@@ -35,7 +35,9 @@ void answer_not_found(Connection& connection) {
 }
 
 void answer_info(Connection& connection) {
-  write_info_json(*context.default_listener, recorder().counters(), connection.body());
+  RuntimeRegistry survey;
+  write_info_json(*context.default_listener, recorder().counters(),
+                  recorder().find_runtimes(survey), connection.body());
   connection.answer(200, "application/json");
 }
 

@@ -142,6 +142,9 @@ constexpr PythonLayout layout_of_3_14() {
 constexpr std::array kAllLayouts = {kLayouts[0], layout_of_3_9(),  layout_of_3_10(), kLayouts[1],
                                     kLayouts[2], layout_of_3_13(), layout_of_3_14()};
 
+constexpr const char* kUnsupported = "unsupported version; 3.8 to 3.14 are";
+static_assert(kAllLayouts.front().minor == 8 && kAllLayouts.back().minor == 14);
+
 // From 3.13 on _PyRuntime begins with a description of itself (_Py_DebugOffsets), 8 bytes a field.
 // Which field is where differs from version to version.
 struct DescribedField {
@@ -194,9 +197,9 @@ class Detector {
 
   // Why frames must not be read; nullptr: they may.
   const char* find_reason() noexcept {
-    if (!read_version()) return "unknown version";
+    if (!read_version()) return kUnsupported;
     const PythonLayout* const layout = find_python_layout(found_.minor);
-    if (layout == nullptr) return "unknown version";
+    if (layout == nullptr) return kUnsupported;
     if (exports("_Py_NegativeRefcount")) return "debug build";
     PythonRuntime& runtime = found_.runtime;
     runtime.layout = *layout;

@@ -26,6 +26,17 @@ TEST(ParseAgentInfo, KeepsDefaultsForWrongTypes) {
   EXPECT_EQ(info->command, "");
 }
 
+TEST(ParseAgentInfo, ReadsTheRuntimes) {
+  const auto info = parse_agent_info(
+      R"({"runtimes":[{"language":"python","version":"3.7","refusal":"old"},7,{"language":"x"}]})");
+  ASSERT_TRUE(info);
+  ASSERT_EQ(info->runtimes.size(), 2u);
+  EXPECT_EQ(info->runtimes[0].version, "3.7");
+  EXPECT_EQ(info->runtimes[0].refusal, "old");
+  EXPECT_EQ(info->runtimes[1].language, "x");
+  EXPECT_EQ(info->runtimes[1].refusal, "");
+}
+
 TEST(ParseAgentInfo, RefusesWhatIsNoObject) {
   for (const char* text : {"", "[]", "7", "{", "{\"a\":}", "\xff"}) {
     EXPECT_FALSE(parse_agent_info(text)) << text;

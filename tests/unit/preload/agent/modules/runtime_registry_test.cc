@@ -76,11 +76,11 @@ TEST_F(RuntimeRegistryTest, HasNothingOfOtherImages) {
 TEST_F(RuntimeRegistryTest, RefusesAnUnknownVersion) {
   const FakePython future{99, 1};
   update({&future});
-  EXPECT_EQ(refusals(), Refusals{"unknown version"});
+  EXPECT_EQ(refusals(), Refusals{"unsupported version; 3.8 to 3.14 are"});
   EXPECT_STREQ(registry_.runtimes()[0].version, "3.99.1");
   EXPECT_EQ(published(), 0u);
   update({&future, &python_});
-  EXPECT_EQ(refusals(), (Refusals{"unknown version", ""}));
+  EXPECT_EQ(refusals(), (Refusals{"unsupported version; 3.8 to 3.14 are", ""}));
   EXPECT_EQ(published(), python_.runtime());
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstring>
 #include <regex>
 #include <string>
 
@@ -31,13 +33,20 @@ TEST(AgentInfoPage, InfoDescribesThisProcess) {
   counters.recordings_active = 1;
   counters.ticks = 77;
   FixedText<32768> out;
-  write_info_json(listener, counters, out);
+  std::array<FoundRuntime, 2> runtimes{};
+  for (FoundRuntime& runtime : runtimes) runtime.language = Language::kPython;
+  std::strcpy(runtimes[0].version, "3.11.2");
+  runtimes[1].refusal = "debug build";
+  write_info_json(listener, counters, runtimes, out);
   const std::string text(out.view());
   EXPECT_NE(text.find("\"pid\":" + std::to_string(::getpid()) + ","), std::string::npos);
   EXPECT_NE(text.find("\"ticks\":77,"), std::string::npos);
   EXPECT_NE(text.find("\"state\":\"recording\""), std::string::npos);
   EXPECT_NE(text.find("\\\"x\\\""), std::string::npos);
   EXPECT_NE(text.find("\"memory\":\"enough\""), std::string::npos);
+  EXPECT_NE(text.find(R"("runtimes":[{"language":"python","version":"3.11.2"},)"
+                      R"({"language":"python","version":"","refusal":"debug build"}]})"),
+            std::string::npos);
   EXPECT_TRUE(std::regex_search(text, std::regex("\"threads\":[1-9]")));
   EXPECT_TRUE(std::regex_search(text, std::regex("\"start_time_ns\":[1-9][0-9]{18}[,}]")));
 }

@@ -116,9 +116,10 @@ bool is_bare(const siginfo_t& info) noexcept {
 
 // The slot that waits for an answer of this thread. If two instances of a signal are pending for
 // one thread, the kernel keeps one: the other may be the program's, of an earlier request, or of a
-// timer.
+// timer. A late signal makes no system call if nothing is outstanding: a program may have installed
+// a filter since, after the control thread has left.
 Slot* claim_for_this_thread(Cookie& cookie) noexcept {
-  return find_cookie(this_thread(), cookie) ? try_claim(cookie) : nullptr;
+  return is_any_armed() && find_cookie(this_thread(), cookie) ? try_claim(cookie) : nullptr;
 }
 
 void on_signal(int number, siginfo_t* info, void* context) noexcept {

@@ -24,7 +24,9 @@ Slot* try_claim(Cookie cookie) noexcept {
   const bool claimed = slot.state.compare_exchange_strong(
       expected, slot_state(cookie.sequence, SlotStatus::kClaimed), std::memory_order_acquire,
       std::memory_order_relaxed);
-  return claimed ? &slot : nullptr;
+  if (!claimed) return nullptr;
+  shared.armed.fetch_sub(1, std::memory_order_relaxed);
+  return &slot;
 }
 
 Slot* try_claim_open(std::uint64_t timer_value) noexcept {
@@ -178,6 +180,7 @@ void set_target(std::uint32_t slot, Tid thread) noexcept {
 }
 
 void arm_slot(Slot& slot, std::uint64_t sequence) noexcept {
+  shared.armed.fetch_add(1, std::memory_order_relaxed);
   slot.state.store(slot_state(sequence, SlotStatus::kArmed), std::memory_order_release);
 }
 
@@ -188,8 +191,11 @@ SlotStatus slot_status(const Slot& slot, std::uint64_t sequence) noexcept {
 
 bool try_cancel_slot(Slot& slot, std::uint64_t sequence) noexcept {
   std::uint64_t expected = slot_state(sequence, SlotStatus::kArmed);
-  return slot.state.compare_exchange_strong(expected, slot_state(sequence, SlotStatus::kIdle),
-                                            std::memory_order_acq_rel, std::memory_order_relaxed);
+  const bool cancelled =
+      slot.state.compare_exchange_strong(expected, slot_state(sequence, SlotStatus::kIdle),
+                                         std::memory_order_acq_rel, std::memory_order_relaxed);
+  if (cancelled) shared.armed.fetch_sub(1, std::memory_order_release);
+  return cancelled;
 }
 
 void free_slot(Slot& slot, std::uint64_t sequence) noexcept {
@@ -200,6 +206,7 @@ void forget_after_fork() noexcept {
   shared.slots.store(nullptr, std::memory_order_relaxed);
   shared.open_slots.store(nullptr, std::memory_order_relaxed);
   shared.open.store(0, std::memory_order_relaxed);
+  shared.armed.store(0, std::memory_order_relaxed);
   shared.stack_copies.store(nullptr, std::memory_order_relaxed);
   shared.code_map.store(nullptr, std::memory_order_relaxed);
   runtime_shared.snapshot.store(nullptr, std::memory_order_relaxed);

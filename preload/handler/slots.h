@@ -99,6 +99,7 @@ struct Shared {
   std::atomic<std::uint64_t*> stack_copies{nullptr};
   std::atomic<const unwind::CodeMap*> code_map{nullptr};
   std::atomic<std::uint32_t> pins{0};                  // handlers that use the code map
+  std::atomic<std::uint32_t> armed{0};                 // slots that wait for an answer
   std::atomic<std::int32_t> targets[kSlotCount] = {};  // the thread that an armed slot is for
   std::atomic<std::uint64_t> strays{0};                // signals that found nothing to claim
 };
@@ -106,6 +107,10 @@ extern Shared shared;
 
 // The handler's side. nullptr: cancelled, or not armed with this cookie.
 SWIPR_SIGNAL_SAFE Slot* try_claim(Cookie cookie) noexcept;
+// Some thread has an outstanding signal.
+SWIPR_SIGNAL_SAFE inline bool is_any_armed() noexcept {
+  return shared.armed.load(std::memory_order_acquire) != 0;
+}
 // The cookie of a signal that is outstanding in this thread. False: none is.
 SWIPR_SIGNAL_SAFE bool find_cookie(std::int32_t thread, Cookie& out) noexcept;
 // nullptr: none is open, or too many threads claim one at the same time.

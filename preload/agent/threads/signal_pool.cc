@@ -84,7 +84,7 @@ SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned 
   handler::set_target(number, thread.tid);
   handler::arm_slot(slots_[number], sequence);
   if (!handler::send_signal(process_, thread.tid, {sequence, number})) {
-    handler::free_slot(slots_[number], sequence);
+    handler::try_cancel_slot(slots_[number], sequence);
     return Asked::kFailed;
   }
   --free_count_;

@@ -1,9 +1,13 @@
 #include "preload/handler/signal_handler.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,6 +78,43 @@ TEST_F(SignalHandlerTest, ACancelledSignalIsCountedAsStray) {
   ASSERT_TRUE(try_cancel_slot(slots_[0], 1));
   ASSERT_TRUE(send_signal(self(), self_thread(), {.sequence = 1, .slot = 0}));
   EXPECT_EQ(shared.strays, before + 1);
+}
+
+// Only the system calls that return from a handler, and end the process.
+void allow_hardly_anything() {
+  constexpr unsigned kAllowed[] = {SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_exit_group};
+  sock_filter code[2 * std::size(kAllowed) + 2];
+  std::size_t at = 0;
+  code[at++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
+  for (const unsigned number : kAllowed) {
+    code[at++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+    code[at++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  }
+  code[at++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+  const sock_fprog program{static_cast<unsigned short>(at), code};
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+TEST_F(SignalHandlerTest, ALateSignalMakesNoSystemCall) {
+  ASSERT_TRUE(install_handler(SIGURG));
+  arm_slot(slots_[0], 1);
+  ASSERT_TRUE(try_cancel_slot(slots_[0], 1));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, SIGURG);
+    ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+    send_signal(self(), self_thread(), {.sequence = 1, .slot = 0});
+    allow_hardly_anything();
+    ::syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &signals, nullptr, 8);
+    ::syscall(SYS_exit_group, 7);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 TEST_F(SignalHandlerTest, ProgramsThatWantTheirInterruptionKeepIt) {

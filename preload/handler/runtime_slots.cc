@@ -30,12 +30,12 @@ void take_tokens(const Slot& slot) noexcept {
       .tid_in_pthread = snapshot->tid_in_pthread};
   out->pages.clear();
   runtimes::ProbedObjects memory(out->pages);
-  std::uint64_t state = out->thread_state;
-  if (!runtimes::is_python_thread(python, memory, state, thread)) {
-    state = runtimes::find_python_thread(python, memory, thread);
-  }
-  out->thread_state = state;
-  if (state != 0) out->end = runtimes::walk_python(python, memory, state, out->tokens);
+  runtimes::PythonThreadStates states =
+      runtimes::keep_python_states(python, memory, thread, out->states);
+  // The control thread finds the others: what other threads may free is not for handlers to search.
+  if (states.first() == 0) states = runtimes::find_python_states(python, memory, thread, 1);
+  out->states = states;
+  if (states.first() != 0) out->end = runtimes::walk_python(python, memory, states, out->tokens);
 }
 
 }  // namespace swipr::handler

@@ -22,9 +22,9 @@ struct RuntimeSnapshot {
 };
 
 struct RuntimeSlot {
-  // Before: a guess of the thread's state, checked before it is used. Afterwards: the state; 0: the
-  // thread has none.
-  std::uint64_t thread_state;
+  // Before: a guess of the thread's states, checked before they are used. Afterwards: the states;
+  // none: the thread has none.
+  runtimes::PythonThreadStates states;
   runtimes::PythonWalkEnd end;
   runtimes::PageCache pages;
   runtimes::TokenBuffer tokens;

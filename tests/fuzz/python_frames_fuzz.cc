@@ -82,8 +82,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                              .loop = {}};
   ObjectPieces reader({&read_memory, &memory});
   const std::uint64_t thread = kBegin + data[1] * std::uint64_t{8};
-  find_python_thread(python, reader, {.tid = data[1], .pthread = 0, .tid_in_pthread = 16});
-  walk_python(python, reader, thread, *tokens);
+  find_python_states(python, reader, {.tid = data[1], .pthread = 0, .tid_in_pthread = 16}, 1)
+      .first();
+  walk_python(python, reader, {{thread}}, *tokens);
   if (tokens->added() > kMaxPythonFrames || memory.reads > kMaxReads) std::abort();
   read_tokens(python, reader, *tokens);
   splice_tokens(*tokens, memory.bytes);

@@ -167,6 +167,17 @@ class SubinterpretersTest(TruthCase):
             with self.subTest(interpreter=path, how=how):
                 self.check(text, how, path)
 
+    def test_entered(self):
+        code = "def called(): here(before=BEFORE)\ncalled()\n"
+        for how in ("wait", "burn"):
+            self.for_each(self.text_of(code, "enter()\n"), how)
+
+    def test_entered_by_a_thread(self):
+        code = "def called(): here(before=BEFORE)\ncalled()\n"
+        start = "thread = threading.Thread(target=enter)\nthread.start()\nthread.join()\n"
+        self.for_each(self.text_of(code, start), "wait")
+        self.for_each(self.text_of(code, start), "burn")
+
     def test_threads_of_its_own(self):
         code = ("def called(): here()\nthread = threading.Thread(target=called)\nthread.start()\nthread.join()\n")
         for how in ("wait", "burn"):

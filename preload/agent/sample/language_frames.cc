@@ -27,6 +27,12 @@ RuntimeWaitKey find_gil_wait(const handler::RuntimeSnapshot& snapshot,
   return {RuntimeWait::kGil, holder <= kMaxTid ? static_cast<std::uint32_t>(holder) : 0};
 }
 
+runtimes::ThreadIdentity identity_of(const Thread& thread,
+                                     const handler::RuntimeSnapshot& snapshot) noexcept {
+  return {.tid = static_cast<std::uint64_t>(thread.tid.value),
+          .tid_in_pthread = snapshot.tid_in_pthread};
+}
+
 }  // namespace
 
 bool LanguageFrames::has_memory() noexcept {
@@ -46,8 +52,15 @@ void LanguageFrames::splice_answer(const RuntimeRegistry& runtimes, ProcMemory& 
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
   const handler::RuntimeSlot* const found = handler::runtime_slot_of(slot);
   if (snapshot == nullptr || found == nullptr || !has_memory()) return;
-  thread.runtime.state_ = found->thread_state;
+  thread.runtime.states_ = found->states;
   splice(*snapshot, found->tokens, memory, frames);
+  // It may have entered an interpreter that the handler does not know.
+  if (own_->spliced.loops_left == 0) return;
+  runtimes::ObjectPieces reader(memory.image_reader());
+  if (!runtimes::has_several_interpreters(snapshot->python, reader)) return;
+  thread.runtime.states_ =
+      runtimes::find_python_states(snapshot->python, reader, identity_of(thread, *snapshot),
+                                   runtimes::PythonThreadStates::kMost);
 }
 
 RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
@@ -56,15 +69,17 @@ RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, Pro
   if (snapshot == nullptr || !has_memory()) return {};
   own_->tokens.clear();
   runtimes::ObjectPieces reader(memory.image_reader());
-  const runtimes::ThreadIdentity identity{.tid = static_cast<std::uint64_t>(thread.tid.value),
-                                          .tid_in_pthread = snapshot->tid_in_pthread};
+  const runtimes::ThreadIdentity identity = identity_of(thread, *snapshot);
   const runtimes::PythonRuntime& python = snapshot->python;
-  std::uint64_t& state = thread.runtime.state_;
-  if (!runtimes::is_python_thread(python, reader, state, identity)) {
-    state = runtimes::find_python_thread(python, reader, identity);
+  runtimes::PythonThreadStates& states = thread.runtime.states_;
+  states = runtimes::keep_python_states(python, reader, identity, states);
+  if (states.first() == 0 || runtimes::has_several_interpreters(python, reader)) {
+    states =
+        runtimes::find_python_states(python, reader, identity, runtimes::PythonThreadStates::kMost);
   }
+  const std::uint64_t state = states.first();
   if (state == 0) return {};
-  runtimes::walk_python(python, reader, state, own_->tokens);
+  runtimes::walk_python(python, reader, states, own_->tokens);
   return wait.system_call == SYS_futex
              ? find_gil_wait(*snapshot, reader, state, wait.first_argument)
              : RuntimeWaitKey{};

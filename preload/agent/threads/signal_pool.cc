@@ -79,7 +79,7 @@ SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned 
   const std::uint16_t number = free_[free_count_ - 1];
   const std::uint64_t sequence = ++sequence_;
   if (handler::RuntimeSlot* runtime = handler::runtime_slot_of(slots_[number])) {
-    runtime->thread_state = thread.runtime.state();
+    runtime->states = thread.runtime.states();
   }
   handler::set_target(number, thread.tid);
   handler::arm_slot(slots_[number], sequence);

@@ -7,6 +7,7 @@
 
 #include "common/core/ids.h"
 #include "preload/agent/proc/proc_files.h"
+#include "preload/runtimes/python/python_threads.h"
 #include "preload/unwind/walk/walk.h"
 
 namespace swipr::agent {
@@ -92,13 +93,13 @@ struct ThreadLooks {
 // The thread's state in the language runtime of the process.
 class ThreadRuntime {
  public:
-  // Its address, as it was found last; 0: none. Check it before use.
-  std::uint64_t state() const noexcept { return state_; }
+  // Their addresses, as they were found last. Check them before use.
+  const runtimes::PythonThreadStates& states() const noexcept { return states_; }
 
  private:
   friend class LanguageFrames;
 
-  std::uint64_t state_ = 0;
+  runtimes::PythonThreadStates states_;
 };
 
 struct alignas(64) Thread {

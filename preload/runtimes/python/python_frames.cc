@@ -2,9 +2,9 @@
 
 namespace swipr::runtimes {
 
-template PythonWalkEnd walk_python(const PythonRuntime&, ProbedObjects&, std::uint64_t,
+template PythonWalkEnd walk_python(const PythonRuntime&, ProbedObjects&, const PythonThreadStates&,
                                    TokenBuffer&) noexcept;
-template std::uint64_t find_python_thread(const PythonRuntime&, ProbedObjects&,
-                                          const ThreadIdentity&) noexcept;
+template PythonThreadStates find_python_states(const PythonRuntime&, ProbedObjects&,
+                                               const ThreadIdentity&, unsigned) noexcept;
 
 }  // namespace swipr::runtimes

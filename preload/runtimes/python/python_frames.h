@@ -16,13 +16,12 @@
 #include "common/core/signal_safe.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/python/python_layout.h"
+#include "preload/runtimes/python/python_threads.h"
 #include "preload/runtimes/token.h"
 
 namespace swipr::runtimes {
 
-inline constexpr unsigned kMaxPythonFrames = 4096;   // steps of one walk
-inline constexpr unsigned kMaxPythonThreads = 4096;  // of all interpreters together
-inline constexpr unsigned kMaxPythonInterpreters = 64;
+inline constexpr unsigned kMaxPythonFrames = 4096;            // steps of one walk
 inline constexpr std::uint64_t kMaxPythonBytecode = 1 << 24;  // bytes of one function
 
 enum class PythonWalkEnd : std::uint8_t {
@@ -31,83 +30,6 @@ enum class PythonWalkEnd : std::uint8_t {
   kUnreadable,  // a frame cannot be read, or too many pages were asked about
   kInvalid,     // what should be a frame is none
 };
-
-// How a thread is recognised. Versions before 3.11 know its pthread_t only.
-struct ThreadIdentity {
-  std::uint64_t tid = 0;             // as gettid() in the process itself
-  std::uint64_t pthread = 0;         // its pthread_t; 0: unknown
-  std::uint32_t tid_in_pthread = 0;  // offset of the tid in libc's struct pthread; 0: unknown
-};
-
-// The tid of a thread state; 0: unknown.
-template <typename Reader>
-SWIPR_SIGNAL_SAFE std::uint64_t read_python_tid(const PythonRuntime& python, Reader& reader,
-                                                std::uint64_t thread_state,
-                                                std::uint32_t tid_in_pthread) noexcept {
-  std::uint64_t id = 0;
-  const std::uint32_t native = python.layout.thread_native_id;
-  if (native != 0) return reader.read_value(thread_state + native, id) ? id : 0;
-  std::uint32_t tid = 0;
-  const bool is_known = tid_in_pthread != 0 &&
-                        reader.read_value(thread_state + python.layout.thread_id, id) &&
-                        reader.read_value(id + tid_in_pthread, tid);
-  return is_known ? tid : 0;
-}
-
-// Whether this is a thread state of that thread. `thread_state` may be any number: an address that
-// was right a while ago is checked with one or two reads.
-template <typename Reader>
-SWIPR_SIGNAL_SAFE bool is_python_thread(const PythonRuntime& python, Reader& reader,
-                                        std::uint64_t thread_state,
-                                        const ThreadIdentity& thread) noexcept {
-  if (thread_state == 0 || thread_state % 8 != 0) return false;
-  if (python.layout.thread_native_id == 0 && thread.pthread != 0) {
-    std::uint64_t id = 0;
-    return reader.read_value(thread_state + python.layout.thread_id, id) && id == thread.pthread;
-  }
-  return thread.tid != 0 &&
-         read_python_tid(python, reader, thread_state, thread.tid_in_pthread) == thread.tid;
-}
-
-// Whether a thread state has a frame.
-template <typename Reader>
-SWIPR_SIGNAL_SAFE bool has_python_frames(const PythonRuntime& python, Reader& reader,
-                                         std::uint64_t thread_state) noexcept {
-  const PythonLayout& layout = python.layout;
-  std::uint64_t frame = 0;
-  if (!reader.read_value(thread_state + layout.thread_frame, frame)) return false;
-  if (layout.cframe_previous != 0 && frame != 0 &&
-      !reader.read_value(frame + layout.cframe_frame, frame)) {
-    return false;
-  }
-  return frame != 0;
-}
-
-// The thread's state, from the lists of all interpreters; 0: it has none, or more threads than the
-// bounds come first. A thread that has entered several interpreters has several states: the first
-// one that has frames is returned, which is of the youngest interpreter.
-template <typename Reader>
-SWIPR_SIGNAL_SAFE std::uint64_t find_python_thread(const PythonRuntime& python, Reader& reader,
-                                                   const ThreadIdentity& thread) noexcept {
-  const PythonLayout& layout = python.layout;
-  std::uint64_t idle = 0;
-  std::uint64_t interpreter = 0;
-  unsigned threads_left = kMaxPythonThreads;
-  reader.read_value(python.runtime + layout.runtime_interpreters, interpreter);
-  for (unsigned step = 0; interpreter != 0 && step < kMaxPythonInterpreters; ++step) {
-    std::uint64_t state = 0;
-    if (!reader.read_value(interpreter + layout.interpreter_threads, state)) break;
-    for (; state != 0 && threads_left != 0; --threads_left) {
-      if (is_python_thread(python, reader, state, thread)) {
-        if (has_python_frames(python, reader, state)) return state;
-        if (idle == 0) idle = state;
-      }
-      if (!reader.read_value(state + kPythonThreadNext, state)) break;
-    }
-    if (!reader.read_value(interpreter + layout.interpreter_next, interpreter)) break;
-  }
-  return idle;
-}
 
 struct PythonGil {
   Range<std::uint64_t> memory;  // of its structure: threads that wait for it wait on a futex in it
@@ -187,9 +109,17 @@ class PythonWalk {
   PythonWalk(const PythonRuntime& python, Reader& reader, TokenBuffer& tokens) noexcept
       : python_(python), layout_(python.layout), reader_(reader), tokens_(tokens) {}
 
-  PythonWalkEnd run(std::uint64_t thread_state) noexcept {
+  PythonWalkEnd run(const PythonThreadStates& states) noexcept {
     tokens_.clear();
-    const PythonWalkEnd end = walk(thread_state);
+    PythonWalkEnd end = PythonWalkEnd::kRoot;
+    for (const std::uint64_t state : states.all) {
+      if (state == 0 || end != PythonWalkEnd::kRoot) break;
+      begin_ = tokens_.added();
+      loop_has_token_ = false;
+      cframe_ = expected_outer_ = 0;
+      is_first_loop_ = false;
+      end = walk(state);
+    }
     tokens_.finish(end == PythonWalkEnd::kRoot);
     return end;
   }
@@ -231,7 +161,7 @@ class PythonWalk {
       is_first_loop_ = false;
     }
     if (outer == 0) return PythonWalkEnd::kUnreadable;
-    tokens_.clear();
+    tokens_.shorten(begin_);
     loop_has_token_ = false;
     cframe_ = outer;
     return follow(expected_outer_);
@@ -343,28 +273,25 @@ class PythonWalk {
   const PythonLayout& layout_;
   Reader& reader_;
   TokenBuffer& tokens_;
+  std::uint32_t begin_ = 0;           // tokens of the states before
   std::uint64_t cframe_ = 0;          // of the loop that is walked; 0: there is none
   std::uint64_t expected_outer_ = 0;  // the frame that follows the innermost loop's
   bool is_first_loop_ = false;        // … whose frames are not proven yet
   bool loop_has_token_ = false;
 };
 
-// Fills `tokens` with the frames of a thread state that is_python_thread has confirmed.
+// Fills `tokens` with the frames of thread states that is_python_thread has confirmed.
 template <typename Reader>
 SWIPR_SIGNAL_SAFE PythonWalkEnd walk_python(const PythonRuntime& python, Reader& reader,
-                                            std::uint64_t thread_state,
+                                            const PythonThreadStates& states,
                                             TokenBuffer& tokens) noexcept {
-  return PythonWalk<Reader>(python, reader, tokens).run(thread_state);
+  return PythonWalk<Reader>(python, reader, tokens).run(states);
 }
 
 // Compiled once, into swipr_runtime_frames and swipr_runtime_names.
-extern template PythonWalkEnd walk_python(const PythonRuntime&, ProbedObjects&, std::uint64_t,
-                                          TokenBuffer&) noexcept;
-extern template std::uint64_t find_python_thread(const PythonRuntime&, ProbedObjects&,
-                                                 const ThreadIdentity&) noexcept;
-extern template PythonWalkEnd walk_python(const PythonRuntime&, ObjectPieces&, std::uint64_t,
-                                          TokenBuffer&) noexcept;
-extern template std::uint64_t find_python_thread(const PythonRuntime&, ObjectPieces&,
-                                                 const ThreadIdentity&) noexcept;
+extern template PythonWalkEnd walk_python(const PythonRuntime&, ProbedObjects&,
+                                          const PythonThreadStates&, TokenBuffer&) noexcept;
+extern template PythonWalkEnd walk_python(const PythonRuntime&, ObjectPieces&,
+                                          const PythonThreadStates&, TokenBuffer&) noexcept;
 
 }  // namespace swipr::runtimes

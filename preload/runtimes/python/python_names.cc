@@ -9,10 +9,10 @@
 
 namespace swipr::runtimes {
 
-template PythonWalkEnd walk_python(const PythonRuntime&, ObjectPieces&, std::uint64_t,
+template PythonWalkEnd walk_python(const PythonRuntime&, ObjectPieces&, const PythonThreadStates&,
                                    TokenBuffer&) noexcept;
-template std::uint64_t find_python_thread(const PythonRuntime&, ObjectPieces&,
-                                          const ThreadIdentity&) noexcept;
+template PythonThreadStates find_python_states(const PythonRuntime&, ObjectPieces&,
+                                               const ThreadIdentity&, unsigned) noexcept;
 
 namespace {
 

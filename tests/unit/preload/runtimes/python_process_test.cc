@@ -55,9 +55,9 @@ TEST_P(PythonProcesses, HaveTheStacksThatPythonShows) {
   for (const ExpectedStack& stack : process_->stacks()) {
     SCOPED_TRACE(stack.kind);
     reader_->forget();
-    const std::uint64_t thread = find_python_thread(python(), *reader_, identity(stack));
+    const std::uint64_t thread = find_python_states(python(), *reader_, identity(stack), 1).first();
     ASSERT_NE(thread, 0u);
-    EXPECT_EQ(walk_python(python(), *reader_, thread, *tokens_), PythonWalkEnd::kRoot);
+    EXPECT_EQ(walk_python(python(), *reader_, {{thread}}, *tokens_), PythonWalkEnd::kRoot);
     EXPECT_THAT(frames_of(python(), *reader_, tokens_->tokens()),
                 ::testing::ElementsAreArray(stack.frames));
   }
@@ -66,8 +66,8 @@ TEST_P(PythonProcesses, HaveTheStacksThatPythonShows) {
 TEST_P(PythonProcesses, HaveMarksInAscendingOrder) {
   for (const ExpectedStack& stack : process_->stacks()) {
     SCOPED_TRACE(stack.kind);
-    const std::uint64_t thread = find_python_thread(python(), *reader_, identity(stack));
-    walk_python(python(), *reader_, thread, *tokens_);
+    const std::uint64_t thread = find_python_states(python(), *reader_, identity(stack), 1).first();
+    walk_python(python(), *reader_, {{thread}}, *tokens_);
     std::uint64_t previous = 0;
     for (const Token& token : tokens_->tokens()) {
       if ((token.flags & kTokenEndsLoop) == 0) continue;
@@ -100,7 +100,7 @@ TEST_P(PythonProcesses, HaveTheLinesThatPythonKnows) {
 
 TEST_P(PythonProcesses, HaveAGilThatOneOfTheirThreadsHeldLast) {
   const ExpectedStack& stack = process_->stacks().front();
-  const std::uint64_t thread = find_python_thread(python(), *reader_, identity(stack));
+  const std::uint64_t thread = find_python_states(python(), *reader_, identity(stack), 1).first();
   PythonGil gil;
   ASSERT_TRUE(read_python_gil(python(), *reader_, thread, gil));
   EXPECT_FALSE(gil.is_locked);  // all threads are in read()
@@ -114,9 +114,9 @@ TEST_P(PythonProcesses, KnowTheirThreadsOnly) {
   const ThreadIdentity foreign{.tid = static_cast<std::uint64_t>(::getpid()),
                                .pthread = 0,
                                .tid_in_pthread = own_tid_in_pthread()};
-  EXPECT_EQ(find_python_thread(python(), *reader_, foreign), 0u);
+  EXPECT_EQ(find_python_states(python(), *reader_, foreign, 1).first(), 0u);
   const ExpectedStack& stack = process_->stacks().front();
-  const std::uint64_t thread = find_python_thread(python(), *reader_, identity(stack));
+  const std::uint64_t thread = find_python_states(python(), *reader_, identity(stack), 1).first();
   EXPECT_TRUE(is_python_thread(python(), *reader_, thread, identity(stack)));
   EXPECT_FALSE(is_python_thread(python(), *reader_, thread, foreign));
   EXPECT_FALSE(is_python_thread(python(), *reader_, 0x1000, identity(stack)));
@@ -124,8 +124,8 @@ TEST_P(PythonProcesses, KnowTheirThreadsOnly) {
 
 TEST_P(PythonProcesses, LoseATokenWithAnotherFingerprint) {
   const ExpectedStack& stack = process_->stacks().front();
-  const std::uint64_t thread = find_python_thread(python(), *reader_, identity(stack));
-  walk_python(python(), *reader_, thread, *tokens_);
+  const std::uint64_t thread = find_python_states(python(), *reader_, identity(stack), 1).first();
+  walk_python(python(), *reader_, {{thread}}, *tokens_);
   Token token = tokens_->tokens().front();
   token.fingerprint ^= 1;
   std::uint32_t line = 0;

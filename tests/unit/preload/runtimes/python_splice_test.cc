@@ -30,8 +30,8 @@ class PythonSplice : public ::testing::TestWithParam<Interpreter> {
     const PythonRuntime& python = found_.runtime;
     const ThreadIdentity identity{
         .tid = expected.tid, .pthread = 0, .tid_in_pthread = own_tid_in_pthread()};
-    const std::uint64_t thread = find_python_thread(python, *reader_, identity);
-    walk_python(python, *reader_, thread, *tokens_);
+    const std::uint64_t thread = find_python_states(python, *reader_, identity, 1).first();
+    walk_python(python, *reader_, {{thread}}, *tokens_);
     splice({native.pcs, native.stacks, true, 0}, {tokens_->tokens(), 0, true}, python.loop, *out_);
     std::vector<std::string> frames;
     for (const SplicedFrame& frame : out_->view()) {

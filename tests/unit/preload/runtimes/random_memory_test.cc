@@ -62,11 +62,12 @@ void read_everything(const PythonRuntime& python, RandomMemory& memory, TokenBuf
   const auto text = std::make_unique<FunctionText>();
   const std::uint64_t thread = 0x7f00'0000'0000 + memory.random()() % 4096 * 8;
   memory.reads = 0;
-  find_python_thread(python, reader,
-                     {.tid = memory.random()() % 300, .pthread = 0, .tid_in_pthread = 16});
+  find_python_states(python, reader,
+                     {.tid = memory.random()() % 300, .pthread = 0, .tid_in_pthread = 16}, 1)
+      .first();
   EXPECT_LE(memory.reads, kMaxPythonInterpreters * 3 + kMaxPythonThreads * 8);
   memory.reads = 0;
-  walk_python(python, reader, thread, tokens);
+  walk_python(python, reader, {{thread}}, tokens);
   EXPECT_LE(memory.reads, kMaxPythonFrames * 24);
   EXPECT_LE(tokens.added(), kMaxPythonFrames);
   std::size_t named = 0;

@@ -10,12 +10,18 @@
 
 namespace swipr::runtimes {
 
-enum class TokenKind : std::uint8_t { kPython = 1 };
+enum class TokenKind : std::uint8_t {
+  kPython = 1,
+  kJava = 2,          // a method
+  kJavaCompiled = 3,  // compiled code: of one method and those inlined there (java/java_names.h)
+};
 
 enum TokenFlags : std::uint8_t {
   // The outermost frame that its native interpreter loop runs: all frames up to here, from the one
   // behind the previous such token on, are one group of the splice (splice.h).
   kTokenEndsLoop = 1,
+  kTokenCompiled = 2,  // kJava: found in compiled code …
+  kTokenInlined = 4,   // … and inlined into the method of the next token
 };
 
 inline constexpr std::uint32_t kNoPosition = ~std::uint32_t{0};  // the function has not begun
@@ -23,9 +29,11 @@ inline constexpr std::uint32_t kNoPosition = ~std::uint32_t{0};  // the function
 struct Token {
   std::uint64_t code = 0;         // address of the object that describes the function
   std::uint64_t fingerprint = 0;  // of that object, to recognise another one at its address
-  // An address in the native frame of the loop. Only with kTokenEndsLoop; 0: none is known.
+  // An address in the native frame of the loop. Only with kTokenEndsLoop; 0: none is known. Java:
+  // the frame's stack pointer.
   std::uint64_t mark = 0;
-  std::uint32_t position = kNoPosition;  // bytes from the start of the function's bytecode
+  // Bytes from the start of the function's bytecode, or of the compiled code.
+  std::uint32_t position = kNoPosition;
   TokenKind kind = TokenKind::kPython;
   std::uint8_t flags = 0;  // TokenFlags
 };

@@ -1,0 +1,369 @@
+#include "preload/runtimes/java/java_layout.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "preload/unwind/image/dynamic_symbol.h"
+
+namespace swipr::runtimes {
+namespace {
+
+enum class Need : bool { kOptional, kRequired };
+
+// Several names of one field: those of other versions. The first is the one reported.
+struct DescribedOffset {
+  const char* name;  // TYPE.FIELD
+  std::uint32_t JavaLayout::*offset;
+  Need need = Need::kRequired;
+};
+struct DescribedStatic {
+  const char* name;
+  std::uint64_t JavaStatics::*address;
+  Need need = Need::kRequired;
+};
+struct DescribedType {
+  const char* name;
+  std::uint32_t JavaLayout::*bytes;
+};
+
+constexpr std::array kOffsets = {
+    DescribedOffset{"GrowableArrayBase._len", &JavaLayout::array_length},
+    DescribedOffset{"GenericGrowableArray._len", &JavaLayout::array_length},
+    DescribedOffset{"GrowableArray<int>._data", &JavaLayout::array_data},
+    DescribedOffset{"StubQueue._stub_buffer", &JavaLayout::queue_buffer},
+    DescribedOffset{"StubQueue._buffer_limit", &JavaLayout::queue_limit},
+    DescribedOffset{"CodeHeap._memory", &JavaLayout::heap_memory},
+    DescribedOffset{"CodeHeap._segmap", &JavaLayout::heap_segment_map},
+    DescribedOffset{"CodeHeap._log2_segment_size", &JavaLayout::heap_segment_shift},
+    DescribedOffset{"VirtualSpace._low", &JavaLayout::space_low},
+    DescribedOffset{"VirtualSpace._high", &JavaLayout::space_high},
+    DescribedOffset{"HeapBlock::Header._used", &JavaLayout::block_is_used},
+    DescribedOffset{"CodeBlob._name", &JavaLayout::blob_name},
+    DescribedOffset{"CodeBlob._frame_size", &JavaLayout::blob_frame_words},
+    DescribedOffset{"CodeBlob._frame_complete_offset", &JavaLayout::blob_frame_complete},
+    DescribedOffset{"CodeBlob._code_begin", &JavaLayout::blob_code_begin, Need::kOptional},
+    DescribedOffset{"CodeBlob._code_offset", &JavaLayout::blob_code_offset, Need::kOptional},
+    DescribedOffset{"CodeBlob._data_offset", &JavaLayout::blob_data_offset, Need::kOptional},
+    DescribedOffset{"CodeBlob._mutable_data", &JavaLayout::blob_mutable_data, Need::kOptional},
+    DescribedOffset{"CodeBlob._relocation_size", &JavaLayout::blob_relocation_bytes,
+                    Need::kOptional},
+    DescribedOffset{"nmethod._method", &JavaLayout::nmethod_method},
+    DescribedOffset{"CompiledMethod._method", &JavaLayout::nmethod_method},
+    DescribedOffset{"nmethod._compile_id", &JavaLayout::nmethod_compile_id},
+    DescribedOffset{"nmethod._scopes_pcs_offset", &JavaLayout::nmethod_scopes_pcs},
+    DescribedOffset{"CompiledMethod._scopes_data_begin", &JavaLayout::nmethod_scopes_begin,
+                    Need::kOptional},
+    DescribedOffset{"nmethod._scopes_data_begin", &JavaLayout::nmethod_scopes_begin,
+                    Need::kOptional},
+    DescribedOffset{"nmethod._scopes_data_offset", &JavaLayout::nmethod_scopes_offset,
+                    Need::kOptional},
+    DescribedOffset{"nmethod._metadata_offset", &JavaLayout::nmethod_metadata, Need::kOptional},
+    DescribedOffset{"nmethod._immutable_data", &JavaLayout::nmethod_immutable_data,
+                    Need::kOptional},
+    DescribedOffset{"Method._constMethod", &JavaLayout::method_const},
+    DescribedOffset{"ConstMethod._constants", &JavaLayout::const_pool},
+    DescribedOffset{"ConstMethod._flags", &JavaLayout::const_flags},
+    DescribedOffset{"ConstMethod._flags._flags", &JavaLayout::const_flags},
+    DescribedOffset{"ConstMethod._constMethod_size", &JavaLayout::const_words},
+    DescribedOffset{"ConstMethod._code_size", &JavaLayout::const_code_bytes},
+    DescribedOffset{"ConstMethod._name_index", &JavaLayout::const_name},
+    DescribedOffset{"ConstantPool._pool_holder", &JavaLayout::pool_holder},
+    DescribedOffset{"ConstantPool._source_file_name_index", &JavaLayout::pool_file,
+                    Need::kOptional},
+    DescribedOffset{"InstanceKlass._source_file_name_index", &JavaLayout::class_file,
+                    Need::kOptional},
+    DescribedOffset{"Klass._name", &JavaLayout::class_name},
+    DescribedOffset{"Symbol._length", &JavaLayout::symbol_bytes},
+    DescribedOffset{"Symbol._body", &JavaLayout::symbol_body},
+    DescribedOffset{"JavaThread._anchor", &JavaLayout::thread_anchor},
+    DescribedOffset{"JavaThread._osthread", &JavaLayout::thread_os},
+    DescribedOffset{"Thread._osthread", &JavaLayout::thread_os},
+    DescribedOffset{"JavaThread._next", &JavaLayout::thread_next, Need::kOptional},
+    DescribedOffset{"JavaFrameAnchor._last_Java_sp", &JavaLayout::anchor_stack},
+    DescribedOffset{"JavaFrameAnchor._last_Java_pc", &JavaLayout::anchor_pc},
+    DescribedOffset{"JavaFrameAnchor._last_Java_fp", &JavaLayout::anchor_frame},
+    DescribedOffset{"JavaCallWrapper._anchor", &JavaLayout::wrapper_anchor},
+    DescribedOffset{"OSThread._thread_id", &JavaLayout::os_tid},
+    DescribedOffset{"ThreadsList._length", &JavaLayout::threads_length, Need::kOptional},
+    DescribedOffset{"ThreadsList._threads", &JavaLayout::threads_array, Need::kOptional},
+};
+constexpr std::array kStatics = {
+    DescribedStatic{"Abstract_VM_Version._vm_major_version", &JavaStatics::major_version},
+    DescribedStatic{"CodeCache._heaps", &JavaStatics::code_heaps},
+    DescribedStatic{"CodeCache._low_bound", &JavaStatics::code_low},
+    DescribedStatic{"CodeCache._high_bound", &JavaStatics::code_high},
+    DescribedStatic{"AbstractInterpreter._code", &JavaStatics::interpreter},
+    DescribedStatic{"StubRoutines._call_stub_return_address", &JavaStatics::call_stub_return},
+    DescribedStatic{"ThreadsSMRSupport._java_thread_list", &JavaStatics::threads, Need::kOptional},
+    DescribedStatic{"Threads._thread_list", &JavaStatics::first_thread, Need::kOptional},
+};
+constexpr std::array kTypes = {
+    DescribedType{"HeapBlock", &JavaLayout::block_bytes},
+    DescribedType{"ConstMethod", &JavaLayout::const_bytes},
+    DescribedType{"ConstantPool", &JavaLayout::pool_bytes},
+};
+
+constexpr unsigned kMaxEntries = 8192;
+constexpr std::size_t kMaxEntryBytes = 128;
+constexpr std::size_t kTextBytes = 64;  // longer names are of no field that is looked for
+
+// One of the VM's tables: entries of `stride` bytes, in which the fields lie where variables say.
+class DescriptionTable {
+ public:
+  DescriptionTable(std::uint64_t begin, std::uint64_t stride, unwind::ImageReader reader) noexcept
+      : next_(begin), stride_(stride), reader_(reader) {}
+
+  // False: the end, or unreadable.
+  bool next() noexcept {
+    if (count_++ == kMaxEntries) return false;
+    if (!reader_.read(reader_.state, next_,
+                      std::as_writable_bytes(std::span(bytes_)).first(stride_)))
+      return false;
+    next_ += stride_;
+    return true;
+  }
+  template <typename T>
+  T at(std::uint64_t offset) const noexcept {
+    T value{};
+    std::memcpy(&value, bytes_.data() + offset, sizeof value);
+    return value;
+  }
+
+ private:
+  std::uint64_t next_;
+  std::uint64_t stride_;
+  unwind::ImageReader reader_;
+  unsigned count_ = 0;
+  std::array<char, kMaxEntryBytes> bytes_;
+};
+
+class JavaDetector {
+ public:
+  JavaDetector(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
+               unwind::ImageReader reader) noexcept
+      : dynamic_(dynamic), load_bias_(load_bias), reader_(reader) {}
+
+  JavaDetection run() noexcept {
+    if (find("gHotSpotVMStructs") == 0) return found_;
+    found_.state = JavaState::kStarting;
+    if (!read_fields() || !read_types()) return found_;
+    found_.state = JavaState::kRefused;
+    found_.reason = find_missing();
+    found_.is_field_missing = found_.reason != nullptr;
+    if (found_.reason == nullptr) found_.state = JavaState::kFound;
+    return found_;
+  }
+
+ private:
+  std::uint64_t find(std::string_view name) const noexcept {
+    return unwind::find_exported(dynamic_, load_bias_, name, reader_);
+  }
+  // The value of an exported variable; 0: it has none.
+  std::uint64_t value_of(std::string_view name) const noexcept {
+    std::uint64_t value = 0;
+    const std::uint64_t at = find(name);
+    return at != 0 && reader_.read_value(at, value) ? value : 0;
+  }
+  // An offset in an entry of `stride` bytes; false: a word there would be outside.
+  bool read_entry_offset(std::string_view name, std::uint64_t stride,
+                         std::uint64_t& out) const noexcept {
+    const std::uint64_t at = find(name);
+    return at != 0 && reader_.read_value(at, out) && out <= stride - sizeof out;
+  }
+  static bool is_stride(std::uint64_t stride) noexcept {
+    return stride >= 16 && stride <= kMaxEntryBytes;
+  }
+
+  // False: the variables are not set yet.
+  bool read_fields() noexcept {
+    const std::uint64_t begin = value_of("gHotSpotVMStructs");
+    const std::uint64_t stride = value_of("gHotSpotVMStructEntryArrayStride");
+    std::uint64_t type = 0, field = 0, is_static = 0, offset = 0, address = 0;
+    if (begin == 0 || !is_stride(stride) ||
+        !read_entry_offset("gHotSpotVMStructEntryTypeNameOffset", stride, type) ||
+        !read_entry_offset("gHotSpotVMStructEntryFieldNameOffset", stride, field) ||
+        !read_entry_offset("gHotSpotVMStructEntryIsStaticOffset", stride, is_static) ||
+        !read_entry_offset("gHotSpotVMStructEntryOffsetOffset", stride, offset) ||
+        !read_entry_offset("gHotSpotVMStructEntryAddressOffset", stride, address)) {
+      return false;
+    }
+    DescriptionTable table(begin, stride, reader_);
+    while (table.next() && read_text(table.at<std::uint64_t>(type), type_) &&
+           read_text(table.at<std::uint64_t>(field), field_)) {
+      if (table.at<std::uint32_t>(is_static) != 0) {
+        set_static(table.at<std::uint64_t>(address));
+      } else {
+        set_offset(table.at<std::uint64_t>(offset));
+      }
+    }
+    return true;
+  }
+  bool read_types() noexcept {
+    const std::uint64_t begin = value_of("gHotSpotVMTypes");
+    const std::uint64_t stride = value_of("gHotSpotVMTypeEntryArrayStride");
+    std::uint64_t type = 0, bytes = 0;
+    if (begin == 0 || !is_stride(stride) ||
+        !read_entry_offset("gHotSpotVMTypeEntryTypeNameOffset", stride, type) ||
+        !read_entry_offset("gHotSpotVMTypeEntrySizeOffset", stride, bytes)) {
+      return false;
+    }
+    DescriptionTable table(begin, stride, reader_);
+    while (table.next() && read_text(table.at<std::uint64_t>(type), type_)) {
+      for (const DescribedType& known : kTypes) {
+        if (text(type_) == known.name) set(known.bytes, table.at<std::uint64_t>(bytes));
+      }
+    }
+    return true;
+  }
+
+  // A layout comes from the process: what is too large is none.
+  void set(std::uint32_t JavaLayout::*member, std::uint64_t value) noexcept {
+    constexpr std::uint64_t kTooLarge = std::uint64_t{1} << 16;
+    if (value < kTooLarge) found_.runtime.layout.*member = static_cast<std::uint32_t>(value);
+  }
+  void set_offset(std::uint64_t offset) noexcept {
+    for (const DescribedOffset& known : kOffsets) {
+      if (is_described(known.name)) set(known.offset, offset);
+    }
+  }
+  void set_static(std::uint64_t address) noexcept {
+    for (const DescribedStatic& known : kStatics) {
+      if (is_described(known.name)) found_.runtime.statics.*known.address = address;
+    }
+  }
+  bool is_described(std::string_view name) const noexcept {
+    const std::string_view type = text(type_);
+    return name.size() > type.size() && name[type.size()] == '.' && name.starts_with(type) &&
+           name.substr(type.size() + 1) == text(field_);
+  }
+
+  // False: null or unreadable, which ends a table.
+  using Text = std::array<char, kTextBytes>;
+  bool read_text(std::uint64_t address, Text& out) const noexcept {
+    constexpr std::size_t kStep = 16;
+    if (address == 0) return false;
+    for (std::size_t i = 0; i < kTextBytes; i += kStep) {
+      const auto part = std::span(out).subspan(i, kStep);
+      // The text may be the last one on its page.
+      if (!reader_.read(reader_.state, address + i, std::as_writable_bytes(part))) return i != 0;
+      if (std::find(part.begin(), part.end(), '\0') != part.end()) return true;
+    }
+    return true;
+  }
+  static std::string_view text(const Text& bytes) noexcept {
+    return {bytes.data(), ::strnlen(bytes.data(), bytes.size())};
+  }
+
+  // The name of a required field that is not described; nullptr: all are.
+  const char* find_missing() const noexcept {
+    const JavaLayout& layout = found_.runtime.layout;
+    const JavaStatics& statics = found_.runtime.statics;
+    for (const DescribedStatic& known : kStatics) {
+      if (known.need == Need::kRequired && statics.*known.address == 0) return known.name;
+    }
+    for (const DescribedOffset& known : kOffsets) {
+      if (known.need == Need::kRequired && layout.*known.offset == kNoJavaField) return known.name;
+    }
+    for (const DescribedType& known : kTypes) {
+      if (layout.*known.bytes == kNoJavaField) return known.name;
+    }
+    return find_missing_alternative(layout, statics);
+  }
+  static const char* find_missing_alternative(const JavaLayout& layout,
+                                              const JavaStatics& statics) noexcept {
+    const auto has = [](std::uint32_t offset) { return offset != kNoJavaField; };
+    if (!has(layout.blob_code_begin) && !has(layout.blob_code_offset))
+      return "CodeBlob._code_offset";
+    if (!has(layout.nmethod_scopes_begin) && !has(layout.nmethod_scopes_offset)) {
+      return "nmethod._scopes_data_offset";
+    }
+    if (has(layout.blob_mutable_data) ? !has(layout.blob_relocation_bytes)
+                                      : !has(layout.nmethod_metadata)) {
+      return "nmethod._metadata_offset";
+    }
+    if (has(layout.nmethod_immutable_data) && !has(layout.blob_mutable_data) &&
+        !has(layout.blob_data_offset)) {
+      return "CodeBlob._data_offset";
+    }
+    if (!has(layout.pool_file) && !has(layout.class_file)) {
+      return "ConstantPool._source_file_name_index";
+    }
+    const bool has_list =
+        statics.threads != 0 && has(layout.threads_length) && has(layout.threads_array);
+    const bool has_chain = statics.first_thread != 0 && has(layout.thread_next);
+    return has_list || has_chain ? nullptr : "ThreadsSMRSupport._java_thread_list";
+  }
+
+  Range<std::uint64_t> dynamic_;
+  std::uint64_t load_bias_;
+  unwind::ImageReader reader_;
+  JavaDetection found_;
+  Text type_{};
+  Text field_{};
+};
+
+bool read_heap(const JavaLayout& layout, std::uint64_t heap, unwind::ImageReader reader,
+               JavaCodeHeap& out) noexcept {
+  return reader.read_value(heap + layout.heap_memory + layout.space_low, out.memory.begin) &&
+         reader.read_value(heap + layout.heap_memory + layout.space_high, out.memory.end) &&
+         reader.read_value(heap + layout.heap_segment_map + layout.space_low, out.segment_map) &&
+         out.memory.begin <= out.memory.end && out.segment_map != 0;
+}
+
+bool read_heaps(JavaRuntime& java, unwind::ImageReader reader) noexcept {
+  const JavaLayout& layout = java.layout;
+  std::uint64_t list = 0;
+  std::uint32_t count = 0;
+  std::uint64_t heaps = 0;
+  if (!reader.read_value(java.statics.code_heaps, list) || list == 0 ||
+      !reader.read_value(list + layout.array_length, count) || count == 0 ||
+      count > JavaRuntime::kMaxHeaps || !reader.read_value(list + layout.array_data, heaps)) {
+    return false;
+  }
+  java.heaps = {};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::uint64_t heap = 0;
+    if (!reader.read_value(heaps + i * sizeof heap, heap) ||
+        !read_heap(layout, heap, reader, java.heaps[i]) ||
+        !reader.read_value(heap + layout.heap_segment_shift, java.segment_shift)) {
+      return false;
+    }
+  }
+  return java.segment_shift < 16;
+}
+
+bool read_interpreter(JavaRuntime& java, unwind::ImageReader reader) noexcept {
+  std::uint64_t queue = 0;
+  std::uint32_t limit = 0;
+  if (!reader.read_value(java.statics.interpreter, queue) || queue == 0 ||
+      !reader.read_value(queue + java.layout.queue_buffer, java.interpreter.begin) ||
+      !reader.read_value(queue + java.layout.queue_limit, limit)) {
+    return false;
+  }
+  java.interpreter.end = java.interpreter.begin + limit;
+  return !java.interpreter.empty();
+}
+
+}  // namespace
+
+JavaDetection detect_java(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
+                          unwind::ImageReader reader) noexcept {
+  return JavaDetector(dynamic, load_bias, reader).run();
+}
+
+bool refresh_java(JavaRuntime& java, unwind::ImageReader reader) noexcept {
+  JavaRuntime read = java;
+  const JavaStatics& statics = java.statics;
+  const bool is_ready = reader.read_value(statics.major_version, read.version) &&
+                        reader.read_value(statics.code_low, read.code.begin) &&
+                        reader.read_value(statics.code_high, read.code.end) && !read.code.empty() &&
+                        reader.read_value(statics.call_stub_return, read.call_stub_return) &&
+                        read.call_stub_return != 0 && read_heaps(read, reader) &&
+                        read_interpreter(read, reader);
+  if (is_ready) java = read;
+  return is_ready;
+}
+
+}  // namespace swipr::runtimes

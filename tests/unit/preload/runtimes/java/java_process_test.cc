@@ -1,0 +1,195 @@
+// Stacks, names and lines that are read from the memory of real virtual machines, against what
+// Java itself says.
+#include "tests/unit/preload/runtimes/java/java_process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "preload/runtimes/java/java_frames.h"
+#include "preload/runtimes/java/java_names.h"
+
+namespace swipr::runtimes {
+namespace {
+
+std::vector<Token> methods_of(const JavaRuntime& java, ObjectPieces& reader,
+                              std::span<const Token> tokens) {
+  std::vector<Token> methods;
+  for (const Token& token : tokens) {
+    if (token.kind == TokenKind::kJava) {
+      methods.push_back(token);
+      continue;
+    }
+    std::array<Token, kMaxJavaInlined> inlined;
+    const std::size_t count = expand_java_token(java, reader, token, inlined);
+    methods.insert(methods.end(), inlined.begin(), inlined.begin() + count);
+    EXPECT_NE(count, 0u);
+  }
+  return methods;
+}
+
+// Java's own stacks have no frames of hidden classes (before 20, some) and methods.
+bool is_hidden(const std::string& name) {
+  return name.find("$$Lambda") != std::string::npos ||
+         name.find("LambdaForm$") != std::string::npos || name == "java.lang.Thread.runWith";
+}
+
+std::vector<ExpectedJavaFrame> shown_frames_of(const ExpectedJavaStack& stack) {
+  std::vector<ExpectedJavaFrame> frames = stack.frames;
+  std::erase_if(frames, [](const ExpectedJavaFrame& frame) { return is_hidden(frame.name); });
+  return frames;
+}
+
+std::vector<ExpectedJavaFrame> java_frames_of(const JavaRuntime& java, ObjectPieces& reader,
+                                              std::span<const Token> methods) {
+  const auto text = std::make_unique<FunctionText>();
+  std::vector<ExpectedJavaFrame> frames;
+  for (const Token& token : methods) {
+    std::uint32_t line = 0;
+    if (!read_java_function(java, reader, token, *text) ||
+        !read_java_line(java, reader, token, line)) {
+      frames.push_back({"[gone]", "", 0});
+      continue;
+    }
+    const std::string name(text->name.view());
+    EXPECT_EQ(name.find("0x"), std::string::npos) << name;
+    EXPECT_TRUE(line == 0 || text->first_line <= line) << name;
+    if (!is_hidden(name)) frames.push_back({name, std::string(text->file.view()), line});
+  }
+  return frames;
+}
+
+class JavaProcesses : public ::testing::TestWithParam<JavaMachine> {
+ protected:
+  void SetUp() override {
+    process_ = std::make_unique<JavaProcess>(GetParam());
+    ASSERT_TRUE(process_->is_ready());
+    ASSERT_EQ(process_->stacks().size(), 8u);
+    found_ = process_->detect();
+    ASSERT_EQ(found_.state, JavaState::kFound) << (found_.reason != nullptr ? found_.reason : "");
+    reader_ = std::make_unique<ObjectPieces>(process_->reader());
+  }
+  const JavaRuntime& java() const { return found_.runtime; }
+  std::uint64_t walk(const ExpectedJavaStack& stack) {
+    reader_->forget();
+    const std::uint64_t thread = find_java_thread(java(), *reader_, stack.tid);
+    EXPECT_NE(thread, 0u);
+    EXPECT_EQ(walk_java_thread(java(), *reader_, thread, *tokens_), JavaWalkEnd::kRoot);
+    return thread;
+  }
+
+  std::unique_ptr<JavaProcess> process_;
+  JavaDetection found_;
+  std::unique_ptr<ObjectPieces> reader_;
+  std::unique_ptr<TokenBuffer> tokens_ = std::make_unique<TokenBuffer>();
+};
+
+TEST_P(JavaProcesses, HaveTheStacksThatJavaShows) {
+  for (const ExpectedJavaStack& stack : process_->stacks()) {
+    SCOPED_TRACE(stack.name);
+    walk(stack);
+    EXPECT_TRUE(std::ranges::is_sorted(tokens_->tokens(), {}, &Token::mark));
+    const std::vector<Token> methods = methods_of(java(), *reader_, tokens_->tokens());
+    EXPECT_THAT(java_frames_of(java(), *reader_, methods),
+                ::testing::ElementsAreArray(shown_frames_of(stack)));
+  }
+}
+
+TEST_P(JavaProcesses, HaveCompiledAndInlinedFramesIfTheyCompile) {
+  std::size_t interpreted = 0;
+  std::size_t compiled = 0;
+  std::size_t inlined = 0;
+  for (const ExpectedJavaStack& stack : process_->stacks()) {
+    walk(stack);
+    for (const Token& token : methods_of(java(), *reader_, tokens_->tokens())) {
+      interpreted += (token.flags & kTokenCompiled) == 0 ? 1 : 0;
+      compiled += (token.flags & kTokenCompiled) != 0 ? 1 : 0;
+      inlined += (token.flags & kTokenInlined) != 0 ? 1 : 0;
+    }
+  }
+  if (GetParam().mode == "-Xint") {
+    EXPECT_GT(interpreted, 300u);
+    EXPECT_EQ(inlined, 0u);
+  } else if (GetParam().mode == "-Xcomp") {
+    EXPECT_GT(compiled, 300u);
+    EXPECT_GT(inlined, 0u);
+  }
+}
+
+TEST_P(JavaProcesses, AreLeftThroughTheirEntry) {
+  const ExpectedJavaStack& stack = process_->stacks().front();
+  const std::uint64_t thread = find_java_thread(java(), *reader_, stack.tid);
+  JavaRegisters registers;
+  ASSERT_TRUE(read_java_anchor(java(), *reader_, thread + java().layout.thread_anchor, registers));
+  JavaStepper stepper(java(), *reader_);
+  Token token;
+  JavaStep status = JavaStep::kJava;
+  for (int i = 0; i < 100 && status != JavaStep::kEntry; ++i) {
+    ASSERT_TRUE(java().code.contains(registers.pc));
+    status = stepper.step(registers, token);
+    ASSERT_NE(status, JavaStep::kInvalid);
+    ASSERT_NE(status, JavaStep::kUnreadable);
+  }
+  EXPECT_EQ(status, JavaStep::kEntry);
+  EXPECT_FALSE(java().code.contains(registers.pc));  // native code
+}
+
+TEST_P(JavaProcesses, KnowTheirThreadsOnly) {
+  EXPECT_EQ(find_java_thread(java(), *reader_, static_cast<std::uint32_t>(::getpid())), 0u);
+  const ExpectedJavaStack& stack = process_->stacks().front();
+  const std::uint64_t thread = find_java_thread(java(), *reader_, stack.tid);
+  EXPECT_TRUE(is_java_thread(java(), *reader_, thread, stack.tid));
+  EXPECT_FALSE(is_java_thread(java(), *reader_, thread, stack.tid + 1));
+  EXPECT_FALSE(is_java_thread(java(), *reader_, 0x1000, stack.tid));
+}
+
+TEST_P(JavaProcesses, LoseATokenWithAnotherFingerprint) {
+  walk(process_->stacks().front());
+  const auto text = std::make_unique<FunctionText>();
+  for (Token token : tokens_->tokens()) {
+    std::array<Token, kMaxJavaInlined> inlined;
+    std::uint32_t line = 0;
+    token.fingerprint ^= 1;
+    EXPECT_EQ(expand_java_token(java(), *reader_, token, inlined), 0u);
+    EXPECT_FALSE(read_java_function(java(), *reader_, token, *text));
+    EXPECT_FALSE(read_java_line(java(), *reader_, token, line));
+  }
+}
+
+// A process in which no field has the name of one that is needed.
+struct OtherNames {
+  unwind::ImageReader inner;
+  static bool read(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
+    constexpr std::string_view kName = "_segmap";
+    const unwind::ImageReader& inner = static_cast<OtherNames*>(state)->inner;
+    if (!inner.read(inner.state, address, out)) return false;
+    const std::string_view text(reinterpret_cast<const char*>(out.data()), out.size());
+    if (text.starts_with(kName)) out[1] = std::byte{'x'};
+    return true;
+  }
+};
+
+TEST_P(JavaProcesses, AreRefusedIfTheyLackAField) {
+  OtherNames other{process_->reader()};
+  const JavaDetection found = process_->detect_through({&OtherNames::read, &other});
+  EXPECT_EQ(found.state, JavaState::kRefused);
+  EXPECT_TRUE(found.is_field_missing);
+  EXPECT_STREQ(found.reason, "CodeHeap._segmap");
+}
+
+TEST_P(JavaProcesses, AreNotReadyBeforeTheyHaveHeaps) {
+  JavaRuntime starting = java();
+  EXPECT_TRUE(refresh_java(starting, process_->reader()));
+  starting.statics.code_heaps = 0;
+  EXPECT_FALSE(refresh_java(starting, process_->reader()));
+}
+
+// Without a virtual machine the suite fails: nothing would have been tested.
+INSTANTIATE_TEST_SUITE_P(Found, JavaProcesses, ::testing::ValuesIn(find_java_machines()),
+                         name_of_java_machine);
+
+}  // namespace
+}  // namespace swipr::runtimes

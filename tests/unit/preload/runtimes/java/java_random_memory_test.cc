@@ -1,0 +1,165 @@
+// Readers of Java on memory of random contents: they end and stay inside their bounds.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include "preload/runtimes/java/java_frames.h"
+#include "preload/runtimes/java/java_lines.h"
+#include "preload/runtimes/java/java_names.h"
+
+namespace swipr::runtimes {
+namespace {
+
+// Every address leads to some bytes of a small memory, most of whose words are addresses again.
+class RandomJavaMemory {
+ public:
+  static constexpr std::uint64_t kBegin = 0x7f00'0000'0000;
+  static constexpr std::uint64_t kBytes = 1 << 15;
+
+  explicit RandomJavaMemory(std::uint64_t seed) : random_(seed) {
+    for (std::uint64_t& word : words_) {
+      switch (random_() % 8) {
+        case 0:
+          word = random_();
+          break;
+        case 1:
+        case 2:
+          word = random_() % 300;
+          break;
+        case 3:
+          std::memcpy(&word, "nmethod", sizeof word);
+          break;
+        default:
+          word = kBegin + random_() % (kBytes / 8) * 8;
+      }
+    }
+  }
+  unwind::ImageReader reader() { return {&read, this}; }
+  std::mt19937_64& random() { return random_; }
+  std::uint64_t reads = 0;
+
+ private:
+  static bool read(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
+    auto& self = *static_cast<RandomJavaMemory*>(state);
+    const auto bytes = std::as_bytes(std::span(self.words_));
+    ++self.reads;
+    if (address / 512 % 31 == 6) return false;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = bytes[(address + i) % bytes.size()];
+    return true;
+  }
+
+  std::mt19937_64 random_;
+  std::array<std::uint64_t, 1021> words_{};
+};
+
+// A layout of any offsets: a hostile process describes itself as it likes.
+JavaRuntime random_runtime(std::mt19937_64& random) {
+  constexpr std::uint64_t kBegin = RandomJavaMemory::kBegin;
+  constexpr std::uint64_t kBytes = RandomJavaMemory::kBytes;
+  JavaRuntime java;
+  std::array<std::uint32_t, sizeof(JavaLayout) / 4> offsets{};
+  for (std::uint32_t& offset : offsets) offset = static_cast<std::uint32_t>(random() % 32 * 8);
+  std::memcpy(static_cast<void*>(&java.layout), offsets.data(), sizeof java.layout);
+  if (random() % 2 == 0) java.layout.blob_code_begin = kNoJavaField;
+  if (random() % 2 == 0) java.layout.blob_mutable_data = kNoJavaField;
+  if (random() % 2 == 0) java.layout.nmethod_immutable_data = kNoJavaField;
+  java.statics = {kBegin, kBegin + 8, kBegin, kBegin, kBegin, kBegin, kBegin + 800, kBegin + 1600};
+  java.version = random() % 2 == 0 ? 17 : 25;
+  java.segment_shift = 7;
+  java.code = {kBegin, kBegin + kBytes};
+  java.interpreter = {kBegin, kBegin + kBytes / 2};
+  java.call_stub_return = kBegin + random() % (kBytes / 8) * 8;
+  java.heaps[0] = {java.code, kBegin + 64};
+  return java;
+}
+
+void name_everything(const JavaRuntime& java, RandomJavaMemory& memory, ObjectPieces& reader,
+                     const Token& token) {
+  const auto text = std::make_unique<FunctionText>();
+  std::array<Token, kMaxJavaInlined> methods;
+  std::uint32_t line = 0;
+  memory.reads = 0;
+  const std::size_t count = expand_java_token(java, reader, token, methods);
+  EXPECT_LE(count, kMaxJavaInlined);
+  EXPECT_LE(memory.reads, 2000u);
+  memory.reads = 0;
+  read_java_function(java, reader, token, *text);
+  read_java_line(java, reader, token, line);
+  EXPECT_LE(memory.reads, 2000u);
+  EXPECT_LE(text->name.view().size(), 1024u);
+}
+
+TEST(RandomJavaMemory, IsReadWithinBounds) {
+  const auto tokens = std::make_unique<TokenBuffer>();
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    RandomJavaMemory memory(seed);
+    ObjectPieces reader(memory.reader());
+    JavaRuntime java = random_runtime(memory.random());
+    find_java_thread(java, reader, static_cast<std::uint32_t>(memory.random()() % 300));
+    EXPECT_LE(memory.reads, std::uint64_t{kMaxJavaThreads} * 8);
+    memory.reads = 0;
+    walk_java_thread(java, reader, RandomJavaMemory::kBegin + memory.random()() % 4096 * 8,
+                     *tokens);
+    EXPECT_LE(memory.reads, std::uint64_t{kMaxJavaFrames} * 2 * kMaxJavaHops);
+    EXPECT_LE(tokens->added(), kMaxJavaFrames);
+    for (const Token& token :
+         tokens->tokens().first(std::min<std::size_t>(tokens->tokens().size(), 20))) {
+      name_everything(java, memory, reader, token);
+    }
+    refresh_java(java, memory.reader());
+  }
+}
+
+TEST(RandomJavaMemory, MakesFramesOfAnyRegisters) {
+  std::uint64_t found = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    RandomJavaMemory memory(seed);
+    ObjectPieces reader(memory.reader());
+    const JavaRuntime java = random_runtime(memory.random());
+    auto& random = memory.random();
+    const std::uint64_t stack = java.code.begin + random() % 1000 * 8;
+    JavaRegisters registers{.pc = java.code.begin + random() % RandomJavaMemory::kBytes,
+                            .stack = stack,
+                            .frame = stack + random() % 64 * 8,
+                            .bytecode = random(),
+                            .exact = random() % 2 == 0};
+    const std::uint64_t before = registers.stack;
+    Token token;
+    const JavaStep step = JavaStepper(java, reader).step(registers, token);
+    if (step != JavaStep::kUnreadable && step != JavaStep::kInvalid) {
+      EXPECT_GT(registers.stack, before);
+    }
+    if (step != JavaStep::kJava) continue;
+    ++found;
+    name_everything(java, memory, reader, token);
+  }
+  EXPECT_GT(found, 20u);  // else the test would read nothing
+}
+
+TEST(RandomJavaMemory, IsNoMachine) {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    RandomJavaMemory memory(seed);
+    const JavaDetection found =
+        detect_java({0x7f00'0000'3000, 0x7f00'0000'3400}, 0x7f00'0000'0000, memory.reader());
+    EXPECT_NE(found.state, JavaState::kFound);
+    EXPECT_LE(memory.reads, 500u);
+  }
+}
+
+TEST(RandomJavaMemory, HasLinesOfAnyTable) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    RandomJavaMemory memory(seed);
+    auto& random = memory.random();
+    const auto position = static_cast<std::uint32_t>(random() % 1000);
+    memory.reads = 0;
+    find_java_line(random() % 2 == 0 ? 17 : 25, position,
+                   {0x7f00'0000'0000, 0x7f00'0000'0000 + random() % (1 << 20)}, memory.reader());
+    EXPECT_LE(memory.reads, kMaxJavaLineTable + 1);
+  }
+}
+
+}  // namespace
+}  // namespace swipr::runtimes

@@ -46,17 +46,24 @@ int detect(dl_phdr_info* info, std::size_t, void*) {
   return 0;
 }
 
-// As handler::take_tokens does. `hint`: the thread's state is known from the sample before.
-std::uint32_t take_tokens(PageCache& pages, TokenBuffer& tokens, std::uint64_t& state) {
-  const ThreadIdentity thread{
-      .tid = static_cast<std::uint64_t>(::syscall(SYS_gettid)),
-      .pthread = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer())};
+ThreadIdentity identity() {
+  return {.tid = static_cast<std::uint64_t>(::syscall(SYS_gettid)),
+          .pthread = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer())};
+}
+
+// As the control thread does once.
+PythonThreadStates find_states() {
+  PageCache pages;
+  ProbedObjects memory(pages);
+  return find_python_states(python, memory, identity(), PythonThreadStates::kMost);
+}
+
+// As handler::take_tokens does.
+std::uint32_t take_tokens(PageCache& pages, TokenBuffer& tokens, const PythonThreadStates& states) {
+  const ThreadIdentity thread = identity();
   pages.clear();
   ProbedObjects memory(pages);
-  if (!is_python_thread(python, memory, state, thread)) {
-    state = find_python_thread(python, memory, thread);
-  }
-  walk_python(python, memory, state, tokens);
+  walk_python(python, memory, keep_python_states(python, memory, thread, states), tokens);
   return tokens.added();
 }
 
@@ -66,10 +73,10 @@ benchmark::State* current = nullptr;
 void measure() {
   const auto pages = std::make_unique<PageCache>();
   const auto tokens = std::make_unique<TokenBuffer>();
-  std::uint64_t state = 0;
-  if (take_tokens(*pages, *tokens, state) == 0) return current->SkipWithError("no frames");
+  const PythonThreadStates states = find_states();
+  if (take_tokens(*pages, *tokens, states) == 0) return current->SkipWithError("no frames");
   for ([[maybe_unused]] auto _ : *current) {
-    benchmark::DoNotOptimize(take_tokens(*pages, *tokens, state));
+    benchmark::DoNotOptimize(take_tokens(*pages, *tokens, states));
   }
   current->counters["frames"] = tokens->added();
   current->counters["questions"] = pages->questions();

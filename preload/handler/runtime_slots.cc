@@ -15,6 +15,16 @@ RuntimeSlot* runtime_slot_of(const Slot& slot) noexcept {
   return number == kNoSlotNumber ? nullptr : slots + number;
 }
 
+namespace {
+
+runtimes::PythonThreadStates known_states(const Slot& slot, const RuntimeSlot& out) noexcept {
+  if (slot_number(slot) < kSlotCount) return out.states;
+  const std::uint32_t place = place_of_timer(slot.timer_value) % kTimedThreadCount;
+  return {{runtime_shared.timed_states[place].load(std::memory_order_relaxed)}};
+}
+
+}  // namespace
+
 void take_tokens(const Slot& slot) noexcept {
   const RuntimeSnapshot* const snapshot = runtime_shared.snapshot.load(std::memory_order_seq_cst);
   RuntimeSlot* const out = runtime_slot_of(slot);
@@ -30,10 +40,8 @@ void take_tokens(const Slot& slot) noexcept {
       .tid_in_pthread = snapshot->tid_in_pthread};
   out->pages.clear();
   runtimes::ProbedObjects memory(out->pages);
-  runtimes::PythonThreadStates states =
-      runtimes::keep_python_states(python, memory, thread, out->states);
-  // The control thread finds the others: what other threads may free is not for handlers to search.
-  if (states.first() == 0) states = runtimes::find_python_states(python, memory, thread, 1);
+  const runtimes::PythonThreadStates states =
+      runtimes::keep_python_states(python, memory, thread, known_states(slot, *out));
   out->states = states;
   if (states.first() != 0) out->end = runtimes::walk_python(python, memory, states, out->tokens);
 }

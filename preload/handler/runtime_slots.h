@@ -9,6 +9,7 @@
 
 #include "common/core/signal_safe.h"
 #include "preload/handler/slots.h"
+#include "preload/handler/timed_threads.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/token.h"
@@ -22,8 +23,8 @@ struct RuntimeSnapshot {
 };
 
 struct RuntimeSlot {
-  // Before: a guess of the thread's states, checked before they are used. Afterwards: the states;
-  // none: the thread has none.
+  // Before: the thread's states as the control thread knows them. Afterwards: those of them that
+  // still are the thread's. Handlers do not search: other threads free their states at any time.
   runtimes::PythonThreadStates states;
   runtimes::PythonWalkEnd end;
   runtimes::PageCache pages;
@@ -37,6 +38,9 @@ struct RuntimeShared {
   // kSlotCount + kOpenSlotCount, in the order of stack_copies; never unmapped once set, and set
   // before the first snapshot.
   std::atomic<RuntimeSlot*> slots{nullptr};
+  // For signals of CPU timers, by the thread's place modulo the count: one of its states; 0: none
+  // is known.
+  std::atomic<std::uint64_t> timed_states[kTimedThreadCount] = {};
 };
 extern RuntimeShared runtime_shared;
 
@@ -45,5 +49,8 @@ SWIPR_SIGNAL_SAFE void take_tokens(const Slot& slot) noexcept;
 
 // The agent's side. nullptr: there is no runtime.
 RuntimeSlot* runtime_slot_of(const Slot& slot) noexcept;
+inline void set_timed_state(std::uint32_t place, std::uint64_t state) noexcept {
+  runtime_shared.timed_states[place % kTimedThreadCount].store(state, std::memory_order_relaxed);
+}
 
 }  // namespace swipr::handler

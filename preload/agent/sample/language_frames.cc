@@ -33,7 +33,40 @@ runtimes::ThreadIdentity identity_of(const Thread& thread,
           .tid_in_pthread = snapshot.tid_in_pthread};
 }
 
+runtimes::PythonThreadStates find_states(const handler::RuntimeSnapshot& snapshot,
+                                         runtimes::ObjectPieces& reader,
+                                         const Thread& thread) noexcept {
+  return runtimes::find_python_states(snapshot.python, reader, identity_of(thread, snapshot),
+                                      runtimes::PythonThreadStates::kMost);
+}
+
 }  // namespace
+
+void LanguageFrames::set_states(std::uint32_t place, Thread& thread,
+                                const runtimes::PythonThreadStates& states) noexcept {
+  thread.runtime.states_ = states;
+  if (states.first() != 0) thread.runtime.fruitless_searches_ = 0;
+  handler::set_timed_state(place, states.first());
+}
+
+// A search costs a few reads for each thread of the interpreter, and threads of native libraries
+// never have a state: it is repeated ever more rarely.
+void LanguageFrames::prepare(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                             std::uint32_t place, Thread& thread) noexcept {
+  const handler::RuntimeSnapshot* const snapshot = runtimes.current();
+  if (snapshot == nullptr || !memory.is_open() || thread.runtime.states().first() != 0) return;
+  constexpr std::uint8_t kMostDoublings = 6;
+  ThreadRuntime& known = thread.runtime;
+  if (known.searches_to_skip_ != 0) {
+    --known.searches_to_skip_;
+    return;
+  }
+  runtimes::ObjectPieces reader(memory.image_reader());
+  set_states(place, thread, find_states(*snapshot, reader, thread));
+  if (known.states().first() != 0) return;
+  known.searches_to_skip_ = static_cast<std::uint8_t>(1u << known.fruitless_searches_);
+  if (known.fruitless_searches_ < kMostDoublings) ++known.fruitless_searches_;
+}
 
 bool LanguageFrames::has_memory() noexcept {
   if (own_ == nullptr) own_ = static_cast<Memory*>(map_memory(round_to_pages(sizeof(Memory))));
@@ -47,36 +80,35 @@ void LanguageFrames::release() noexcept {
 }
 
 void LanguageFrames::splice_answer(const RuntimeRegistry& runtimes, ProcMemory& memory,
-                                   Thread& thread, const handler::Slot& slot,
+                                   std::uint32_t place, Thread& thread, const handler::Slot& slot,
                                    unwind::FrameBuffer& frames) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
   const handler::RuntimeSlot* const found = handler::runtime_slot_of(slot);
   if (snapshot == nullptr || found == nullptr || !has_memory()) return;
-  thread.runtime.states_ = found->states;
+  set_states(place, thread, found->states);
+  prepare(runtimes, memory, place, thread);  // for the next answer
   splice(*snapshot, found->tokens, memory, frames);
   // It may have entered an interpreter that the handler does not know.
   if (own_->spliced.loops_left == 0) return;
   runtimes::ObjectPieces reader(memory.image_reader());
   if (!runtimes::has_several_interpreters(snapshot->python, reader)) return;
-  thread.runtime.states_ =
-      runtimes::find_python_states(snapshot->python, reader, identity_of(thread, *snapshot),
-                                   runtimes::PythonThreadStates::kMost);
+  set_states(place, thread, find_states(*snapshot, reader, thread));
 }
 
 RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
-                                            Thread& thread, const WaitPlace& wait) noexcept {
+                                            std::uint32_t place, Thread& thread,
+                                            const WaitPlace& wait) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
   if (snapshot == nullptr || !has_memory()) return {};
   own_->tokens.clear();
   runtimes::ObjectPieces reader(memory.image_reader());
-  const runtimes::ThreadIdentity identity = identity_of(thread, *snapshot);
   const runtimes::PythonRuntime& python = snapshot->python;
-  runtimes::PythonThreadStates& states = thread.runtime.states_;
-  states = runtimes::keep_python_states(python, reader, identity, states);
+  runtimes::PythonThreadStates states = runtimes::keep_python_states(
+      python, reader, identity_of(thread, *snapshot), thread.runtime.states());
   if (states.first() == 0 || runtimes::has_several_interpreters(python, reader)) {
-    states =
-        runtimes::find_python_states(python, reader, identity, runtimes::PythonThreadStates::kMost);
+    states = find_states(*snapshot, reader, thread);
   }
+  set_states(place, thread, states);
   const std::uint64_t state = states.first();
   if (state == 0) return {};
   runtimes::walk_python(python, reader, states, own_->tokens);

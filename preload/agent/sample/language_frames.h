@@ -21,14 +21,18 @@ namespace swipr::agent {
 
 class LanguageFrames {
  public:
+  // Before a signal to the thread: finds its states, because handlers do not search for them.
+  void prepare(const RuntimeRegistry& runtimes, ProcMemory& memory, std::uint32_t place,
+               Thread& thread) noexcept;
   // After the walk of a slot is finished and verified. `frames` is the slot's.
-  void splice_answer(const RuntimeRegistry& runtimes, ProcMemory& memory, Thread& thread,
-                     const handler::Slot& slot, unwind::FrameBuffer& frames) noexcept;
+  void splice_answer(const RuntimeRegistry& runtimes, ProcMemory& memory, std::uint32_t place,
+                     Thread& thread, const handler::Slot& slot,
+                     unwind::FrameBuffer& frames) noexcept;
   // Reads the frames of a thread that is blocked there, and what of its runtime it waits for. If
   // its CPU clock has advanced meanwhile, they are not used; otherwise the frames are put into its
   // native stack afterwards.
-  RuntimeWaitKey read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory, Thread& thread,
-                              const WaitPlace& wait) noexcept;
+  RuntimeWaitKey read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                              std::uint32_t place, Thread& thread, const WaitPlace& wait) noexcept;
   void splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                       unwind::FrameBuffer& frames) noexcept;
 
@@ -47,6 +51,8 @@ class LanguageFrames {
   };
 
   bool has_memory() noexcept;
+  static void set_states(std::uint32_t place, Thread& thread,
+                         const runtimes::PythonThreadStates& states) noexcept;
   void splice(const handler::RuntimeSnapshot& snapshot, const runtimes::TokenBuffer& tokens,
               ProcMemory& memory, unwind::FrameBuffer& frames) noexcept;
 

@@ -115,7 +115,7 @@ void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
 }
 
 void Sampler::splice_answer(std::uint32_t place, handler::Slot& slot) noexcept {
-  subjects_.languages.splice_answer(subjects_.modules.runtimes(), subjects_.memory,
+  subjects_.languages.splice_answer(subjects_.modules.runtimes(), subjects_.memory, place,
                                     subjects_.threads[place], slot, slot.frames);
 }
 

@@ -100,6 +100,8 @@ class ThreadRuntime {
   friend class LanguageFrames;
 
   runtimes::PythonThreadStates states_;
+  std::uint8_t fruitless_searches_ = 0;  // in a row, up to a bound
+  std::uint8_t searches_to_skip_ = 0;
 };
 
 struct alignas(64) Thread {

@@ -55,7 +55,7 @@ void LanguageFrames::prepare(const RuntimeRegistry& runtimes, ProcMemory& memory
                              std::uint32_t place, Thread& thread) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
   if (snapshot == nullptr || !memory.is_open() || thread.runtime.states().first() != 0) return;
-  constexpr std::uint8_t kMostDoublings = 6;
+  constexpr std::uint8_t kMostDoublings = 3;
   ThreadRuntime& known = thread.runtime;
   if (known.searches_to_skip_ != 0) {
     --known.searches_to_skip_;

@@ -14,7 +14,7 @@ using Place = std::pair<std::uint32_t, Tid>;  // process and thread
 // The samples of each thread that held a GIL, in order of time.
 class Holders {
  public:
-  explicit Holders(const Recording& recording) : recording_(recording) {
+  explicit Holders(const Recording& recording) {
     for (const Stack& stack : recording.stacks) has_any_ |= stack.holder.value != 0;
     if (!has_any_) return;
     for (const Sample& sample : recording.samples) {
@@ -35,7 +35,6 @@ class Holders {
   }
 
  private:
-  const Recording& recording_;
   bool has_any_ = false;
   std::map<Place, std::vector<const Sample*>> samples_;
 };

@@ -41,7 +41,8 @@ function(swipr_guest_library name)
   target_compile_definitions(${name} PRIVATE SWIPR_VERSION="${PROJECT_VERSION}" _GNU_SOURCE)
   target_compile_options(${name} PRIVATE ${SWIPR_WARNINGS} -fPIC -fno-exceptions -fno-rtti
     -fno-threadsafe-statics -ftls-model=initial-exec -fno-stack-protector -O2
-    -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables -fno-omit-frame-pointer)
+    -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables -fno-omit-frame-pointer
+    -ffunction-sections)
   target_link_libraries(${name} PRIVATE ${arg_LINK})
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # small files; the gates look at each object
   set(host_link ${arg_LINK})

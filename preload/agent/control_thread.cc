@@ -27,7 +27,7 @@
 #include "preload/agent/guest/thread_sanitizer.h"
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/agent/serve/server.h"
-#include "preload/handler/disposition.h"
+#include "preload/handler/signals/disposition.h"
 
 namespace swipr::agent {
 

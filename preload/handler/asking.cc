@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "common/core/errno_saver.h"
-#include "preload/handler/disposition.h"
-#include "preload/handler/timed_threads.h"
+#include "preload/handler/signals/disposition.h"
+#include "preload/handler/signals/timed_threads.h"
 
 namespace swipr::handler {
 

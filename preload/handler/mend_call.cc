@@ -4,9 +4,9 @@
 
 #include <cerrno>
 
-#include "preload/handler/disposition.h"
-#include "preload/handler/handler_return.h"
-#include "preload/handler/interrupted_code.h"
+#include "preload/handler/calls/interrupted_code.h"
+#include "preload/handler/signals/disposition.h"
+#include "preload/handler/signals/handler_return.h"
 
 namespace swipr::handler {
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "common/core/signal_safe.h"
+#include "preload/handler/signals/timed_threads.h"
 #include "preload/handler/slots.h"
-#include "preload/handler/timed_threads.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/token.h"

@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "common/core/errno_saver.h"
-#include "preload/handler/disposition.h"
-#include "preload/handler/interrupted_code.h"
-#include "preload/handler/own_signal.h"
+#include "preload/handler/calls/interrupted_code.h"
+#include "preload/handler/signals/disposition.h"
+#include "preload/handler/signals/own_signal.h"
 
 namespace swipr::handler {
 

@@ -18,8 +18,8 @@
 #include <cstdint>
 
 #include "common/core/errno_saver.h"
-#include "preload/handler/disposition.h"
-#include "preload/handler/handler_return.h"
+#include "preload/handler/signals/disposition.h"
+#include "preload/handler/signals/handler_return.h"
 #include "preload/interpose/next.h"
 
 // libc's own name for sigaction(2).

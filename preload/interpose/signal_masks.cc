@@ -7,7 +7,7 @@
 #include "common/core/errno_saver.h"
 #include "preload/agent/libunwind/library.h"
 #include "preload/handler/asking.h"
-#include "preload/handler/disposition.h"
+#include "preload/handler/signals/disposition.h"
 #include "preload/interpose/next.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // The functions that consume a pending signal. swipr sends none to a thread that is in one
 // (signal_waits.h) or blocks the signal. If such a function receives one nevertheless, because the
 // thread waits for a signal that it does not block, the program does not get it.
-#include "preload/handler/signal_waits.h"
+#include "preload/handler/signals/signal_waits.h"
 
 #include <signal.h>
 #include <sys/syscall.h>
@@ -11,8 +11,8 @@
 #include <cerrno>
 
 #include "common/core/errno_saver.h"
-#include "preload/handler/disposition.h"
-#include "preload/handler/own_signal.h"
+#include "preload/handler/signals/disposition.h"
+#include "preload/handler/signals/own_signal.h"
 #include "preload/interpose/next.h"
 
 namespace {

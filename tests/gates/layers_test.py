@@ -14,6 +14,8 @@ CANARIES = [
     ("preload/unwind/walk/bad.cc", "#include <string>", "reserved for"),
     ("preload/unwind/table/bad.cc", '#include "preload/unwind/walk/walk.h"', "may not include"),
     ("preload/unwind/stray.cc", "#include <cstdint>", "belongs to no module"),
+    ("preload/handler/calls/bad.cc", '#include "preload/handler/signals/disposition.h"', "may not include"),
+    ("preload/agent/record/stream/bad.cc", '#include "preload/agent/record/accounts/run_state.h"', "may not include"),
     ("preload/handler/bad.cc", '#include "preload/unwind/image/elf_image.h"', "may not include"),
     ("symbolize/elf/bad.cc", '#include "symbolize/symbolizer.h"', "may not include symbolize"),
     ("symbolize/text/bad.cc", "#include <fmt/format.h>", "reserved for"),

@@ -16,8 +16,8 @@
 #include "preload/agent/modules/frame_registrations.h"
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/handler/asking.h"
-#include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
+#include "preload/handler/signals/disposition.h"
 
 namespace swipr::agent {
 

@@ -7,9 +7,9 @@
 #include "preload/agent/base/log.h"
 #include "preload/agent/engine/engine.h"
 #include "preload/agent/proc/thread_clock.h"
-#include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
-#include "preload/handler/signal_waits.h"
+#include "preload/handler/signals/disposition.h"
+#include "preload/handler/signals/signal_waits.h"
 
 namespace swipr::agent {
 

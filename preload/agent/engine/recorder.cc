@@ -7,10 +7,10 @@
 
 #include "preload/agent/engine/engine.h"
 #include "preload/handler/asking.h"
-#include "preload/handler/disposition.h"
 #include "preload/handler/signal_handler.h"
-#include "preload/handler/signal_waits.h"
-#include "preload/handler/timed_threads.h"
+#include "preload/handler/signals/disposition.h"
+#include "preload/handler/signals/signal_waits.h"
+#include "preload/handler/signals/timed_threads.h"
 
 namespace swipr::agent {
 

@@ -7,7 +7,7 @@
 #include "common/wire/names.h"
 #include "preload/agent/base/clock.h"
 #include "preload/agent/proc/thread_clock.h"
-#include "preload/agent/record/growth.h"
+#include "preload/agent/record/stream/growth.h"
 
 namespace swipr::agent {
 

@@ -5,7 +5,7 @@
 
 #include "common/wire/format.h"
 #include "preload/agent/proc/proc_files.h"
-#include "preload/agent/record/run_state.h"
+#include "preload/agent/record/accounts/run_state.h"
 
 namespace swipr::agent {
 

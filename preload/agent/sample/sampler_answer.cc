@@ -7,7 +7,7 @@
 
 #include "common/core/runtime_frame.h"
 #include "preload/agent/sample/sampler.h"
-#include "preload/handler/call_number.h"
+#include "preload/handler/calls/call_number.h"
 
 namespace swipr::agent {
 

@@ -10,7 +10,7 @@
 
 #include "preload/agent/base/moment.h"
 #include "preload/agent/proc/proc_memory.h"
-#include "preload/agent/record/function_table.h"
+#include "preload/agent/record/stream/function_table.h"
 #include "preload/runtimes/function_text.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/python/python_layout.h"

@@ -14,7 +14,7 @@
 
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/proc/thread_clock.h"
-#include "preload/handler/disposition.h"
+#include "preload/handler/signals/disposition.h"
 
 namespace swipr::agent {
 

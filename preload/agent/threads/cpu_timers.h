@@ -13,8 +13,8 @@
 #include "preload/agent/base/random.h"
 #include "preload/agent/threads/signal_pool.h"
 #include "preload/agent/threads/thread_list.h"
+#include "preload/handler/signals/timed_threads.h"
 #include "preload/handler/slots.h"
-#include "preload/handler/timed_threads.h"
 
 namespace swipr::agent {
 

@@ -6,10 +6,10 @@
 
 #include "preload/agent/base/clock.h"
 #include "preload/agent/base/mapped_memory.h"
-#include "preload/handler/disposition.h"
 #include "preload/handler/runtime_slots.h"
 #include "preload/handler/signal_handler.h"
-#include "preload/handler/signal_waits.h"
+#include "preload/handler/signals/disposition.h"
+#include "preload/handler/signals/signal_waits.h"
 
 namespace swipr::agent {
 

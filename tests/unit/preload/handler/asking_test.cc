@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "preload/handler/disposition.h"
+#include "preload/handler/signals/disposition.h"
 
 namespace swipr::handler {
 namespace {

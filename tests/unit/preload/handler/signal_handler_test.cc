@@ -15,7 +15,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "preload/handler/disposition.h"
+#include "preload/handler/signals/disposition.h"
 
 namespace swipr::handler {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "preload/handler/asking.h"
-#include "preload/handler/disposition.h"
+#include "preload/handler/signals/disposition.h"
 #include "tests/unit/preload/agent/engine/accounts.h"
 #include "tests/unit/preload/agent/engine/control_loop.h"
 #include "tests/unit/preload/agent/engine/program_threads.h"

@@ -13,7 +13,7 @@
 #include <filesystem>
 
 #include "preload/agent/base/mapped_memory.h"
-#include "preload/handler/disposition.h"
+#include "preload/handler/signals/disposition.h"
 #include "tests/unit/preload/agent/engine/control_loop.h"
 #include "tests/unit/preload/agent/engine/program_threads.h"
 

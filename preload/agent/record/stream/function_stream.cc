@@ -1,0 +1,56 @@
+#include "preload/agent/record/stream/function_stream.h"
+
+#include <span>
+
+#include "common/core/runtime_frame.h"
+#include "common/wire/runtimes.h"
+
+namespace swipr::agent {
+
+namespace {
+
+// Calls use(number) for each frame of a language runtime.
+template <typename Use>
+void for_each_function(const StoredStack& stack, Use use) noexcept {
+  for (const std::uint64_t pc : std::span(stack.pcs(), stack.frame_count)) {
+    if (!is_runtime_frame(pc)) continue;
+    use(static_cast<std::uint32_t>(runtime_frame_of(pc).function));
+  }
+}
+
+}  // namespace
+
+void FunctionStream::define(wire::Encoder& out, const StoredStack& stack) noexcept {
+  for_each_function(stack, [this, &out](std::uint32_t number) {
+    if (number == 0 || is_told(number)) return;
+    // Without memory it is written again with the next stack.
+    if (number < told_.size() || told_.resize(2 * std::size_t{number} + 64)) told_[number] = true;
+    const LanguageFunction function = functions_->function(number);
+    wire::encode(out, wire::FunctionRecord{
+                          .function = number,
+                          .language = function.language,
+                          .name = function.name,
+                          .file = function.file,
+                          .start_line = function.start_line,
+                          .flags = function.is_lost ? wire::kFunctionNameLost : std::uint64_t{0}});
+  });
+}
+
+void FunctionStream::undo(const StoredStack& stack) noexcept {
+  for_each_function(stack, [this](std::uint32_t number) {
+    if (number < told_.size()) told_[number] = false;
+  });
+}
+
+std::size_t FunctionStream::definition_bytes(const StoredStack& stack) const noexcept {
+  constexpr std::size_t kRecordBytes = 48;  // without the texts
+  std::size_t bytes = 0;
+  for_each_function(stack, [this, &bytes](std::uint32_t number) {
+    if (number == 0 || is_told(number)) return;
+    const LanguageFunction function = functions_->function(number);
+    bytes += kRecordBytes + function.name.size() + function.file.size();
+  });
+  return bytes;
+}
+
+}  // namespace swipr::agent

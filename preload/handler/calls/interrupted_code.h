@@ -1,0 +1,42 @@
+// Registers of code that a signal has interrupted directly after its `syscall` instruction: which
+// call it was, and how it continues when the handler returns. x86-64 only.
+//
+// The kernel leaves the address after the instruction in rcx (Intel SDM, SYSCALL), so rcx == rip
+// shows that the thread has just returned from a system call. The handlers leave a mark in rcx,
+// which such code expects to be destroyed:
+//   rcx == rip            just returned, no handler has changed it
+//   rcx == kRepeatMark    this file has set the call up to be made again
+//   rcx == kForeignMark   a handler of the program has run: it may have caused the result
+#pragma once
+
+#include <ucontext.h>
+
+#include <cstdint>
+
+#include "common/core/signal_safe.h"
+#include "preload/handler/calls/system_call.h"
+
+namespace swipr::handler {
+
+inline constexpr std::uint64_t kForeignMark = 1;
+inline constexpr std::uint64_t kRepeatMark = 0x5357'4950'5250'5443;
+
+// False: the interrupted code has not just returned from a call that failed with EINTR or
+// transferred something. The number stays -1 if it is not recognised.
+SWIPR_SIGNAL_SAFE bool read_call(const ucontext_t& context, SystemCall& call) noexcept;
+
+// After the handler's return the call is made again.
+SWIPR_SIGNAL_SAFE void repeat_call(ucontext_t& context, const SystemCall& call) noexcept;
+// After the handler's return the rest is transferred, and the call returns the sum.
+SWIPR_SIGNAL_SAFE void continue_transfer(ucontext_t& context, const SystemCall& call) noexcept;
+// True: the interrupted call is one of a transfer that is being continued.
+SWIPR_SIGNAL_SAFE bool is_continued_transfer(const ucontext_t& context) noexcept;
+// Only swipr's signal has interrupted a continued transfer: it continues.
+SWIPR_SIGNAL_SAFE void let_transfer_go_on(ucontext_t& context) noexcept;
+
+// A handler of the program has run on top of `context`. The program gets the result of the
+// interrupted call, whatever swipr's handler does next; a change that it has already made is
+// undone.
+SWIPR_SIGNAL_SAFE void leave_to_program(ucontext_t& context) noexcept;
+
+}  // namespace swipr::handler

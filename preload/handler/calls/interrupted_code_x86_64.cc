@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <cerrno>
+
+#include "preload/handler/calls/call_number.h"
+#include "preload/handler/calls/continued_transfer_x86_64.h"
+#include "preload/handler/calls/interrupted_code.h"
+
+namespace swipr::handler {
+
+namespace {
+
+constexpr std::size_t kSyscallBytes = 2;  // 0F 05
+constexpr int kArgumentRegisters[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
+
+std::uint64_t reg(const ucontext_t& context, int number) noexcept {
+  return static_cast<std::uint64_t>(context.uc_mcontext.gregs[number]);
+}
+void set_reg(ucontext_t& context, int number, std::uint64_t value) noexcept {
+  context.uc_mcontext.gregs[number] = static_cast<greg_t>(value);
+}
+
+bool has_just_returned(const ucontext_t& context) noexcept {
+  return reg(context, REG_RCX) == reg(context, REG_RIP);
+}
+
+// continued_transfer_x86_64.h, by the arguments that move on.
+struct Continuation {
+  Rest rest;
+  const char* entry;
+  const char* returned;
+};
+constexpr Continuation kContinuations[] = {
+    {{1, 2}, &swipr_continued_transfer, &swipr_continued_transfer_returned},
+    {{0, 1}, &swipr_continued_fill, &swipr_continued_fill_returned},
+    {{-1, 3}, &swipr_continued_sendfile, &swipr_continued_sendfile_returned},
+    {{-1, 4}, &swipr_continued_copy, &swipr_continued_copy_returned},
+};
+
+const Continuation* continuation_at(std::uint64_t address) noexcept {
+  for (const Continuation& each : kContinuations) {
+    if (address == reinterpret_cast<std::uint64_t>(each.entry)) return &each;
+  }
+  return nullptr;
+}
+
+// Modulo 2^64: also back.
+void move_on(ucontext_t& context, Rest rest, std::uint64_t done) noexcept {
+  const int count = kArgumentRegisters[rest.count];
+  set_reg(context, count, reg(context, count) - done);
+  if (rest.buffer < 0) return;
+  const int buffer = kArgumentRegisters[rest.buffer];
+  set_reg(context, buffer, reg(context, buffer) + done);
+}
+
+}  // namespace
+
+bool read_call(const ucontext_t& context, SystemCall& call) noexcept {
+  call.result = static_cast<std::int64_t>(reg(context, REG_RAX));
+  if (!has_just_returned(context) || (call.result != -EINTR && call.result <= 0)) return false;
+  if (!read_call_number({reg(context, REG_RIP), reg(context, REG_RSP), reg(context, REG_RBP)},
+                        call.number)) {
+    return false;
+  }
+  for (std::size_t at = 0; at < call.arguments.size(); ++at) {
+    call.arguments[at] = reg(context, kArgumentRegisters[at]);
+  }
+  return true;
+}
+
+void repeat_call(ucontext_t& context, const SystemCall& call) noexcept {
+  set_reg(context, REG_RAX, static_cast<std::uint64_t>(call.number));
+  set_reg(context, REG_RIP, reg(context, REG_RIP) - kSyscallBytes);
+  set_reg(context, REG_RCX, kRepeatMark);
+}
+
+void continue_transfer(ucontext_t& context, const SystemCall& call) noexcept {
+  const Rest rest = rest_of(call);
+  for (const Continuation& each : kContinuations) {
+    if (each.rest.count != rest.count) continue;
+    move_on(context, each.rest, static_cast<std::uint64_t>(call.result));
+    set_reg(context, REG_R11, static_cast<std::uint64_t>(call.number));
+    set_reg(context, REG_RIP, reinterpret_cast<std::uint64_t>(each.entry));
+  }
+}
+
+bool is_continued_transfer(const ucontext_t& context) noexcept {
+  return std::any_of(std::begin(kContinuations), std::end(kContinuations), [&](const auto& each) {
+    return reg(context, REG_RIP) == reinterpret_cast<std::uint64_t>(each.returned);
+  });
+}
+
+void let_transfer_go_on(ucontext_t& context) noexcept { set_reg(context, REG_RCX, 0); }
+
+void leave_to_program(ucontext_t& context) noexcept {
+  if (reg(context, REG_RCX) == kRepeatMark) {
+    set_reg(context, REG_RAX, static_cast<std::uint64_t>(-EINTR));
+    set_reg(context, REG_RIP, reg(context, REG_RIP) + kSyscallBytes);
+  } else if (const Continuation* begun = continuation_at(reg(context, REG_RIP))) {
+    move_on(context, begun->rest, std::uint64_t{0} - reg(context, REG_RAX));
+    set_reg(context, REG_RIP, reg(context, REG_RCX));
+  } else if (!has_just_returned(context)) {
+    return;
+  }
+  set_reg(context, REG_RCX, kForeignMark);
+}
+
+}  // namespace swipr::handler

@@ -81,7 +81,8 @@ void ThreadAccounts::end_timed(RecordedThread& thread, bool last) noexcept {
     end_run(thread, wait_stack(thread), ThreadState::kBlocked);
   if (!seen) return;
   thread.burst.answered_ = true;
-  if (last) thread.burst.ticks_cpu_ns_ = thread.account.cpu_ns_ - thread.account.ticks_ * interval_ns_;
+  if (last)
+    thread.burst.ticks_cpu_ns_ = thread.account.cpu_ns_ - thread.account.ticks_ * interval_ns_;
   credit_timer_stack(thread);
 }
 

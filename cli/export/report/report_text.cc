@@ -153,6 +153,25 @@ void put_threads(TerminalPage& page, const profile::Recording& recording,
   put_rest(page, 53, threads.size() - count);
 }
 
+// A thread that waits for a CPU is sampled where it lost its CPU, often in the clock interrupt.
+void put_cpu_waits(TerminalPage& page, const profile::Recording& recording) {
+  constexpr std::chrono::milliseconds kWorthALine{100};
+  constexpr int kWorthAnNth = 5;
+  std::chrono::nanoseconds waited{0};
+  std::chrono::nanoseconds ran{0};
+  for (const profile::Sample& sample : recording.samples) {
+    waited += sample.runqueue;
+    ran += sample.cpu;
+  }
+  if (waited < kWorthALine || waited * kWorthAnNth < waited + ran) return;
+  page.line("");
+  page.line(fmt::format("threads waited {:.3f} s for a CPU, {:.1f} % of the time in which they ran "
+                        "or waited for one:",
+                        seconds(waited), 100 * seconds(waited) / seconds(waited + ran)),
+            Style::kHeading);
+  page.line("shares of loops in step with the kernel's clock interrupt may be shifted");
+}
+
 void put_waits(TerminalPage& page, const profile::Recording& recording,
                const ReportOptions& options) {
   const auto waits = profile::wait_times(recording);
@@ -217,6 +236,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
   put_paths(page, paths, top.total, options);
   page.line("");
   put_threads(page, recording, options);
+  put_cpu_waits(page, recording);
   put_waits(page, recording, options);
   put_gil(page, recording, names, options);
   sink.write(page.text());

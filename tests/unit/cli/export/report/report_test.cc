@@ -118,6 +118,17 @@ TEST(ReportText, SaysWhatBlockedThreadsWaitIn) {
               HasSubstr("     0.550        55        2  poll\n"));
 }
 
+TEST(ReportText, SaysThatThreadsWaitedForACpu) {
+  golden::Golden input = golden::make_golden();
+  for (profile::Sample& sample : input.recording.samples) sample.cpu = sample.runqueue = {};
+  input.recording.samples.front().cpu = std::chrono::milliseconds(900);
+  input.recording.samples.front().runqueue = std::chrono::milliseconds(224);
+  EXPECT_THAT(written(write_report_text, input), Not(HasSubstr("for a CPU")));
+  input.recording.samples.front().runqueue = std::chrono::milliseconds(300);
+  EXPECT_THAT(written(write_report_text, input),
+              HasSubstr("threads waited 0.300 s for a CPU, 25.0 % of the time"));
+}
+
 TEST(ReportText, IsColouredOnlyWhenAskedTo) {
   golden::Golden input = golden::make_golden();
   input.recording.threads[1].name = "\033[31mred";

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "preload/agent/base/text_view.h"
+
 namespace swipr::agent {
 
 namespace {
@@ -85,7 +87,7 @@ TextWriter& TextWriter::append_json_string(std::string_view text) noexcept {
       append("\\u").append_hex(first, 4);
     } else {
       if (first == '"' || first == '\\') append('\\');
-      append(text.substr(0, length));
+      append(leading(text, length));
     }
     text.remove_prefix(length == 0 ? 1 : length);
   }

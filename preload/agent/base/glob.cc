@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "preload/agent/base/text_view.h"
+
 namespace swipr::agent {
 
 bool matches_glob(std::string_view pattern, std::string_view text) noexcept {
@@ -30,7 +32,7 @@ bool matches_glob(std::string_view pattern, std::string_view text) noexcept {
 bool matches_any_glob(std::string_view patterns, std::string_view text) noexcept {
   while (!patterns.empty()) {
     const std::size_t comma = patterns.find(',');
-    std::string_view pattern = patterns.substr(0, comma);
+    std::string_view pattern = leading(patterns, comma);
     patterns.remove_prefix(comma == std::string_view::npos ? patterns.size() : comma + 1);
     while (!pattern.empty() && pattern.front() == ' ') pattern.remove_prefix(1);
     while (!pattern.empty() && pattern.back() == ' ') pattern.remove_suffix(1);

@@ -12,6 +12,7 @@
 #include "preload/agent/base/clock.h"
 #include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/libc_calls.h"
+#include "preload/agent/base/text_view.h"
 #include "preload/agent/base/utc_time.h"
 
 namespace swipr::agent {
@@ -56,7 +57,7 @@ void append_time(TextWriter& out) noexcept {
 // Control characters that terminals interpret: C0 and, in UTF-8, C1.
 void append_harmless(std::string_view text, TextWriter& out) noexcept {
   unsigned char before = 0;
-  for (const char character : text.substr(0, kMaxDetailBytes)) {
+  for (const char character : leading(text, kMaxDetailBytes)) {
     const auto byte = static_cast<unsigned char>(character);
     const bool control = byte < 0x20 || byte == 0x7f || (before == 0xc2 && byte < 0xa0);
     out.append(control ? '?' : character);

@@ -1,5 +1,5 @@
-// Parts of texts. string_view::substr with a start is not used in the preload: it can throw, by a
-// function of libstdc++.
+// Parts of texts. The preload does without string_view::substr: it can throw, by a function of
+// libstdc++, and whether the compiler proves that it does not depends on what is inlined.
 // Context: anywhere.
 #pragma once
 
@@ -8,6 +8,11 @@
 #include <string_view>
 
 namespace swipr::agent {
+
+// The first `count` characters, or all.
+constexpr std::string_view leading(std::string_view text, std::size_t count) noexcept {
+  return {text.data(), std::min(count, text.size())};
+}
 
 // Without the first `count` characters; empty if there are no more.
 constexpr std::string_view skip(std::string_view text, std::size_t count) noexcept {

@@ -40,7 +40,7 @@ struct Variable {
 Variable split(std::string_view entry) noexcept {
   const std::size_t equals = entry.find('=');
   if (equals == std::string_view::npos) return {};
-  return {entry.substr(0, equals), skip(entry, equals + 1)};
+  return {leading(entry, equals), skip(entry, equals + 1)};
 }
 
 bool is_on(std::string_view value) noexcept { return !value.empty() && value != "0"sv; }

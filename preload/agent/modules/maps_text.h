@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "preload/agent/base/mapped_memory.h"
+#include "preload/agent/base/text_view.h"
 #include "preload/agent/proc/proc_files.h"
 
 namespace swipr::agent {
@@ -23,7 +24,7 @@ bool for_each_code_mapping(std::string_view text, Take take) noexcept {
   while (!text.empty()) {
     const std::size_t line_end = std::min(text.find('\n'), text.size());
     MapsLine line;
-    const bool understood = parse_maps_line(text.substr(0, line_end), line);
+    const bool understood = parse_maps_line(leading(text, line_end), line);
     text.remove_prefix(std::min(line_end + 1, text.size()));
     if (!understood) continue;
     if (line.offset == 0 && !line.path.empty()) first = line;

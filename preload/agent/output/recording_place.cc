@@ -24,7 +24,7 @@ constexpr std::uint64_t kStartPrecisionNs = 10'000'000;
 void expand_pid(std::string_view pattern, pid_t pid, TextWriter& out) noexcept {
   for (;;) {
     const std::size_t at = pattern.find(kPid);
-    out.append(pattern.substr(0, at));
+    out.append(leading(pattern, at));
     if (at == std::string_view::npos) return;
     out.append_number(static_cast<std::uint64_t>(pid));
     pattern = skip(pattern, at + kPid.size());

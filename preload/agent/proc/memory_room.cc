@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/text_view.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_text.h"
 
@@ -59,7 +60,7 @@ constexpr std::uint64_t kLargestLimit = std::uint64_t{1} << 62;
 
 std::string_view take_field(std::string_view& rest, char end) noexcept {
   const std::size_t size = std::min(rest.find(end), rest.size());
-  const std::string_view field = rest.substr(0, size);
+  const std::string_view field = leading(rest, size);
   rest.remove_prefix(std::min(size + 1, rest.size()));
   return field;
 }
@@ -131,7 +132,7 @@ bool parse_mount(std::string_view line, std::string_view type, std::string_view 
 // For a cgroup outside the mount: the root of the mount, which is the nearest enclosing one.
 std::string_view path_within(const Mount& mount, std::string_view path) noexcept {
   if (path.starts_with(mount.root)) {
-    const std::string_view rest = path.substr(mount.root == "/" ? 0 : mount.root.size());
+    const std::string_view rest = skip(path, mount.root == "/" ? 0 : mount.root.size());
     if (rest == "/" || rest.find("/..") != std::string_view::npos) return {};
     if (rest.empty() || rest.front() == '/') return rest;
   }

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "preload/agent/base/text_view.h"
 #include "preload/agent/proc/proc_directory.h"
 
 namespace swipr::agent {
@@ -47,7 +48,7 @@ class Scanner {
   std::uint64_t take_decimal() noexcept { return take_number(10); }
   // With or without 0x.
   std::uint64_t take_hex() noexcept {
-    if (rest_.substr(0, 2) == "0x") rest_.remove_prefix(2);
+    if (leading(rest_, 2) == "0x") rest_.remove_prefix(2);
     return take_number(16);
   }
 
@@ -155,7 +156,7 @@ std::string_view read_task_file(int task_directory, Tid tid, std::string_view na
 }
 
 WaitPlace parse_wait_place(std::string_view text) noexcept {
-  if (text.substr(0, 7) == "running") return {.kind = WaitKind::kRunning};
+  if (leading(text, 7) == "running") return {.kind = WaitKind::kRunning};
   Scanner in(text);
   WaitPlace place;
   if (in.accept('-')) {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "preload/agent/base/clock.h"
+#include "preload/agent/base/text_view.h"
 #include "preload/agent/proc/proc_directory.h"
 
 namespace swipr::agent {
@@ -39,7 +40,7 @@ ProcessStatus read_process_status() noexcept {
   rest.remove_prefix(rest.rfind(')') + 1);  // the name before it may contain any character
   for (int field = 3; field <= 22 && !rest.empty(); ++field) {
     rest.remove_prefix(1);
-    const std::string_view value = rest.substr(0, rest.find(' '));
+    const std::string_view value = leading(rest, rest.find(' '));
     rest.remove_prefix(value.size());
     if (field != 20 && field != 22) continue;
     std::uint64_t number = 0;
@@ -82,7 +83,7 @@ bool LineReader::next(std::string_view& line) noexcept {
     const std::size_t length = rest.find('\n');
     if (length != std::string_view::npos) {
       begin_ += length + 1;
-      line = rest.substr(0, length);
+      line = leading(rest, length);
       if (!skipping_) return true;
       skipping_ = false;
     } else if (rest.size() == sizeof buffer_) {

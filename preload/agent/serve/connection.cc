@@ -10,6 +10,7 @@
 #include <new>
 
 #include "preload/agent/base/log.h"
+#include "preload/agent/base/text_view.h"
 #include "preload/agent/guest/gates/exit_gate.h"
 #include "preload/agent/serve/socket_send.h"
 
@@ -146,8 +147,7 @@ void Connection::on_client_gone() noexcept {
 void Connection::answer(int status, std::string_view content_type,
                         std::string_view extra_headers) noexcept {
   if (status >= 400) {
-    log_line(LogLevel::kWarning, "request refused",
-             body_.view().substr(0, body_.view().find('\n')));
+    log_line(LogLevel::kWarning, "request refused", leading(body_.view(), body_.view().find('\n')));
   }
   if (body_.overflowed()) log_line(LogLevel::kWarning, "an answer was too large", content_type);
   write_answer_head(status, content_type, body_.size(), extra_headers);

@@ -14,6 +14,7 @@
 #include <new>
 
 #include "preload/agent/base/raw_syscall_x86_64.h"
+#include "preload/agent/base/text_view.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_text.h"
 
@@ -53,7 +54,7 @@ bool find_own_directory(TextWriter& out) noexcept {
     if (!parse_maps_line(line, mapping) || here < mapping.start || here >= mapping.end) continue;
     const std::size_t slash = mapping.path.rfind('/');
     if (slash == std::string_view::npos) return false;
-    out.append(mapping.path.substr(0, slash));
+    out.append(leading(mapping.path, slash));
     return true;
   }
   return false;
@@ -74,7 +75,7 @@ bool find_beside_library(TextWriter& path) noexcept {
 bool find_in_path(std::string_view search_path, TextWriter& path) noexcept {
   while (!search_path.empty()) {
     const std::size_t colon = search_path.find(':');
-    const std::string_view directory = search_path.substr(0, colon);
+    const std::string_view directory = leading(search_path, colon);
     search_path.remove_prefix(colon == std::string_view::npos ? search_path.size() : colon + 1);
     if (!directory.starts_with('/')) continue;  // the working directory may belong to anybody
     path.clear();

@@ -43,7 +43,7 @@ std::string_view trim(std::string_view text) noexcept {
 // Removes one line and its end, LF or CRLF, from the front.
 std::string_view take_line(std::string_view& text) noexcept {
   const std::size_t end = text.find('\n');
-  std::string_view line = text.substr(0, end);
+  std::string_view line = leading(text, end);
   text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;
@@ -132,7 +132,7 @@ bool HttpRequestParser::parse_request_line(std::string_view line) noexcept {
     fail(400, "not an HTTP request line");
     return false;
   }
-  method_ = line.substr(0, first);
+  method_ = leading(line, first);
   const std::string_view version = skip(line, last + 1);
   if (!is_token(method_) || !version.starts_with("HTTP/")) {
     fail(400, "not an HTTP request line");
@@ -143,7 +143,7 @@ bool HttpRequestParser::parse_request_line(std::string_view line) noexcept {
     fail(505, "only HTTP/1.1 and HTTP/1.0 are supported");
     return false;
   }
-  return parse_target(skip(line.substr(0, last), first + 1));
+  return parse_target(skip(leading(line, last), first + 1));
 }
 
 bool HttpRequestParser::parse_target(std::string_view target) noexcept {
@@ -157,19 +157,19 @@ bool HttpRequestParser::parse_target(std::string_view target) noexcept {
     return false;
   }
   const std::size_t question = target.find('?');
-  path_ = target.substr(0, question);
+  path_ = leading(target, question);
   if (question != std::string_view::npos) query_ = skip(target, question + 1);
   return true;
 }
 
 bool HttpRequestParser::parse_header(std::string_view line) noexcept {
   const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos || !is_token(line.substr(0, colon)) ||
+  if (colon == std::string_view::npos || !is_token(leading(line, colon)) ||
       has_control_characters(line)) {
     fail(400, "a header line is malformed");
     return false;
   }
-  const std::string_view name = line.substr(0, colon);
+  const std::string_view name = leading(line, colon);
   const std::string_view value = trim(skip(line, colon + 1));
   if (equals_ignoring_case(name, "content-length")) return parse_content_length(value);
   if (equals_ignoring_case(name, "transfer-encoding")) return parse_transfer_encoding(value);
@@ -190,7 +190,7 @@ bool HttpRequestParser::parse_header(std::string_view line) noexcept {
 
 std::string_view HttpRequestParser::bearer_token() const noexcept {
   constexpr std::string_view kScheme = "bearer ";
-  if (!equals_ignoring_case(authorization_.substr(0, kScheme.size()), kScheme)) return {};
+  if (!equals_ignoring_case(leading(authorization_, kScheme.size()), kScheme)) return {};
   return trim(skip(authorization_, kScheme.size()));
 }
 
@@ -307,7 +307,7 @@ void HttpRequestParser::on_chunk_line(std::string_view line) noexcept {
     return;
   }
   bool too_large = false;
-  const std::string_view digits = trim(line.substr(0, line.find(';')));
+  const std::string_view digits = trim(leading(line, line.find(';')));
   if (!parse_number(digits, 16, kMaxBodyBytes - body_size_, data_left_, too_large)) {
     if (too_large) return fail(413, "the request body is longer than 64 KiB");
     return fail(400, "a chunk size is not a number");
@@ -319,10 +319,10 @@ bool find_query_value(std::string_view query, std::string_view name,
                       std::string_view& value) noexcept {
   while (!query.empty()) {
     const std::size_t end = query.find('&');
-    const std::string_view item = query.substr(0, end);
+    const std::string_view item = leading(query, end);
     query.remove_prefix(end == std::string_view::npos ? query.size() : end + 1);
     const std::size_t equals = item.find('=');
-    if (item.substr(0, equals) != name) continue;
+    if (leading(item, equals) != name) continue;
     value = equals == std::string_view::npos ? ""sv : skip(item, equals + 1);
     return true;
   }

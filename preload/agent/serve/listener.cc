@@ -16,6 +16,7 @@
 #include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/log.h"
 #include "preload/agent/base/random.h"
+#include "preload/agent/base/text_view.h"
 
 namespace swipr::agent {
 
@@ -77,7 +78,7 @@ std::uint64_t pid_namespace_inode() noexcept {
 // The socket is bound under a temporary name and renamed once it listens.
 int bind_hidden(std::string_view path, TextWriter& hidden_path) noexcept {
   const std::size_t slash = path.rfind('/');
-  hidden_path.append(path.substr(0, slash + 1)).append(".swipr-");
+  hidden_path.append(leading(path, slash + 1)).append(".swipr-");
   hidden_path.append_number(static_cast<std::uint64_t>(::getpid())).append('-');
   hidden_path.append_number(pid_namespace_inode());
   ::unlink(hidden_path.c_str());  // of an image that exec has just ended: same name

@@ -75,11 +75,11 @@ bool read_overhead(const JsonField& field, RecordingRequest& out, TextWriter& er
   std::uint64_t tenths = 0;
   std::string_view text = field.text;
   const bool whole = field.kind == JsonField::Kind::kString && text.ends_with('%');
-  if (whole) text = trim_blanks(text.substr(0, text.size() - 1));
+  if (whole) text = trim_blanks(leading(text, text.size() - 1));
   const std::size_t point = text.find('.');
   const bool fits = point == text.npos ||
                     (text.size() == point + 2 && parse_whole(skip(text, point + 1), tenths));
-  if (!whole || !fits || !parse_whole(text.substr(0, point), percent) || percent > 1000 ||
+  if (!whole || !fits || !parse_whole(leading(text, point), percent) || percent > 1000 ||
       percent * 10 + tenths == 0) {
     return refuse(error, field.name, "must be a string such as \"2%\", from \"0.1%\" to \"1000%\"");
   }

@@ -64,11 +64,11 @@ HostPort split_host_port(std::string_view authority) noexcept {
     const std::size_t close = authority.find(']');
     if (close == std::string_view::npos) return {};
     const std::string_view rest = skip(authority, close + 1);
-    return {skip(authority.substr(0, close), 1), rest.starts_with(':') ? skip(rest, 1) : ""sv};
+    return {skip(leading(authority, close), 1), rest.starts_with(':') ? skip(rest, 1) : ""sv};
   }
   const std::size_t colon = authority.find(':');
   if (colon == std::string_view::npos) return {authority, {}};
-  return {authority.substr(0, colon), skip(authority, colon + 1)};
+  return {leading(authority, colon), skip(authority, colon + 1)};
 }
 
 const char* parse_tcp(std::string_view authority, ServerPlace& out) noexcept {

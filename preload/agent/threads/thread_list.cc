@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "preload/agent/base/libc_calls.h"
+#include "preload/agent/base/text_view.h"
 #include "preload/agent/proc/directory_names.h"
 #include "preload/agent/proc/proc_directory.h"
 
@@ -139,7 +140,7 @@ bool ThreadList::refresh_name(std::uint32_t place) noexcept {
   char buffer[32];
   std::string_view text = read_task_file(directory_, thread.tid, "comm", buffer);
   if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  text = text.substr(0, sizeof(thread.name) - 1);
+  text = leading(text, sizeof(thread.name) - 1);
   if (text.empty() || text == thread.name_text()) return false;
   std::memset(thread.name, 0, sizeof(thread.name));
   std::memcpy(thread.name, text.data(), text.size());

@@ -1,6 +1,7 @@
 #include "preload/agent/record/stream/code_stream.h"
 
 #include "common/wire/names.h"
+#include "preload/agent/base/text_view.h"
 #include "preload/unwind/image/jit_object.h"
 
 namespace swipr::agent {
@@ -53,7 +54,7 @@ bool CodeStream::write_code(const JitInterface& jit, const JitEntry& entry,
     const wire::CodeRecord record{.start = code.begin,
                                   .size_bytes = code.end - code.begin,
                                   .valid_from_ns = wire_time(entry.since),
-                                  .name = name.substr(0, wire::kMaxStringBytes),
+                                  .name = leading(name, wire::kMaxStringBytes),
                                   .object = entry.id};
     if (functions_left == 0 ||
         !stream.put([&record](wire::Encoder& out) { wire::encode(out, record, {}); })) {

@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/runtimes/java/java_stack.h"
+
 namespace swipr::handler {
 
 constinit RuntimeShared runtime_shared;
@@ -25,13 +27,28 @@ runtimes::PythonThreadStates known_states(const Slot& slot, const RuntimeSlot& o
 
 }  // namespace
 
-void take_tokens(const Slot& slot) noexcept {
-  const RuntimeSnapshot* const snapshot = runtime_shared.snapshot.load(std::memory_order_seq_cst);
+RuntimeOfSlot begin_runtime(const Slot& slot) noexcept {
   RuntimeSlot* const out = runtime_slot_of(slot);
-  if (out == nullptr) return;
+  if (out == nullptr) [[likely]]
+    return {};
   out->tokens.clear();
   out->end = runtimes::PythonWalkEnd::kRoot;
-  if (snapshot == nullptr) return;
+  return {runtime_shared.snapshot.load(std::memory_order_seq_cst), out};
+}
+
+unwind::WalkEnd walk_stack(Slot& slot, const unwind::CodeMap& map, unwind::PageProbeReader& memory,
+                           const RuntimeOfSlot& runtime) noexcept {
+  if (runtime.snapshot == nullptr || runtime.snapshot->language != Language::kJava) [[likely]]
+    return unwind::walk(map, slot.registers, memory, slot.frames, &slot.stopped);
+  return runtimes::walk_with_java(runtime.snapshot->java, map, slot.registers, memory,
+                                  runtime.slot->pages, slot.frames, runtime.slot->tokens,
+                                  &slot.stopped);
+}
+
+void take_tokens(const Slot& slot, const RuntimeOfSlot& runtime) noexcept {
+  const RuntimeSnapshot* const snapshot = runtime.snapshot;
+  if (snapshot == nullptr || snapshot->language != Language::kPython) return;
+  RuntimeSlot* const out = runtime.slot;
   const runtimes::PythonRuntime& python = snapshot->python;
   // glibc and musl: a pthread_t is the thread pointer.
   const runtimes::ThreadIdentity thread{

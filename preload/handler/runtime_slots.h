@@ -7,18 +7,23 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/core/runtime_frame.h"
 #include "common/core/signal_safe.h"
 #include "preload/handler/signals/timed_threads.h"
 #include "preload/handler/slots.h"
+#include "preload/runtimes/java/java_layout.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/token.h"
+#include "preload/unwind/walk/page_probe_reader.h"
 
 namespace swipr::handler {
 
 // Immutable once published. Retired ones are freed under the same condition as code maps.
 struct RuntimeSnapshot {
-  runtimes::PythonRuntime python;
+  Language language = Language::kNative;  // the member of its name is set
+  runtimes::PythonRuntime python{};
+  runtimes::JavaRuntime java{};
   std::uint32_t tid_in_pthread = 0;  // ThreadIdentity
 };
 
@@ -44,8 +49,20 @@ struct RuntimeShared {
 };
 extern RuntimeShared runtime_shared;
 
-// The handler's side, while it pins the code map: reads the frames of the calling thread.
-SWIPR_SIGNAL_SAFE void take_tokens(const Slot& slot) noexcept;
+// The handler's side, while it pins the code map.
+struct RuntimeOfSlot {
+  const RuntimeSnapshot* snapshot = nullptr;  // nullptr: there is no runtime
+  RuntimeSlot* slot = nullptr;                // with a snapshot: where its tokens are stored
+};
+// Clears the tokens of an earlier answer.
+SWIPR_SIGNAL_SAFE RuntimeOfSlot begin_runtime(const Slot& slot) noexcept;
+// Walks the calling thread's stack from the slot's registers. Java's frames are part of the stack:
+// their tokens are stored here.
+SWIPR_SIGNAL_SAFE unwind::WalkEnd walk_stack(Slot& slot, const unwind::CodeMap& map,
+                                             unwind::PageProbeReader& memory,
+                                             const RuntimeOfSlot& runtime) noexcept;
+// Reads the frames of runtimes that keep a chain of their own, of the calling thread.
+SWIPR_SIGNAL_SAFE void take_tokens(const Slot& slot, const RuntimeOfSlot& runtime) noexcept;
 
 // The agent's side. nullptr: there is no runtime.
 RuntimeSlot* runtime_slot_of(const Slot& slot) noexcept;

@@ -157,10 +157,10 @@ void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   const unwind::CodeMap* map = shared.code_map.load(std::memory_order_seq_cst);
   if (map != nullptr) {
     unwind::PageProbeReader memory(readable);
+    const RuntimeOfSlot runtime = begin_runtime(slot);
     const std::span<std::uint64_t> apart = copy_of(slot);
-    slot.end = apart.empty()
-                   ? unwind::walk(*map, slot.registers, memory, slot.frames, &slot.stopped)
-                   : leave_to_agent(slot, apart, memory);
+    slot.end = apart.empty() ? walk_stack(slot, *map, memory, runtime)
+                             : leave_to_agent(slot, apart, memory);
     if (apart.empty() && slot.end != unwind::WalkEnd::kRoot) [[unlikely]] {
       if (unwind::has_lost_caller(slot.frames)) {
         copy_words(slot, *map, memory);
@@ -169,7 +169,7 @@ void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
         slot.copy = Slot::Copy::kWhole;
       }
     }
-    take_tokens(slot);
+    take_tokens(slot, runtime);
   }
   shared.pins.fetch_sub(1, std::memory_order_release);
   slot.state.store(slot_state(cookie.sequence, SlotStatus::kDone), std::memory_order_release);

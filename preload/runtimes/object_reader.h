@@ -61,21 +61,21 @@ class ProbedObjects {
     const std::uint64_t last = (address + sizeof(T) - 1) & -kObjectPageBytes;
     if (address < kObjectPageBytes || address >> 47 != 0) return false;
     if (!pages_.is_readable(first) || (last != first && !pages_.is_readable(last))) return false;
-    out = load<T>(address);
+    out = read_unasked<T>(address);
     return true;
   }
-
- private:
+  // Where the page is known to be readable.
   // Sanitizers would report these reads: another thread may write what is read.
   template <typename T>
   __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined"))) static T
-  load(std::uint64_t address) noexcept {
+  read_unasked(std::uint64_t address) noexcept {
     struct __attribute__((packed, may_alias)) Value {
       T value;
     };
     return reinterpret_cast<const Value*>(address)->value;
   }
 
+ private:
   PageCache& pages_;
 };
 

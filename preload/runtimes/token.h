@@ -14,6 +14,7 @@ enum class TokenKind : std::uint8_t {
   kPython = 1,
   kJava = 2,          // a method
   kJavaCompiled = 3,  // compiled code: of one method and those inlined there (java/java_names.h)
+  kJavaStub = 4,      // generated code without a name of its own, between methods and native code
 };
 
 enum TokenFlags : std::uint8_t {
@@ -54,6 +55,11 @@ class TokenBuffer {
   Token* last() noexcept { return added_ == 0 ? nullptr : &tokens_[slot(added_ - 1)]; }
   // Removes the tokens behind the first `count`, of which at most kKeptInner were added.
   void shorten(std::uint32_t count) noexcept { added_ = std::min(added_, count); }
+  // Removes the tokens whose marks are not below this one; marks ascend. Before finish().
+  void remove_from(std::uint64_t mark) noexcept {
+    if (added_ > kCapacity) added_ = 0;  // the outer ones are not in order
+    while (added_ != 0 && tokens_[slot(added_ - 1)].mark >= mark) --added_;
+  }
   // After the last add(): puts the outer tokens into their order. `is_root_reached`: the last token
   // is the thread's outermost.
   void finish(bool is_root_reached) noexcept {

@@ -74,6 +74,7 @@ void Engine::tick(unsigned number, Moment now) noexcept {
     refresh_threads();
     listing_due_ = now + std::max<Moment>(kListingInterval, listing_cost_ * kListingCostFactor);
   }
+  subjects_.modules.refresh_runtimes(subjects_.memory, now);
   sample_all(number, now);
   collect();
 }

@@ -10,6 +10,7 @@
 #include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/modules/maps_text.h"
+#include "preload/runtimes/object_reader.h"
 #include "preload/unwind/image/table_builder.h"
 
 namespace swipr::agent {
@@ -42,6 +43,40 @@ void write_version(const runtimes::PythonDetection& python, std::span<char> out)
   if (python.has_micro) text.append(".").append_number(python.micro);
 }
 
+constexpr const char* kStarting = "its virtual machine is starting";
+constexpr std::chrono::milliseconds kRefreshPause{10};
+constexpr std::chrono::milliseconds kMaxPause{1000};  // while it is starting
+
+// False: the image holds none.
+bool detect_python(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+  const runtimes::PythonDetection found =
+      runtimes::detect_python(runtime.dynamic, runtime.load_bias, memory.image_reader());
+  if (found.state == runtimes::PythonState::kAbsent) return false;
+  runtime.language = Language::kPython;
+  runtime.python = found.runtime;
+  write_version(found, runtime.version);
+  if (found.state == runtimes::PythonState::kRefused) runtime.refusal = found.reason;
+  return true;
+}
+
+// False: the image holds none. Until the machine is ready, it is refused for now.
+bool detect_java(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+  runtimes::ObjectPieces pieces(memory.image_reader());
+  const runtimes::JavaDetection found =
+      runtimes::detect_java(runtime.dynamic, runtime.load_bias, pieces.image_reader());
+  if (found.state == runtimes::JavaState::kAbsent) return false;
+  runtime.language = Language::kJava;
+  runtime.java = found.runtime;
+  const bool is_ready = found.state == runtimes::JavaState::kFound &&
+                        runtimes::refresh_java(runtime.java, memory.image_reader());
+  runtime.refusal = is_ready ? nullptr : kStarting;
+  if (is_ready) TextWriter(runtime.version).append_number(runtime.java.version);
+  if (found.state == runtimes::JavaState::kRefused) runtime.refusal = found.reason;
+  return true;
+}
+
+bool is_starting(const FoundRuntime& runtime) noexcept { return runtime.refusal == kStarting; }
+
 // Mapped once, and never unmapped: a handler may be about to use them.
 bool offer_slots() noexcept {
   if (handler::runtime_shared.slots.load(std::memory_order_relaxed) != nullptr) return true;
@@ -68,18 +103,12 @@ bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
     known->seen = true;
     return true;
   }
-  const runtimes::PythonDetection python =
-      runtimes::detect_python(dynamic, load_bias, memory.image_reader());
-  if (python.state == runtimes::PythonState::kAbsent || count_ == kMost) return false;
-  FoundRuntime runtime{.id = ++last_id_,
-                       .header = header,
-                       .dynamic = dynamic,
-                       .language = Language::kPython,
-                       .python = python.runtime,
-                       .seen = true};
-  write_version(python, runtime.version);
-  if (python.state == runtimes::PythonState::kRefused) runtime.refusal = python.reason;
-  found_[count_++] = runtime;
+  if (count_ == kMost) return false;
+  FoundRuntime& runtime = found_[count_];
+  runtime = {.header = header, .dynamic = dynamic, .load_bias = load_bias, .seen = true};
+  if (!detect_python(runtime, memory) && !detect_java(runtime, memory)) return false;
+  if (!is_starting(runtime)) runtime.id = ++last_id_;
+  ++count_;
   return true;
 }
 
@@ -88,9 +117,39 @@ void RuntimeRegistry::end_update() noexcept {
       std::remove_if(found_.data(), found_.data() + count_,
                      [](const FoundRuntime& runtime) { return !runtime.seen; });
   count_ = static_cast<std::size_t>(end - found_.data());
-  const FoundRuntime* const chosen = choose();
-  const std::uint32_t id = chosen == nullptr ? 0 : chosen->id;
-  if (id != published_ && publish(chosen)) published_ = id;
+  publish_chosen(choose());
+}
+
+bool RuntimeRegistry::refresh(ProcMemory& memory, Moment now) noexcept {
+  const auto is_java = [](const FoundRuntime& runtime) {
+    return runtime.language == Language::kJava &&
+           (runtime.refusal == nullptr || is_starting(runtime));
+  };
+  FoundRuntime* const end = found_.data() + count_;
+  FoundRuntime* const java = std::find_if(found_.data(), end, is_java);
+  if (java == end || now < refresh_due_ || !memory.is_open()) return false;
+  const bool was_starting = is_starting(*java);
+  refresh_pause_ = was_starting ? std::clamp<Moment>(2 * refresh_pause_, kRefreshPause, kMaxPause)
+                                : Moment(kRefreshPause);
+  refresh_due_ = now + refresh_pause_;
+  if (was_starting) return start_java(*java, memory);
+  const runtimes::JavaRuntime before = java->java;
+  runtimes::ObjectPieces pieces(memory.image_reader());
+  runtimes::refresh_java(java->java, pieces.image_reader());
+  if (java->java == before || published_ != java->id) return false;
+  if (!publish(java)) java->java = before;  // next time
+  return false;
+}
+
+// It gets the next id, and the last place: others may have been found meanwhile.
+bool RuntimeRegistry::start_java(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+  detect_java(runtime, memory);
+  if (is_starting(runtime)) return false;
+  refresh_pause_ = {};
+  runtime.id = ++last_id_;
+  std::rotate(&runtime, &runtime + 1, found_.data() + count_);
+  publish_chosen(choose());
+  return true;
 }
 
 void RuntimeRegistry::survey(ProcMemory& memory) noexcept {
@@ -123,6 +182,11 @@ const FoundRuntime* RuntimeRegistry::choose() noexcept {
   return chosen;
 }
 
+void RuntimeRegistry::publish_chosen(const FoundRuntime* chosen) noexcept {
+  const std::uint32_t id = chosen == nullptr ? 0 : chosen->id;
+  if (id != published_ && publish(chosen)) published_ = id;
+}
+
 bool RuntimeRegistry::publish(const FoundRuntime* runtime) noexcept {
   if (retired_ != nullptr && handler::retired_maps_are_free()) free_retired();
   if (retired_ != nullptr) return false;
@@ -131,7 +195,10 @@ bool RuntimeRegistry::publish(const FoundRuntime* runtime) noexcept {
     if (!offer_slots()) return false;
     void* const memory = map_memory(kSnapshotBytes);
     if (memory == nullptr) return false;
-    next = new (memory) handler::RuntimeSnapshot{runtime->python, find_tid_in_pthread()};
+    next = new (memory) handler::RuntimeSnapshot{.language = runtime->language,
+                                                 .python = runtime->python,
+                                                 .java = runtime->java,
+                                                 .tid_in_pthread = find_tid_in_pthread()};
   }
   handler::runtime_shared.snapshot.store(next, std::memory_order_seq_cst);
   retired_ = current_;

@@ -1,5 +1,6 @@
 // Language runtimes among the images of the process. The first whose frames can be read is
 // published to handlers; further ones, or those of an unknown version, are refused with a reason.
+// A Java virtual machine is mapped before it is ready, and its code cache grows: refresh().
 // Context: control thread.
 #pragma once
 
@@ -10,6 +11,7 @@
 
 #include "common/core/range.h"
 #include "common/core/runtime_frame.h"
+#include "preload/agent/base/moment.h"
 #include "preload/agent/proc/proc_memory.h"
 #include "preload/handler/runtime_slots.h"
 #include "preload/runtimes/python/python_layout.h"
@@ -17,13 +19,15 @@
 namespace swipr::agent {
 
 struct FoundRuntime {
-  std::uint32_t id = 0;            // from 1, never reused
-  std::uint64_t header = 0;        // run-time address of the image's ELF header
+  std::uint32_t id = 0;      // from 1, never reused; 0: it is starting, and refused until then
+  std::uint64_t header = 0;  // run-time address of the image's ELF header
   Range<std::uint64_t> dynamic{};  // tells it from another image that took its place
   Language language = Language::kNative;
   char version[16] = {};          // "3.11.2"; empty: unknown
   const char* refusal = nullptr;  // static text; nullptr: its frames are read
-  runtimes::PythonRuntime python;
+  std::uint64_t load_bias = 0;
+  runtimes::PythonRuntime python{};
+  runtimes::JavaRuntime java{};
   bool seen = false;  // in the current update
 };
 
@@ -38,6 +42,8 @@ class RuntimeRegistry {
   // Publishes the runtime to handlers. It stays as it was while there is no memory, or a handler
   // still uses the one before the last.
   void end_update() noexcept;
+  // Reads again what changes while a virtual machine runs, if that is due. True: one has started.
+  bool refresh(ProcMemory& memory, Moment now) noexcept;
   // Instead of updates, in a registry that is used for nothing else: finds the runtimes of all
   // images and publishes none.  Blocks: some milliseconds for hundreds of images.
   void survey(ProcMemory& memory) noexcept;
@@ -57,6 +63,8 @@ class RuntimeRegistry {
  private:
   // Refuses all but the first whose frames can be read. nullptr: there is none.
   const FoundRuntime* choose() noexcept;
+  void publish_chosen(const FoundRuntime* chosen) noexcept;
+  bool start_java(FoundRuntime& runtime, ProcMemory& memory) noexcept;
   bool publish(const FoundRuntime* runtime) noexcept;
 
   std::array<FoundRuntime, kMost> found_{};
@@ -65,6 +73,8 @@ class RuntimeRegistry {
   std::uint32_t published_ = 0;  // id; 0: none
   handler::RuntimeSnapshot* current_ = nullptr;
   handler::RuntimeSnapshot* retired_ = nullptr;
+  Moment refresh_due_{0};
+  Moment refresh_pause_{0};
 };
 
 }  // namespace swipr::agent

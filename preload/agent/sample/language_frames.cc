@@ -54,7 +54,10 @@ void LanguageFrames::set_states(std::uint32_t place, Thread& thread,
 void LanguageFrames::prepare(const RuntimeRegistry& runtimes, ProcMemory& memory,
                              std::uint32_t place, Thread& thread) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
-  if (snapshot == nullptr || !memory.is_open() || thread.runtime.states().first() != 0) return;
+  if (snapshot == nullptr || snapshot->language != Language::kPython || !memory.is_open() ||
+      thread.runtime.states().first() != 0) {
+    return;
+  }
   constexpr std::uint8_t kMostDoublings = 3;
   ThreadRuntime& known = thread.runtime;
   if (known.searches_to_skip_ != 0) {
@@ -85,6 +88,9 @@ void LanguageFrames::splice_answer(const RuntimeRegistry& runtimes, ProcMemory& 
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
   const handler::RuntimeSlot* const found = handler::runtime_slot_of(slot);
   if (snapshot == nullptr || found == nullptr || !has_memory()) return;
+  if (snapshot->language == Language::kJava) {
+    return name_java(*snapshot, found->tokens.tokens(), memory, frames);
+  }
   set_states(place, thread, found->states);
   prepare(runtimes, memory, place, thread);  // for the next answer
   splice(*snapshot, found->tokens, memory, frames);
@@ -99,7 +105,7 @@ RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, Pro
                                             std::uint32_t place, Thread& thread,
                                             const WaitPlace& wait) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
-  if (snapshot == nullptr || !has_memory()) return {};
+  if (snapshot == nullptr || snapshot->language != Language::kPython || !has_memory()) return {};
   own_->tokens.clear();
   runtimes::ObjectPieces reader(memory.image_reader());
   const runtimes::PythonRuntime& python = snapshot->python;
@@ -120,7 +126,9 @@ RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, Pro
 void LanguageFrames::splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                                     unwind::FrameBuffer& frames) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
-  if (snapshot != nullptr && own_ != nullptr) splice(*snapshot, own_->tokens, memory, frames);
+  if (snapshot == nullptr || own_ == nullptr) return;
+  if (snapshot->language == Language::kJava) return name_java(*snapshot, {}, memory, frames);
+  splice(*snapshot, own_->tokens, memory, frames);
 }
 
 void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
@@ -139,8 +147,8 @@ void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
   const auto all = own_->spliced.view();
   for (std::size_t at = 0; at < all.size(); ++at) {
     const std::uint32_t index = all[at].index;
-    own_->pcs[at] = all[at].is_token ? own_->names.pc_of(tokens.tokens()[index], snapshot.python,
-                                                         memory, functions_, now)
+    own_->pcs[at] = all[at].is_token ? own_->names.pc_of(tokens.tokens()[index], snapshot, memory,
+                                                         functions_, now)
                                      : frames.pcs[index];
     own_->kinds[at] =
         all[at].is_token ? static_cast<std::uint8_t>(unwind::kExactFrame) : frames.kinds[index];

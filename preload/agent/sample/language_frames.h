@@ -1,5 +1,6 @@
 // Frames of language runtimes in stacks: reads those of blocked threads from outside, takes those
 // that handlers left, and puts them where the native stack has the runtime's interpreter loop.
+// Java has none: its frames alternate with native ones, and walks go through them.
 // Context: control thread.  Allocates: memory at the first stack of a runtime, until release().
 #pragma once
 
@@ -11,9 +12,11 @@
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_memory.h"
 #include "preload/agent/proc/wait_channels.h"
+#include "preload/agent/sample/java_stacks.h"
 #include "preload/agent/sample/token_names.h"
 #include "preload/agent/threads/thread.h"
 #include "preload/handler/runtime_slots.h"
+#include "preload/runtimes/java/java_frames.h"
 #include "preload/runtimes/splice.h"
 #include "preload/unwind/walk/walk.h"
 
@@ -24,6 +27,14 @@ class LanguageFrames {
   // Before a signal to the thread: finds its states, because handlers do not search for them.
   void prepare(const RuntimeRegistry& runtimes, ProcMemory& memory, std::uint32_t place,
                Thread& thread) noexcept;
+  // The walks that follow, until the next call, are of one stack: of this thread, which is blocked,
+  // or of one that was signalled (nullptr).
+  void begin_stack(Thread* blocked) noexcept;
+  // As unwind::walk_on, through the frames of runtimes.
+  unwind::WalkEnd walk_on(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                          const unwind::CodeMap& map, const unwind::Registers& registers,
+                          bool exact, unwind::StackReader stack,
+                          unwind::FrameBuffer& frames) noexcept;
   // After the walk of a slot is finished and verified. `frames` is the slot's.
   void splice_answer(const RuntimeRegistry& runtimes, ProcMemory& memory, std::uint32_t place,
                      Thread& thread, const handler::Slot& slot,
@@ -44,7 +55,9 @@ class LanguageFrames {
   // Zeroed memory is a valid one.
   struct Memory {
     TokenNames names;
-    runtimes::TokenBuffer tokens;  // of the blocked thread that was read last
+    // Of the blocked thread that was read last, or of the part of an answer that was walked here.
+    runtimes::TokenBuffer tokens;
+    JavaStacks java;
     runtimes::SplicedStack spliced;
     std::array<std::uint64_t, wire::kMaxFrames> pcs;
     std::array<std::uint8_t, wire::kMaxFrames> kinds;
@@ -55,8 +68,14 @@ class LanguageFrames {
                          const runtimes::PythonThreadStates& states) noexcept;
   void splice(const handler::RuntimeSnapshot& snapshot, const runtimes::TokenBuffer& tokens,
               ProcMemory& memory, unwind::FrameBuffer& frames) noexcept;
+  void name_java(const handler::RuntimeSnapshot& snapshot,
+                 std::span<const runtimes::Token> of_handler, ProcMemory& memory,
+                 unwind::FrameBuffer& frames) noexcept;
+  static bool find_anchor(const handler::RuntimeSnapshot& snapshot, runtimes::ObjectPieces& reader,
+                          Thread& thread, runtimes::JavaRegisters& out) noexcept;
 
   FunctionTable functions_;
+  Thread* blocked_ = nullptr;
   Memory* own_ = nullptr;
 };
 

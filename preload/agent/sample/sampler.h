@@ -123,7 +123,7 @@ class Sampler {
   void settle_hidden(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
   void note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept;
   bool may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept;
-  unwind::WalkEnd walk_from_outside(const WaitPlace& wait, const KeptRegisters& kept) noexcept;
+  unwind::WalkEnd walk_from_outside(const WaitPlace& wait, Thread& thread) noexcept;
   unwind::WalkEnd walk_and_build(const unwind::Registers& registers, bool exact,
                                  unwind::StackReader stack, unwind::FrameBuffer& frames) noexcept;
   unwind::WalkEnd walk_with_frame_pointer(unwind::Registers& registers, bool exact,

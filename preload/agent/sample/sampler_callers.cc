@@ -92,6 +92,7 @@ void Subjects::forget_code() noexcept {
 
 void Sampler::finish_walk(handler::Slot& slot) noexcept {
   const unwind::CodeMap* const map = subjects_.modules.code_map();
+  subjects_.languages.begin_stack(nullptr);
   finish_own_walk(slot);
   const bool is_whole = slot.copy == handler::Slot::Copy::kUnwalked;
   if (!is_whole || !subjects_.memory.is_open() || map == nullptr) return;

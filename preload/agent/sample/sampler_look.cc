@@ -129,7 +129,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
                                     RecordedThread& known, const WaitPlace& wait,
                                     Moment now) noexcept {
   Thread& thread = subjects_.threads[place];
-  const unwind::WalkEnd end = walk_from_outside(wait, thread.looks.kept);
+  const unwind::WalkEnd end = walk_from_outside(wait, thread);
   if (subjects_.unwinder.is_on()) {
     StackPieces stack(subjects_.memory);
     subjects_.unwinder.walk(stack.reader(), subjects_.modules, subjects_.memory);
@@ -232,10 +232,10 @@ bool Sampler::may_interrupt(const Recording& recording, const WaitPlace& wait) c
          handler::restarts_calls();
 }
 
-unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait,
-                                           const KeptRegisters& kept) noexcept {
+unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait, Thread& thread) noexcept {
   using unwind::WalkEnd;
-  unwind::Registers registers = registers_at(wait, kept);
+  subjects_.languages.begin_stack(&thread);
+  unwind::Registers registers = registers_at(wait, thread.looks.kept);
   StackPieces stack(subjects_.memory);
   const WalkEnd end =
       walk_with_frame_pointer(registers, true, stack.reader(), stack.log(), frames_);

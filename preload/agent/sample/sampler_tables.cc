@@ -12,7 +12,8 @@ WalkEnd Sampler::walk_and_build(const unwind::Registers& registers, bool exact,
                                 unwind::StackReader stack, unwind::FrameBuffer& frames) noexcept {
   for (;;) {
     const WalkEnd end =
-        unwind::walk_on(*subjects_.modules.code_map(), registers, exact, stack, frames);
+        subjects_.languages.walk_on(subjects_.modules.runtimes(), subjects_.memory,
+                                    *subjects_.modules.code_map(), registers, exact, stack, frames);
     if (end != WalkEnd::kUnbuilt ||
         !subjects_.modules.build_table_at(unwind::outermost_lookup_address(frames),
                                           subjects_.memory)) {
@@ -23,7 +24,7 @@ WalkEnd Sampler::walk_and_build(const unwind::Registers& registers, bool exact,
 
 void Sampler::build_tables_for(std::uint32_t place) noexcept {
   if (!subjects_.memory.is_open() || subjects_.modules.code_map() == nullptr) return;
-  const Thread& thread = subjects_.threads[place];
+  Thread& thread = subjects_.threads[place];
   // It waits for the recording to begin: many processes end before their first tick.
   if (thread.tid.value == own_waiters::starting_tid.load(std::memory_order_relaxed) ||
       own_waiters::contains(thread.tid)) {
@@ -31,7 +32,7 @@ void Sampler::build_tables_for(std::uint32_t place) noexcept {
   }
   const WaitPlace wait = read_wait_place(thread.tid);
   // The result of the walk is not used, so the thread may wake meanwhile.
-  if (wait.kind == WaitKind::kBlocked) walk_from_outside(wait, thread.looks.kept);
+  if (wait.kind == WaitKind::kBlocked) walk_from_outside(wait, thread);
 }
 
 }  // namespace swipr::agent

@@ -1,15 +1,18 @@
 #include "preload/agent/sample/token_names.h"
 
 #include "common/core/runtime_frame.h"
+#include "preload/runtimes/java/java_names.h"
 #include "preload/runtimes/python/python_names.h"
 
 namespace swipr::agent {
 
 namespace {
 
+using handler::RuntimeSnapshot;
+using runtimes::FunctionText;
 using runtimes::ObjectPieces;
-using runtimes::PythonRuntime;
 using runtimes::Token;
+using runtimes::TokenKind;
 
 constexpr std::chrono::seconds kTrusted{1};
 
@@ -24,24 +27,43 @@ bool is_valid(const Known& known, const Token& token, Moment now) noexcept {
          now - known.read_at < kTrusted;
 }
 
-}  // namespace
-
-std::uint64_t TokenNames::pc_of(const Token& token, const PythonRuntime& python, ProcMemory& memory,
-                                FunctionTable& functions, Moment now) noexcept {
-  ObjectPieces reader(memory.image_reader());
-  const std::uint32_t function = function_of(token, python, reader, functions, now);
-  return runtime_frame_pc({.function = function, .line = line_of(token, python, reader, now)});
+Language language_of(const Token& token) noexcept {
+  return token.kind == TokenKind::kPython ? Language::kPython : Language::kJava;
 }
 
-std::uint32_t TokenNames::function_of(const Token& token, const PythonRuntime& python,
+bool read_function(const RuntimeSnapshot& snapshot, ObjectPieces& reader, const Token& token,
+                   FunctionText& out) noexcept {
+  return language_of(token) == Language::kPython
+             ? runtimes::read_python_function(snapshot.python, reader, token, out)
+             : runtimes::read_java_function(snapshot.java, reader, token, out);
+}
+
+bool read_line(const RuntimeSnapshot& snapshot, ObjectPieces& reader, const Token& token,
+               std::uint32_t& out) noexcept {
+  return language_of(token) == Language::kPython
+             ? runtimes::read_python_line(snapshot.python, reader, token, out)
+             : runtimes::read_java_line(snapshot.java, reader, token, out);
+}
+
+}  // namespace
+
+std::uint64_t TokenNames::pc_of(const Token& token, const RuntimeSnapshot& snapshot,
+                                ProcMemory& memory, FunctionTable& functions, Moment now) noexcept {
+  ObjectPieces reader(memory.image_reader());
+  const std::uint32_t function = function_of(token, snapshot, reader, functions, now);
+  return runtime_frame_pc({.function = function, .line = line_of(token, snapshot, reader, now)});
+}
+
+std::uint32_t TokenNames::function_of(const Token& token, const RuntimeSnapshot& snapshot,
                                       ObjectPieces& reader, FunctionTable& functions,
                                       Moment now) noexcept {
+  const Language language = language_of(token);
   KnownFunction& known = known_functions_[place_of(token.code, 0, kPlaces)];
   if (is_valid(known, token, now)) return known.function;
-  if (!runtimes::read_python_function(python, reader, token, text_)) {
-    return functions.intern({.language = Language::kPython, .is_lost = true});
+  if (!read_function(snapshot, reader, token, text_)) {
+    return functions.intern({.language = language, .is_lost = true});
   }
-  const std::uint32_t function = functions.intern({.language = Language::kPython,
+  const std::uint32_t function = functions.intern({.language = language,
                                                    .name = text_.name.view(),
                                                    .file = text_.file.view(),
                                                    .start_line = text_.first_line});
@@ -49,12 +71,12 @@ std::uint32_t TokenNames::function_of(const Token& token, const PythonRuntime& p
   return function;
 }
 
-std::uint32_t TokenNames::line_of(const Token& token, const PythonRuntime& python,
+std::uint32_t TokenNames::line_of(const Token& token, const RuntimeSnapshot& snapshot,
                                   ObjectPieces& reader, Moment now) noexcept {
   KnownLine& known = known_lines_[place_of(token.code, token.position, kPlaces)];
   if (known.position == token.position && is_valid(known, token, now)) return known.line;
   std::uint32_t line = 0;
-  if (!runtimes::read_python_line(python, reader, token, line)) return 0;
+  if (!read_line(snapshot, reader, token, line)) return 0;
   known = {token.code, token.fingerprint, now, token.position, line};
   return line;
 }

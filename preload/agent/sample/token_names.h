@@ -11,9 +11,9 @@
 #include "preload/agent/base/moment.h"
 #include "preload/agent/proc/proc_memory.h"
 #include "preload/agent/record/stream/function_table.h"
+#include "preload/handler/runtime_slots.h"
 #include "preload/runtimes/function_text.h"
 #include "preload/runtimes/object_reader.h"
-#include "preload/runtimes/python/python_layout.h"
 #include "preload/runtimes/token.h"
 
 namespace swipr::agent {
@@ -22,7 +22,8 @@ class TokenNames {
  public:
   // The pc of the frame in stacks. A function whose name cannot be read any more is marked as lost.
   // `functions`: always the same table.
-  std::uint64_t pc_of(const runtimes::Token& token, const runtimes::PythonRuntime& python,
+  // Not of compiled code: java_stacks.h.
+  std::uint64_t pc_of(const runtimes::Token& token, const handler::RuntimeSnapshot& snapshot,
                       ProcMemory& memory, FunctionTable& functions, Moment now) noexcept;
 
  private:
@@ -41,10 +42,10 @@ class TokenNames {
   };
   static constexpr std::size_t kPlaces = 4096;  // of each cache; a collision replaces
 
-  std::uint32_t function_of(const runtimes::Token& token, const runtimes::PythonRuntime& python,
+  std::uint32_t function_of(const runtimes::Token& token, const handler::RuntimeSnapshot& snapshot,
                             runtimes::ObjectPieces& reader, FunctionTable& functions,
                             Moment now) noexcept;
-  std::uint32_t line_of(const runtimes::Token& token, const runtimes::PythonRuntime& python,
+  std::uint32_t line_of(const runtimes::Token& token, const handler::RuntimeSnapshot& snapshot,
                         runtimes::ObjectPieces& reader, Moment now) noexcept;
 
   runtimes::FunctionText text_;  // scratch

@@ -100,6 +100,7 @@ class ThreadRuntime {
   friend class LanguageFrames;
 
   runtimes::PythonThreadStates states_;
+  std::uint64_t java_thread_ = 0;        // the address of its JavaThread, as it was found last
   std::uint8_t fruitless_searches_ = 0;  // in a row, up to a bound
   std::uint8_t searches_to_skip_ = 0;
 };

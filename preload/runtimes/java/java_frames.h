@@ -1,13 +1,11 @@
 // Java frames as tokens. Java frames alternate with native ones on one stack, so no splice is
 // needed: the walk of the stack asks, for each pc, whether JavaRuntime::code contains it, and steps
-// with JavaStepper instead of its own rules:
+// with JavaStepper instead of its own rules (java_stack.h):
 //   while (java.code.contains(registers.pc)) status = stepper.step(registers, token);
 // kJava: `token` is the frame's. kStub: a frame without a name of its own, step on. kEntry: the
 // frame through which native code called Java; the registers are those of that native code, with
 // which the native walk goes on. A first frame inside the code has `exact`, and r13 in `bytecode`;
-// after native frames both are unset, and `frame` must be known. All else ends the walk. A blocked
-// thread needs no registers: walk_java_thread follows what the VM keeps of each transition from
-// Java to native code.
+// after native frames both are unset, and `frame` must be known. All else ends the walk.
 //
 // Everything that is read may be garbage: a thread is interrupted anywhere, and from outside it may
 // be running meanwhile. Hence stack pointers must rise, and every loop is counted.
@@ -22,12 +20,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "common/core/range.h"
 #include "common/core/signal_safe.h"
 #include "preload/runtimes/java/java_code.h"
 #include "preload/runtimes/java/java_layout.h"
-#include "preload/runtimes/java/java_threads.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/token.h"
 
@@ -48,17 +46,15 @@ struct JavaRegisters {
 
 enum class JavaStep : std::uint8_t { kJava, kStub, kEntry, kUnreadable, kInvalid };
 
-enum class JavaWalkEnd : std::uint8_t {
-  kRoot,        // the thread's outermost Java frame; no tokens: it runs no Java
-  kCut,         // kMaxJavaFrames
-  kUnreadable,  // a frame cannot be read, or too many pages were asked about
-  kInvalid,     // what should be a frame is none
-};
-
-template <typename Reader>
+// `Stack` reads the thread's stack, `Reader` everything else.
+template <typename Reader, typename Stack = Reader>
 class JavaStepper {
  public:
-  JavaStepper(const JavaRuntime& java, Reader& reader) noexcept : java_(java), reader_(reader) {}
+  JavaStepper(const JavaRuntime& java,
+              Reader& reader) noexcept requires std::is_same_v<Reader, Stack>
+      : java_(java), reader_(reader), stack_(reader) {}
+  JavaStepper(const JavaRuntime& java, Reader& reader, Stack& stack) noexcept
+      : java_(java), reader_(reader), stack_(stack) {}
 
   // From a frame in JavaRuntime::code to its caller. Not kJava, kStub, kEntry: both are undefined.
   SWIPR_SIGNAL_SAFE JavaStep step(JavaRegisters& registers, Token& token) noexcept {
@@ -86,8 +82,8 @@ class JavaStepper {
   bool step_by_frame_pointer(JavaRegisters& registers) noexcept {
     const std::uint64_t frame = registers.frame;
     if (frame % kWord != 0 || frame < registers.stack) return false;
-    if (!reader_.read_value(frame, registers.frame) ||
-        !reader_.read_value(frame + kWord, registers.pc)) {
+    if (!stack_.read_value(frame, registers.frame) ||
+        !stack_.read_value(frame + kWord, registers.pc)) {
       return false;
     }
     registers.stack = frame + 2 * kWord;
@@ -106,7 +102,7 @@ class JavaStepper {
         frame > registers.stack + kMaxInterpreterFrame || frame < kBelow) {
       return JavaStep::kInvalid;
     }
-    if (!reader_.read_value(frame - kBelow, slots)) return JavaStep::kUnreadable;
+    if (!stack_.read_value(frame - kBelow, slots)) return JavaStep::kUnreadable;
     JavaMethod method;
     if (slots.sender_stack <= frame || !read_java_method(java_, reader_, slots.method, method)) {
       return JavaStep::kInvalid;
@@ -133,16 +129,35 @@ class JavaStepper {
     if (blob.is_method) {
       token.kind = TokenKind::kJavaCompiled;
       token.code = blob.address;
-      token.position = static_cast<std::uint32_t>(registers.pc - blob.code);
+      token.position =
+          static_cast<std::uint32_t>(original_pc(blob.address, blob.code, registers) - blob.code);
       if (!read_java_code_fingerprint(java_, reader_, blob.address, token.fingerprint)) {
         return JavaStep::kUnreadable;
       }
     }
-    const bool has_stepped = registers.exact && step_first(blob, registers);
+    const bool has_stepped = registers.exact ? step_first(blob, registers)
+                                             : blob.frame_words == 0 && step_stub(registers);
     if (!has_stepped && !step_frame(blob, registers)) {
       return blob.frame_words == 0 ? JavaStep::kInvalid : JavaStep::kUnreadable;
     }
     return blob.is_method ? JavaStep::kJava : JavaStep::kStub;
+  }
+
+  // Of a frame that is to be interpreted further (its code is no longer valid) the VM replaces the
+  // return address by that of a stub, and keeps it in the frame.
+  std::uint64_t original_pc(std::uint64_t blob, std::uint64_t code,
+                            const JavaRegisters& registers) noexcept {
+    std::uint32_t stub = 0;
+    std::uint32_t place = 0;
+    std::uint64_t original = 0;
+    const bool is_replaced = !registers.exact &&
+                             reader_.read_value(blob + java_.layout.nmethod_stub, stub) &&
+                             registers.pc >= blob + stub &&
+                             reader_.read_value(blob + java_.layout.nmethod_original_pc, place) &&
+                             place < kMaxJavaFrameWords * kWord && place % kWord == 0 &&
+                             stack_.read_value(registers.stack + place, original) &&
+                             Range<std::uint64_t>{code, blob + stub}.contains(original);
+    return is_replaced ? original : registers.pc;
   }
 
   bool read_blob(JavaBlob& blob) noexcept {
@@ -165,16 +180,19 @@ class JavaStepper {
   bool step_frame(const JavaBlob& blob, JavaRegisters& registers) noexcept {
     if (blob.frame_words < 2 || blob.frame_words > kMaxJavaFrameWords) return false;
     registers.stack += blob.frame_words * kWord;
-    return reader_.read_value(registers.stack - 2 * kWord, registers.frame) &&
-           reader_.read_value(registers.stack - kWord, registers.pc);
+    return stack_.read_value(registers.stack - 2 * kWord, registers.frame) &&
+           stack_.read_value(registers.stack - kWord, registers.pc);
   }
 
   // Where the first frame's code has not made its frame, or has left it. False: it has one.
   bool step_first(const JavaBlob& blob, JavaRegisters& registers) noexcept {
     std::array<std::uint8_t, 16> code{};
     if (!reader_.read_value(registers.pc, code)) return false;
-    const bool is_in_prologue = registers.pc < blob.code + blob.frame_complete;
-    if (is_in_prologue && is_frame_pointer_stored(code)) {  // sub rsp, N has run, that has not
+    const bool is_in_prologue =
+        registers.pc < blob.code + blob.frame_complete && !is_stack_taken(blob.code, registers.pc);
+    const bool is_frame_to_store =
+        is_frame_pointer_stored(code) && registers.pc < blob.code + blob.frame_complete;
+    if (is_frame_to_store) {  // sub rsp, N has run, that has not
       const std::uint64_t frame = registers.frame;
       if (!step_frame(blob, registers)) return false;
       registers.frame = frame;
@@ -194,6 +212,19 @@ class JavaStepper {
   static constexpr std::uint8_t kReturn = 0xc3;     // ret
   using Code = std::array<std::uint8_t, 16>;
 
+  // The frame counts as complete only behind the question whether the method may be entered, which
+  // follows when the frame is made: sub rsp, N is among the last instructions.
+  bool is_stack_taken(std::uint64_t begin, std::uint64_t pc) noexcept {
+    std::array<std::uint8_t, 24> code{};
+    const std::uint64_t from = pc - begin < code.size() ? begin : pc - code.size();
+    const std::size_t size = pc - from;
+    if (pc < begin || !reader_.read_value(pc - code.size(), code)) return false;
+    for (std::size_t at = code.size() - size; at + 4 <= code.size(); ++at) {
+      if (code[at] != 0x48 || code[at + 2] != 0xec) continue;
+      if (code[at + 1] == 0x83 || (code[at + 1] == 0x81 && at + 7 <= code.size())) return true;
+    }
+    return false;
+  }
   static bool is_frame_pointer_stored(const Code& code) noexcept {  // mov [rsp + N], rbp
     return code[0] == 0x48 && code[1] == 0x89 && (code[2] == 0x6c || code[2] == 0xac) &&
            code[3] == 0x24;
@@ -214,114 +245,36 @@ class JavaStepper {
     return is_test(0) || (code[0] == 0x4d && code[1] == 0x8b && code[2] == 0x97 && is_test(7));
   }
   bool pop_pc(JavaRegisters& registers) noexcept {
-    if (!reader_.read_value(registers.stack, registers.pc)) return false;
+    if (!stack_.read_value(registers.stack, registers.pc)) return false;
     registers.stack += kWord;
     return true;
   }
   bool pop_frame(JavaRegisters& registers) noexcept {
-    if (!reader_.read_value(registers.stack, registers.frame)) return false;
+    if (!stack_.read_value(registers.stack, registers.frame)) return false;
     registers.stack += kWord;
     return pop_pc(registers);
   }
   // Stubs: their caller's address is on top, or above the frame pointer, which they push first.
   bool step_frameless(JavaRegisters& registers) noexcept {
     std::uint64_t top = 0;
-    if (!reader_.read_value(registers.stack, top)) return false;
-    if (java_.code.contains(top)) return pop_pc(registers);
-    return registers.frame <= registers.stack + kMaxInterpreterFrame &&
-           step_by_frame_pointer(registers);
+    if (!stack_.read_value(registers.stack, top)) return false;
+    return java_.code.contains(top) ? pop_pc(registers) : step_stub(registers);
+  }
+  // The stub that methods call on entry has pushed a word of ones first.
+  bool step_stub(JavaRegisters& registers) noexcept {
+    if (registers.frame > registers.stack + kMaxInterpreterFrame ||
+        !step_by_frame_pointer(registers)) {
+      return false;
+    }
+    return registers.pc != ~std::uint64_t{0} || pop_pc(registers);
   }
 
   const JavaRuntime& java_;
   Reader& reader_;
+  Stack& stack_;
 };
 
-// The Java frame from which native code was called. False: unreadable; stack 0: Java is not below.
-template <typename Reader>
-SWIPR_SIGNAL_SAFE bool read_java_anchor(const JavaRuntime& java, Reader& reader,
-                                        std::uint64_t anchor, JavaRegisters& out) noexcept {
-  const JavaLayout& layout = java.layout;
-  out = {};
-  if (!reader.read_value(anchor + layout.anchor_stack, out.stack)) return false;
-  if (out.stack == 0) return true;
-  return reader.read_value(anchor + layout.anchor_pc, out.pc) &&
-         reader.read_value(anchor + layout.anchor_frame, out.frame) &&
-         (out.pc != 0 || reader.read_value(out.stack - sizeof out.pc, out.pc));
-}
-
-template <typename Reader>
-class JavaWalk {
- public:
-  JavaWalk(const JavaRuntime& java, Reader& reader, TokenBuffer& tokens) noexcept
-      : java_(java), reader_(reader), tokens_(tokens), stepper_(java, reader) {}
-
-  JavaWalkEnd run(std::uint64_t java_thread) noexcept {
-    tokens_.clear();
-    const JavaWalkEnd end = walk(java_thread);
-    tokens_.finish(end == JavaWalkEnd::kRoot);
-    return end;
-  }
-
- private:
-  JavaWalkEnd walk(std::uint64_t java_thread) noexcept {
-    JavaRegisters registers;
-    if (!read_java_anchor(java_, reader_, java_thread + java_.layout.thread_anchor, registers)) {
-      return JavaWalkEnd::kUnreadable;
-    }
-    for (unsigned count = 0; count < kMaxJavaFrames; ++count) {
-      if (registers.stack == 0) return JavaWalkEnd::kRoot;
-      if (!java_.code.contains(registers.pc)) return JavaWalkEnd::kInvalid;
-      const std::uint64_t frame = registers.frame;
-      const std::uint64_t stack = registers.stack;
-      Token token;
-      switch (stepper_.step(registers, token)) {
-        case JavaStep::kJava:
-          tokens_.add(token);
-          break;
-        case JavaStep::kStub:
-          break;
-        case JavaStep::kEntry:
-          if (!follow_entry(frame, registers)) return JavaWalkEnd::kUnreadable;
-          if (registers.stack != 0 && registers.stack <= stack) return JavaWalkEnd::kInvalid;
-          break;
-        case JavaStep::kUnreadable:
-          return JavaWalkEnd::kUnreadable;
-        case JavaStep::kInvalid:
-          return JavaWalkEnd::kInvalid;
-      }
-    }
-    return JavaWalkEnd::kCut;
-  }
-
-  // The frame that calls Java has a pointer to a JavaCallWrapper, with the anchor as it was.
-  bool follow_entry(std::uint64_t frame, JavaRegisters& registers) noexcept {
-    constexpr std::uint64_t kWrapperBelow = 6 * sizeof(std::uint64_t);
-    std::uint64_t wrapper = 0;
-    return reader_.read_value(frame - kWrapperBelow, wrapper) &&
-           read_java_anchor(java_, reader_, wrapper + java_.layout.wrapper_anchor, registers);
-  }
-
-  const JavaRuntime& java_;
-  Reader& reader_;
-  TokenBuffer& tokens_;
-  JavaStepper<Reader> stepper_;
-};
-
-// Fills `tokens` with the Java frames of a blocked thread, which is_java_thread has confirmed: all
-// of them, without the native frames between. Of a thread that runs Java the anchor is outdated.
-template <typename Reader>
-SWIPR_SIGNAL_SAFE JavaWalkEnd walk_java_thread(const JavaRuntime& java, Reader& reader,
-                                               std::uint64_t java_thread,
-                                               TokenBuffer& tokens) noexcept {
-  return JavaWalk<Reader>(java, reader, tokens).run(java_thread);
-}
-
-// Compiled once, into swipr_runtime_frames and swipr_runtime_names.
-extern template class JavaStepper<ProbedObjects>;
+// Compiled once, into swipr_runtime_names.
 extern template class JavaStepper<ObjectPieces>;
-extern template JavaWalkEnd walk_java_thread(const JavaRuntime&, ProbedObjects&, std::uint64_t,
-                                             TokenBuffer&) noexcept;
-extern template JavaWalkEnd walk_java_thread(const JavaRuntime&, ObjectPieces&, std::uint64_t,
-                                             TokenBuffer&) noexcept;
 
 }  // namespace swipr::runtimes

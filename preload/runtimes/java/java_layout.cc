@@ -52,6 +52,8 @@ constexpr std::array kOffsets = {
     DescribedOffset{"nmethod._method", &JavaLayout::nmethod_method},
     DescribedOffset{"CompiledMethod._method", &JavaLayout::nmethod_method},
     DescribedOffset{"nmethod._compile_id", &JavaLayout::nmethod_compile_id},
+    DescribedOffset{"nmethod._stub_offset", &JavaLayout::nmethod_stub},
+    DescribedOffset{"nmethod._orig_pc_offset", &JavaLayout::nmethod_original_pc},
     DescribedOffset{"nmethod._scopes_pcs_offset", &JavaLayout::nmethod_scopes_pcs},
     DescribedOffset{"CompiledMethod._scopes_data_begin", &JavaLayout::nmethod_scopes_begin,
                     Need::kOptional},
@@ -235,8 +237,11 @@ class JavaDetector {
   }
   bool is_described(std::string_view name) const noexcept {
     const std::string_view type = text(type_);
-    return name.size() > type.size() && name[type.size()] == '.' && name.starts_with(type) &&
-           name.substr(type.size() + 1) == text(field_);
+    if (name.size() <= type.size() || name[type.size()] != '.' || !name.starts_with(type)) {
+      return false;
+    }
+    name.remove_prefix(type.size() + 1);
+    return name == text(field_);
   }
 
   // False: null or unreadable, which ends a table.
@@ -304,12 +309,23 @@ class JavaDetector {
   Text field_{};
 };
 
+// A heap that grows commits its memory first, then its map: the memory ends where the map does.
 bool read_heap(const JavaLayout& layout, std::uint64_t heap, unwind::ImageReader reader,
-               JavaCodeHeap& out) noexcept {
-  return reader.read_value(heap + layout.heap_memory + layout.space_low, out.memory.begin) &&
-         reader.read_value(heap + layout.heap_memory + layout.space_high, out.memory.end) &&
-         reader.read_value(heap + layout.heap_segment_map + layout.space_low, out.segment_map) &&
-         out.memory.begin <= out.memory.end && out.segment_map != 0;
+               std::uint32_t shift, JavaCodeHeap& out) noexcept {
+  std::uint64_t map_end = 0;
+  if (shift >= 16 ||
+      !reader.read_value(heap + layout.heap_memory + layout.space_low, out.memory.begin) ||
+      !reader.read_value(heap + layout.heap_memory + layout.space_high, out.memory.end) ||
+      !reader.read_value(heap + layout.heap_segment_map + layout.space_low, out.segment_map) ||
+      !reader.read_value(heap + layout.heap_segment_map + layout.space_high, map_end)) {
+    return false;
+  }
+  if (out.memory.begin > out.memory.end || out.segment_map == 0 || map_end < out.segment_map) {
+    return false;
+  }
+  const std::uint64_t mapped = (map_end - out.segment_map) << shift;
+  out.memory.end = out.memory.begin + std::min(out.memory.end - out.memory.begin, mapped);
+  return true;
 }
 
 bool read_heaps(JavaRuntime& java, unwind::ImageReader reader) noexcept {
@@ -326,12 +342,12 @@ bool read_heaps(JavaRuntime& java, unwind::ImageReader reader) noexcept {
   for (std::uint32_t i = 0; i < count; ++i) {
     std::uint64_t heap = 0;
     if (!reader.read_value(heaps + i * sizeof heap, heap) ||
-        !read_heap(layout, heap, reader, java.heaps[i]) ||
-        !reader.read_value(heap + layout.heap_segment_shift, java.segment_shift)) {
+        !reader.read_value(heap + layout.heap_segment_shift, java.segment_shift) ||
+        !read_heap(layout, heap, reader, java.segment_shift, java.heaps[i])) {
       return false;
     }
   }
-  return java.segment_shift < 16;
+  return true;
 }
 
 bool read_interpreter(JavaRuntime& java, unwind::ImageReader reader) noexcept {

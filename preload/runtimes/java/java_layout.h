@@ -38,6 +38,8 @@ struct JavaLayout {
   std::uint32_t blob_relocation_bytes = kNoJavaField;
   std::uint32_t nmethod_method = kNoJavaField;
   std::uint32_t nmethod_compile_id = kNoJavaField;
+  std::uint32_t nmethod_stub = kNoJavaField;         // offset of the code for exceptions and such
+  std::uint32_t nmethod_original_pc = kNoJavaField;  // offset in the frame: where it would return
   std::uint32_t nmethod_scopes_pcs = kNoJavaField;
   std::uint32_t nmethod_scopes_begin = kNoJavaField;   // a pointer …
   std::uint32_t nmethod_scopes_offset = kNoJavaField;  // … or an offset
@@ -67,6 +69,8 @@ struct JavaLayout {
   std::uint32_t os_tid = kNoJavaField;
   std::uint32_t threads_length = kNoJavaField;
   std::uint32_t threads_array = kNoJavaField;
+
+  friend bool operator==(const JavaLayout&, const JavaLayout&) = default;
 };
 
 // Addresses of static fields; 0: this version has none.
@@ -79,11 +83,15 @@ struct JavaStatics {
   std::uint64_t call_stub_return = 0;
   std::uint64_t threads = 0;       // a list, 17+ …
   std::uint64_t first_thread = 0;  // … or the first of linked threads
+
+  friend bool operator==(const JavaStatics&, const JavaStatics&) = default;
 };
 
 struct JavaCodeHeap {
-  Range<std::uint64_t> memory;  // the committed part: never unmapped
-  std::uint64_t segment_map = 0;
+  Range<std::uint64_t> memory;    // the committed part: never unmapped …
+  std::uint64_t segment_map = 0;  // … and that of its map, a byte for each segment of `memory`
+
+  friend bool operator==(const JavaCodeHeap&, const JavaCodeHeap&) = default;
 };
 
 // A virtual machine in this process. A value: copy it. Valid while the image is mapped.
@@ -99,6 +107,8 @@ struct JavaRuntime {
   Range<std::uint64_t> interpreter;
   std::uint64_t call_stub_return = 0;
   std::array<JavaCodeHeap, kMaxHeaps> heaps;
+
+  friend bool operator==(const JavaRuntime&, const JavaRuntime&) = default;
 };
 
 enum class JavaState : std::uint8_t {

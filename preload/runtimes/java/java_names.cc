@@ -5,6 +5,7 @@
 
 #include "preload/runtimes/java/java_frames.h"
 #include "preload/runtimes/java/java_lines.h"
+#include "preload/runtimes/java/java_thread_walk.h"
 
 namespace swipr::runtimes {
 

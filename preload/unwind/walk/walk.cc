@@ -1,26 +1,10 @@
 #include "preload/unwind/walk/walk.h"
 
+#include "preload/unwind/walk/function_reader.h"
 #include "preload/unwind/walk/page_probe_reader.h"
 #include "preload/unwind/walk/walk_loop.h"
 
 namespace swipr::unwind {
-namespace {
-
-class FunctionReader {
- public:
-  static constexpr bool kReadsCode = true;
-
-  explicit FunctionReader(StackReader reader) noexcept : reader_(reader) {}
-  bool read_word(std::uint64_t address, std::uint64_t& out) const noexcept {
-    return reader_.read_word(reader_.state, address, out);
-  }
-  StackReader stack_reader() const noexcept { return reader_; }
-
- private:
-  StackReader reader_;
-};
-
-}  // namespace
 
 WalkEnd walk(const CodeMap& map, const Registers& registers, StackReader reader,
              FrameBuffer& frames) noexcept {

@@ -19,13 +19,22 @@
 
 namespace swipr::unwind {
 
+// Of programs without a runtime whose code is stepped through in another way.
+struct NoRuntimeCode {
+  static constexpr bool contains(std::uint64_t) noexcept { return false; }
+  static StepStatus step(Registers&, bool) noexcept { return StepStatus::kNoRule; }
+};
+
 // `Reader` has read_word(address, out) → bool, stack_reader() → StackReader, and kReadsCode: if it
 // must not read code, claims are recorded in the frames (code_claims.h).
-template <typename Reader>
+// `RuntimeCode`: code of a language's virtual machine, whose frames no table describes.
+// contains(pc) says which, step(registers, exact) → StepStatus replaces the registers by the
+// caller's.
+template <typename Reader, typename RuntimeCode = NoRuntimeCode>
 class WalkLoop {
  public:
-  WalkLoop(const CodeMap& map, Reader& reader, FrameBuffer& frames) noexcept
-      : map_(map), reader_(reader), frames_(frames) {}
+  WalkLoop(const CodeMap& map, Reader& reader, FrameBuffer& frames, RuntimeCode code = {}) noexcept
+      : map_(map), reader_(reader), frames_(frames), code_(code) {}
 
   // `exact`: the first frame's pc is exact.
   WalkEnd run(const Registers& registers, bool exact = true) noexcept {
@@ -44,7 +53,8 @@ class WalkLoop {
       const std::uint64_t known = cache != nullptr && !hot.exact ? cache->find(hot.pc) : 0;
       if (known == 0) {
         range = find_range(range, hot);
-        if (range == nullptr && !hot.exact) {  // no code there: not a return address
+        // No code there: not a return address.
+        if (range == nullptr && !hot.exact && !code_.contains(hot.pc)) {
           end = WalkEnd::kNoRule;
           break;
         }
@@ -186,6 +196,7 @@ class WalkLoop {
   // `hot` itself stays in registers.
   StepStatus step(const CodeRange* range, std::uint32_t index, Hot& hot,
                   wire::FrameSource& source) noexcept {
+    if (code_.contains(hot.pc)) return step_in_runtime(hot, source);
     const UnwindTable* const table = range != nullptr ? table_at(*range, index, hot) : nullptr;
     const Rule* const rule =
         table != nullptr ? table->find(lookup_pc(hot) - range->load_bias) : nullptr;
@@ -203,6 +214,21 @@ class WalkLoop {
                                               : step_without_rule(range, index, copy, found);
     source = found;
     hot = copy;
+    return status;
+  }
+
+  StepStatus step_in_runtime(Hot& hot, wire::FrameSource& source) noexcept {
+    Hot copy = hot;
+    const StepStatus status = step_by_runtime(copy);
+    source = wire::FrameSource::kCfi;
+    hot = copy;
+    return status;
+  }
+  [[gnu::noinline]] StepStatus step_by_runtime(Hot& hot) noexcept {
+    store_hot(hot);
+    const StepStatus status = code_.step(registers_, hot.exact);
+    hot = load_hot();
+    forget_others(hot);
     return status;
   }
 
@@ -426,6 +452,7 @@ class WalkLoop {
   Registers registers_;
   WitnessHearing hearing_;
   unsigned stack_switches_left_ = 8;
+  [[no_unique_address]] RuntimeCode code_;
 };
 
 }  // namespace swipr::unwind

@@ -43,6 +43,20 @@ TEST(TokenBuffer, KeepsBothEndsOfMore) {
   }
 }
 
+TEST(TokenBuffer, RemovesTokensFromAMarkOn) {
+  const auto buffer = buffer_of(10);
+  buffer->remove_from(20);
+  EXPECT_EQ(buffer->tokens().size(), 10u);
+  buffer->remove_from(4);
+  ASSERT_EQ(buffer->tokens().size(), 4u);
+  EXPECT_EQ(buffer->tokens().back().mark, 3u);
+  buffer->remove_from(0);
+  EXPECT_TRUE(buffer->tokens().empty());
+  const auto deep = buffer_of(TokenBuffer::kCapacity + 1);
+  deep->remove_from(TokenBuffer::kCapacity + 1);  // which of them are left is unknown
+  EXPECT_TRUE(deep->tokens().empty());
+}
+
 TEST(TokenBuffer, HasNoLastTokenAtFirst) {
   const auto buffer = std::make_unique<TokenBuffer>();
   buffer->clear();

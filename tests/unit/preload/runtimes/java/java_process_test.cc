@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "preload/runtimes/java/java_frames.h"
 #include "preload/runtimes/java/java_names.h"
+#include "preload/runtimes/java/java_thread_walk.h"
 
 namespace swipr::runtimes {
 namespace {

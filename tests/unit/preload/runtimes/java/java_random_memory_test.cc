@@ -1,14 +1,18 @@
 // Readers of Java on memory of random contents: they end and stay inside their bounds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <random>
 
-#include "preload/runtimes/java/java_frames.h"
 #include "preload/runtimes/java/java_lines.h"
 #include "preload/runtimes/java/java_names.h"
+#include "preload/runtimes/java/java_stack.h"
+#include "preload/runtimes/java/java_thread_walk.h"
+#include "preload/unwind/table/code_map.h"
 
 namespace swipr::runtimes {
 namespace {
@@ -137,6 +141,44 @@ TEST(RandomJavaMemory, MakesFramesOfAnyRegisters) {
     name_everything(java, memory, reader, token);
   }
   EXPECT_GT(found, 20u);  // else the test would read nothing
+}
+
+TEST(RandomJavaMemory, IsWalkedWithinBounds) {
+  const auto tokens = std::make_unique<TokenBuffer>();
+  const auto frames = std::make_unique<unwind::FrameBuffer>();
+  const unwind::CodeMap map({});
+  std::uint32_t most = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    RandomJavaMemory memory(seed);
+    ObjectPieces reader(memory.reader());
+    const JavaRuntime java = random_runtime(memory.random());
+    auto& random = memory.random();
+    unwind::Registers registers;
+    for (std::uint64_t& value : registers.values) value = java.code.begin + random() % 4096;
+    registers.values[unwind::kRsp] = java.code.begin + random() % 1000 * 8;
+    registers.values[unwind::kRbp] = registers.values[unwind::kRsp] + random() % 64 * 8;
+    registers.known = random() % 2 == 0 ? (1u << unwind::Registers::kCount) - 1
+                                        : 1u << unwind::kPc | 1u << unwind::kRsp;
+    const unwind::StackReader stack{
+        [](void* state, std::uint64_t address, std::uint64_t& out) noexcept {
+          return static_cast<ObjectPieces*>(state)->read_value(address, out);
+        },
+        &reader};
+    tokens->clear();
+    walk_on_with_java(java, map, registers, random() % 2 == 0, stack, reader, *frames, *tokens);
+    tokens->finish(true);
+    EXPECT_LE(tokens->added(), kMaxJavaSteps);
+    EXPECT_TRUE(std::ranges::is_sorted(tokens->tokens(), std::less_equal<>{}, &Token::mark));
+    most = std::max(most, tokens->added());
+    // Each token is of a frame.
+    auto next = frames->stacks.begin();
+    for (const Token& token : tokens->tokens()) {
+      if (tokens->omitted() != 0) break;
+      next = std::find(next, frames->stacks.begin() + frames->frame_count, token.mark);
+      ASSERT_NE(next, frames->stacks.begin() + frames->frame_count);
+    }
+  }
+  EXPECT_GT(most, 0u);  // else there was nothing to walk
 }
 
 TEST(RandomJavaMemory, IsNoMachine) {

@@ -1,0 +1,83 @@
+// Walks through Java's frames, and their names.
+#include "common/core/runtime_frame.h"
+#include "preload/agent/sample/language_frames.h"
+#include "preload/runtimes/java/java_stack.h"
+#include "preload/runtimes/java/java_thread_walk.h"
+#include "preload/runtimes/object_reader.h"
+
+namespace swipr::agent {
+
+namespace {
+
+bool is_java(const handler::RuntimeSnapshot* snapshot) noexcept {
+  return snapshot != nullptr && snapshot->language == Language::kJava;
+}
+
+bool ends_in(const runtimes::JavaRuntime& java, const unwind::FrameBuffer& frames) noexcept {
+  return frames.frame_count != 0 && frames.frame_count < wire::kMaxFrames &&
+         java.code.contains(frames.pcs[frames.frame_count - 1]);
+}
+
+}  // namespace
+
+void LanguageFrames::begin_stack(Thread* blocked) noexcept {
+  blocked_ = blocked;
+  if (own_ != nullptr) own_->tokens.clear();
+}
+
+unwind::WalkEnd LanguageFrames::walk_on(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                                        const unwind::CodeMap& map,
+                                        const unwind::Registers& registers, bool exact,
+                                        unwind::StackReader stack,
+                                        unwind::FrameBuffer& frames) noexcept {
+  const handler::RuntimeSnapshot* const snapshot = runtimes.current();
+  if (!is_java(snapshot) || !has_memory()) {
+    return unwind::walk_on(map, registers, exact, stack, frames);
+  }
+  runtimes::ObjectPieces reader(memory.image_reader());
+  const auto walk = [&](const unwind::Registers& from) {
+    return runtimes::walk_on_with_java(snapshot->java, map, from, exact, stack, reader, frames,
+                                       own_->tokens);
+  };
+  const unwind::WalkEnd end = walk(registers);
+  const bool may_know = end == unwind::WalkEnd::kUnknownRegister && blocked_ != nullptr &&
+                        (registers.known >> unwind::kRbp & 1u) == 0 &&
+                        ends_in(snapshot->java, frames);
+  if (!may_know) return end;
+  // No frame has changed it since Java was left, and the virtual machine has kept it.
+  runtimes::JavaRegisters left;
+  if (!find_anchor(*snapshot, reader, *blocked_, left) || left.frame == 0) return end;
+  unwind::Registers known = registers;
+  known.values[unwind::kRbp] = left.frame;
+  known.known |= 1u << unwind::kRbp;
+  return walk(known);
+}
+
+bool LanguageFrames::find_anchor(const handler::RuntimeSnapshot& snapshot,
+                                 runtimes::ObjectPieces& reader, Thread& thread,
+                                 runtimes::JavaRegisters& out) noexcept {
+  const auto tid = static_cast<std::uint32_t>(thread.tid.value);
+  std::uint64_t& known = thread.runtime.java_thread_;
+  if (!runtimes::is_java_thread(snapshot.java, reader, known, tid)) {
+    known = runtimes::find_java_thread(snapshot.java, reader, tid);
+  }
+  return known != 0 &&
+         runtimes::read_java_anchor(snapshot.java, reader,
+                                    known + snapshot.java.layout.thread_anchor, out) &&
+         out.stack != 0;
+}
+
+void LanguageFrames::name_java(const handler::RuntimeSnapshot& snapshot,
+                               std::span<const runtimes::Token> of_handler, ProcMemory& memory,
+                               unwind::FrameBuffer& frames) noexcept {
+  if (!memory.is_open()) return;
+  own_->tokens.finish(true);
+  NameSources sources{.snapshot = snapshot,
+                      .memory = memory,
+                      .names = own_->names,
+                      .functions = functions_,
+                      .now = monotonic_now()};
+  own_->java.name_frames(sources, of_handler, own_->tokens.tokens(), frames);
+}
+
+}  // namespace swipr::agent

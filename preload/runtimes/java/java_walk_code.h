@@ -1,0 +1,91 @@
+// Java's code as a WalkLoop steps through it.
+// Context: signal handler or control thread.  Allocates: never.  Errno: kept.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "common/core/signal_safe.h"
+#include "preload/runtimes/java/java_frames.h"
+#include "preload/runtimes/java/java_stack.h"
+#include "preload/unwind/walk/step.h"
+
+namespace swipr::runtimes {
+
+// The stack for JavaStepper, through a reader of words.
+template <typename Words>
+class JavaStackWords {
+ public:
+  explicit JavaStackWords(Words& words) noexcept : words_(words) {}
+
+  template <typename T>
+  bool read_value(std::uint64_t address, T& out) noexcept {
+    constexpr std::size_t kWordBytes = 8;
+    static_assert(sizeof(T) % kWordBytes == 0);
+    std::array<std::uint64_t, sizeof(T) / kWordBytes> read{};
+    for (std::uint64_t& word : read) {
+      if (!words_.read_word(address, word)) return false;
+      address += kWordBytes;
+    }
+    out = std::bit_cast<T>(read);
+    return true;
+  }
+
+ private:
+  Words& words_;
+};
+
+// `Objects` and `Words`: readers of everything but the stack, and of the stack.
+template <typename Objects, typename Words>
+class JavaWalkCode {
+ public:
+  JavaWalkCode(const JavaRuntime& java, Objects& objects, Words& words,
+               TokenBuffer& tokens) noexcept
+      : java_(&java), objects_(&objects), words_(&words), tokens_(&tokens) {}
+
+  bool contains(std::uint64_t pc) const noexcept { return java_->code.contains(pc); }
+
+  SWIPR_SIGNAL_SAFE unwind::StepStatus step(unwind::Registers& registers, bool exact) noexcept {
+    using unwind::StepStatus;
+    constexpr unsigned kBytecode = 13;  // r13
+    if (steps_left_ == 0) return StepStatus::kNoRule;
+    --steps_left_;
+    const bool knows_frame = (registers.known >> unwind::kRbp & 1u) != 0;
+    const bool knows_bytecode = exact && (registers.known >> kBytecode & 1u) != 0;
+    JavaRegisters at{.pc = registers.values[unwind::kPc],
+                     .stack = registers.values[unwind::kRsp],
+                     .frame = knows_frame ? registers.values[unwind::kRbp] : 0,
+                     .bytecode = knows_bytecode ? registers.values[kBytecode] : 0,
+                     .exact = exact};
+    JavaStackWords<Words> stack(*words_);
+    Token token;
+    const JavaStep found =
+        JavaStepper<Objects, JavaStackWords<Words>>(*java_, *objects_, stack).step(at, token);
+    if (found == JavaStep::kUnreadable || found == JavaStep::kInvalid) {
+      if (!knows_frame) return StepStatus::kUnknownRegister;
+      return found == JavaStep::kInvalid ? StepStatus::kNoRule : StepStatus::kUnreadable;
+    }
+    if (found != JavaStep::kJava) token.kind = TokenKind::kJavaStub;
+    tokens_->add(token);
+    registers.values[unwind::kPc] = at.pc;
+    registers.values[unwind::kRsp] = at.stack;
+    registers.values[unwind::kRbp] = at.frame;
+    // Every frame saves the frame pointer, except those of stubs, which keep it. Java's code uses
+    // the other registers as it likes.
+    registers.known = 1u << unwind::kPc | 1u << unwind::kRsp;
+    if (knows_frame || found == JavaStep::kJava) registers.known |= 1u << unwind::kRbp;
+    return StepStatus::kOk;
+  }
+
+ private:
+  const JavaRuntime* java_;
+  Objects* objects_;
+  Words* words_;
+  TokenBuffer* tokens_;
+  unsigned steps_left_ = kMaxJavaSteps;
+};
+
+}  // namespace swipr::runtimes

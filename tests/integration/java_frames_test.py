@@ -1,0 +1,412 @@
+"""Frames of Java in recordings: shares, chains, lines and waits of programs whose truth is known, in every HotSpot
+on this machine whose version is supported."""
+
+import glob
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+from support import deadline, profiles, raw
+from support.case import SwiprCase
+
+OLDEST = 17
+
+# The worker's functions use 70, 20 and 10 % of its CPU time, and say so themselves.
+SHARES = """
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+public class Shares {
+  static final ThreadMXBean clock = ManagementFactory.getThreadMXBean();
+  static final double[] used = new double[3];
+  static volatile boolean ended;
+  static volatile long sink;
+  static void burn(int which, long nanoseconds) {
+    long begin = clock.getCurrentThreadCpuTime(), now;
+    do {
+      long sum = 0;
+      for (int i = 0; i < 3000; i++) sum += i * i % 7;
+      sink += sum;
+      now = clock.getCurrentThreadCpuTime();
+    } while (now - begin < nanoseconds);
+    used[which] += (now - begin) / 1e9;
+  }
+  static void seventy() { burn(0, 7_000_000); }
+  static void twenty() { burn(1, 2_000_000); }
+  static void ten() { burn(2, 1_000_000); }
+  static class Worker implements Runnable {
+    public void run() {
+      while (!ended) { seventy(); twenty(); ten(); }
+    }
+  }
+  public static void main(String[] arguments) throws Exception {
+    Thread worker = new Thread(new Worker(), "worker");
+    worker.start();
+    System.out.println("ready");
+    while (System.in.read() >= 0) { }
+    ended = true;
+    worker.join();
+    System.out.println(used[0] + " " + used[1] + " " + used[2]);
+  }
+}
+"""
+
+# Each thread is blocked in another way, at a line that says so.
+WAITS = """
+import java.net.ServerSocket;
+import java.util.concurrent.locks.LockSupport;
+public class Waits {
+  static final Object held = new Object();
+  static final Object notified = new Object();
+  interface Wait { void run() throws Exception; }
+  static void sleeps() throws Exception { Thread.sleep(1_000_000); }          // wait
+  static void parks() { LockSupport.park(); }                                 // wait
+  static void enters() { synchronized (held) { System.nanoTime(); } }         // wait
+  static void awaits() throws Exception { synchronized (notified) {
+    notified.wait(); } }                                                      // wait
+  static void accepts() throws Exception { new ServerSocket(0).accept(); }    // wait
+  static void fall(int n) throws Exception {
+    if (n == 0) Thread.sleep(1_000_000);                                      // wait
+    else fall(n - 1);
+  }
+  static void start(String name, Wait wait) {
+    Thread thread = new Thread(() -> {
+      try { wait.run(); } catch (Exception e) { throw new RuntimeException(e); }
+    }, name);
+    thread.setDaemon(true);
+    thread.start();
+  }
+  public static void main(String[] arguments) throws Exception {
+    synchronized (held) {
+      start("sleeps", Waits::sleeps);
+      start("parks", Waits::parks);
+      start("enters", Waits::enters);
+      start("awaits", Waits::awaits);
+      start("accepts", Waits::accepts);
+      start("falls", () -> fall(300));
+      System.out.println("ready");
+      while (System.in.read() >= 0) { }
+    }
+  }
+}
+"""
+
+# Every method is called by one other: its name is that of its caller and one letter more. Calls are direct, through
+# lambdas, reflection, method references and exceptions; interpreted first, compiled and inlined later.
+CHAINS_HEAD = """
+import java.lang.reflect.Method;
+import java.util.*;
+import java.util.stream.*;
+public class Chains {
+  static volatile boolean ended;
+  static volatile long sink;
+  static int seed = 14;
+  static int next() { seed = seed * 1103515245 + 12345; return (seed >>> 16) % 3; }
+  static int leaf(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i * i % 7; sink += sum; return sum; }
+  static int call(String name) {
+    try { return (Integer) Chains.class.getDeclaredMethod(name).invoke(null); }
+    catch (ReflectiveOperationException e) { throw new RuntimeException(e); }
+  }
+"""
+CHAINS_TAIL = """
+  public static void main(String[] arguments) throws Exception {
+    Thread worker = new Thread(() -> { while (!ended) r(); }, "worker");
+    worker.start();
+    System.out.println("ready");
+    while (System.in.read() >= 0) { }
+    ended = true;
+    worker.join();
+  }
+}
+"""
+
+# Classes that are loaded, compiled and unloaded, deep recursion, exceptions, garbage, short threads.
+STORM = """
+import java.util.*;
+public class Storm {
+  static volatile Object sink;
+  static volatile boolean ended;
+  static Object none;
+  public static class Part { public int add(int x) { return x + 1; } }
+  static class Loader extends ClassLoader {
+    Class<?> define(byte[] code) { return defineClass("Storm$Part", code, 0, code.length); }
+  }
+  static int deep(int n) { return n == 0 ? 0 : 1 + deep(n - 1); }
+  static int thrown() { try { return none.hashCode(); } catch (NullPointerException e) { return 1; } }
+  static void loads(byte[] code) throws Exception {
+    Class<?> part = new Loader().define(code);
+    Object made = part.getDeclaredConstructor().newInstance();
+    for (int i = 0; i < 200; i++) part.getMethod("add", int.class).invoke(made, i);
+  }
+  static void recurses() {
+    for (int i = 0; i < 100; i++) sink = deep(300);
+    for (int i = 0; i < 2000; i++) thrown();
+  }
+  static void allocates() {
+    Object[] made = new Object[2000];
+    for (int i = 0; i < made.length; i++) made[i] = new byte[200];
+    sink = made;
+    if (Math.random() < 0.01) System.gc();
+  }
+  static void starts() throws Exception {
+    Thread[] threads = new Thread[8];
+    for (int i = 0; i < threads.length; i++) (threads[i] = new Thread(() -> { sink = deep(50); })).start();
+    for (Thread thread : threads) thread.join();
+  }
+  interface Work { void run() throws Exception; }
+  public static void main(String[] arguments) throws Exception {
+    byte[] code = Storm.class.getResourceAsStream("Storm$Part.class").readAllBytes();
+    List<Thread> threads = new ArrayList<>();
+    for (Work work : new Work[] {() -> loads(code), Storm::recurses, Storm::allocates, Storm::starts}) {
+      threads.add(new Thread(() -> {
+        try { while (!ended) work.run(); } catch (Exception e) { throw new RuntimeException(e); }
+      }, "storm"));
+    }
+    for (Thread thread : threads) thread.start();
+    System.out.println("ready");
+    while (System.in.read() >= 0) { }
+    ended = true;
+    for (Thread thread : threads) thread.join();
+    System.out.println("whole");
+  }
+}
+"""
+
+
+def machines():
+    """Paths of `java`, one of each version that is supported."""
+    homes = glob.glob("/usr/lib/jvm/*") + os.environ.get("SWIPR_JAVA_HOMES", "").split(":")
+    found = {}
+    for path in {os.path.realpath(f"{home}/bin/java") for home in homes if os.path.exists(f"{home}/bin/java")}:
+        release = pathlib.Path(path).parent.parent / "release"
+        text = release.read_text() if release.exists() else subprocess.run(
+            [path, "-XshowSettings:properties", "-version"], capture_output=True, text=True, check=True).stderr
+        version = re.search(r"(?:JAVA_VERSION=\"|java\.specification\.version = )(\d+)", text)
+        if version and int(version[1]) >= OLDEST:
+            found[int(version[1])] = path
+    return [found[version] for version in sorted(found)]
+
+
+def java_frames(stack):
+    """Names of the frames of Java, root first."""
+    return [frame for frame in stack.frames if re.search(r" \(\w+\.java\)$", frame)]
+
+
+def chains_source():
+    """The methods r, ra … rcccc."""
+    lines = []
+    ways = ("{0}()", "call(\"{0}\")", "Stream.of(1).mapToInt(x -> {0}()).sum()",
+            "Optional.of(1).map(x -> {0}()).get()", "throwing_{0}()")
+    number = 0
+
+    def make(name, depth):
+        nonlocal number
+        cases = []
+        for at, letter in enumerate("abc"):
+            child = name + letter
+            if depth == 0:
+                cases.append(f"if (way == {at}) return leaf(300);")
+                continue
+            make(child, depth - 1)
+            cases.append(f"if (way == {at}) return {ways[number % len(ways)].format(child)};")
+            number += 1
+        lines.append(f"  static int {name}() {{ int way = next(); {' '.join(cases)} return 0; }}")
+        lines.append(f"  static int throwing_{name}() {{ try {{ {name}(); throw new IllegalStateException(); }}"
+                     f" catch (IllegalStateException e) {{ return 1; }} }}")
+
+    make("r", 4)
+    return CHAINS_HEAD + "\n".join(lines) + CHAINS_TAIL
+
+
+class JavaTest(SwiprCase):
+    def for_each_machine(self, check, text, name, *options):
+        self.compile(text, name)
+        paths = machines()
+        self.assertTrue(paths, "no HotSpot of a supported version on this machine")
+        for path in paths:
+            with self.subTest(machine=path):
+                check(path, name, *options)
+
+    def compile(self, text, name):
+        source = self.folder / f"{name}.java"
+        source.write_text(text)
+        subprocess.run(["javac", "--release", str(OLDEST), "-nowarn", "-d", self.folder, source], check=True)
+
+    def finish(self, program):
+        """Closes its input, at which it ends. Its last output."""
+        finished = program.end()
+        self.assertEqual(finished.code, 0, finished)
+        return finished.out.decode()
+
+    def run_java(self, path, name, *options, **started):
+        program = self.start(path, "-Xmx128m", *options, "-cp", self.folder, name, preloaded=True, **started)
+        program.wait_ready()
+        self.wait_for_socket(program.pid)
+        return program
+
+    def samples(self, stacks, thread, condition):
+        return sum(s.weight for s in stacks if s.thread == thread and condition(s))
+
+    def check_whole(self, stacks, thread, at_least):
+        """Stacks of the thread reach from Thread.run to the innermost frame. Some machines come without its file."""
+        whole = self.samples(stacks, thread, lambda s: any(re.match(r"java\.lang\.Thread\.run\b", f) for f in s.frames))
+        every = self.samples(stacks, thread, lambda s: s.frames != ["[no stack]"])
+        self.assertGreaterEqual(whole, at_least * every, f"{whole} of {every} stacks of {thread} are whole")
+        lost = self.samples(stacks, thread, lambda s: "[function gone]" in s.frames)
+        self.assertLessEqual(lost, 0.005 * every)
+
+    def test_shares(self):
+        for option in ("-Xint", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"):
+            with self.subTest(option=option):
+                self.for_each_machine(self.check_shares, SHARES, "Shares", option)
+
+    def check_shares(self, path, name, option):
+        program = self.run_java(path, name, option)
+        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
+        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        stacks = [s for s in self.convert(recording, "collapsed", "--weight", "cpu") if s.thread == "worker"]
+        self.check_whole(stacks, "worker", 0.95)
+        weight = profiles.total(stacks)
+        for method, seconds in times.items():
+            share = sum(s.weight for s in stacks if f"Shares.{method} (Shares.java)" in s.frames) / weight
+            # Five standard errors of a share of half of the ticks, which a busy machine may leave.
+            truth = seconds / sum(times.values())
+            self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5 + 0.05, msg=method)
+
+    def test_chains(self):
+        self.for_each_machine(self.check_chains, chains_source(), "Chains")
+
+    def check_chains(self, path, name):
+        program = self.run_java(path, name)
+        recording = self.record(program.pid, "--count", 3000, "--interval", "1ms")
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed")
+        self.check_whole(stacks, "worker", 0.95)
+        checked = sum(s.weight for s in stacks if s.thread == "worker" and self.is_true_chain(s))
+        self.assertGreater(checked, 200)
+        kinds = self.convert(recording, "collapsed", "--frame-kinds")
+        for suffix in ("0", "j", "i"):  # interpreted, compiled, inlined
+            self.assertTrue(profiles.has_function(kinds, rf"^Chains\.r\w* \(Chains\.java\)_\[{suffix}\]$"), suffix)
+        for stack in stacks:
+            self.assertFalse([f for f in stack.frames if re.search(r"Lambda.*0x", f)], stack.frames)
+
+    def is_true_chain(self, stack):
+        """Asserts that each method has its only caller before it. False: no such method is there."""
+        expected = None
+        for frame in java_frames(stack):
+            name = re.fullmatch(r"Chains\.(r[abc]*) \(Chains\.java\)", frame)
+            if name is None:
+                continue
+            if expected is not None:
+                self.assertEqual(name[1][:-1], expected, stack.frames)
+            expected = name[1]
+        return expected is not None
+
+    def test_waits(self):
+        """Blocked threads show the line in which they wait, and are not woken."""
+        for option in ("-Xint", "-Xcomp"):
+            with self.subTest(option=option):
+                self.for_each_machine(self.check_waits, WAITS, "Waits", option,
+                                      "-XX:CompileCommand=compileonly,Waits::*", "-XX:CompileCommand=quiet")
+
+    def check_waits(self, path, name, *options):
+        names = ("sleeps", "parks", "enters", "awaits", "accepts", "falls")
+        program = self.run_java(path, name, *options)
+        tasks = {}
+
+        def are_named():
+            for task in pathlib.Path(f"/proc/{program.pid}/task").iterdir():
+                tasks[(task / "comm").read_text().strip()] = task.name
+            return tasks.keys() >= set(names)
+
+        deadline.wait_until(are_named, "the names of all threads")
+        tids = [tasks[thread] for thread in names if thread != "enters"]
+        settled = [self.switches(program.pid, tids)]
+
+        def is_settled():
+            settled.append(self.switches(program.pid, tids))
+            return settled[-1] == settled[-2] and all(state == "S" for state, _ in settled[-1].values())
+
+        deadline.wait_until(is_settled, "the waits of all threads")
+        recording = self.record(program.pid, "--rate", 1000, "--count", 500)
+        self.assertEqual(self.switches(program.pid, tids), settled[-1])
+        self.finish(program)
+        (source,) = raw.read(recording.read_bytes()).values()
+        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+        stacks = self.convert(recording, "collapsed")
+        for thread in names:
+            self.check_whole(stacks, thread, 0.99)
+        falls = [s for s in stacks if s.thread == "falls"]
+        self.assertTrue(all(s.frames.count("Waits.fall (Waits.java)") == 301 for s in falls))
+        lines = {number for number, line in enumerate(WAITS.splitlines(), 1) if line.endswith("// wait")}
+        text = self.swipr("convert", recording, "--format", "perf", "--file-lines", "--state", "blocked").out.decode()
+        found = set(map(int, re.findall(r"Waits\.java:(\d+)", text)))
+        self.assertLessEqual(lines, found)
+
+    def switches(self, pid, tids):
+        """Of threads that do not wait for a monitor: of those one wakes now and then, by itself."""
+        found = {}
+        for tid in tids:
+            status = pathlib.Path(f"/proc/{pid}/task/{tid}/status").read_text()
+            found[tid] = (re.search(r"^State:\s+(\S)", status, re.M)[1],
+                          int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.M)[1]))
+        return found
+
+    def test_storm(self):
+        """The program survives, and nearly all stacks are whole."""
+        for option in ("-XX:+UseSerialGC", "-XX:+UseG1GC"):
+            with self.subTest(option=option):
+                self.for_each_machine(self.check_storm, STORM, "Storm", option)
+
+    def check_storm(self, path, name, option):
+        program = self.run_java(path, name, option)
+        recording = self.record(program.pid, "--count", 4000, "--rate", 1000)
+        self.assertEqual(self.finish(program).strip(), "whole")
+        stacks = self.convert(recording, "collapsed")
+        storm = [s for s in stacks if s.thread == "storm" and s.frames != ["[no stack]"]]
+        whole = sum(s.weight for s in storm if s.frames[0].startswith("clone"))
+        self.assertGreaterEqual(whole, 0.97 * profiles.total(storm))
+        running = [s for s in storm if any(f.startswith("java.lang.Thread.run") for f in s.frames)]
+        self.assertGreater(profiles.total(running), 0.5 * profiles.total(storm))
+        lost = sum(s.weight for s in storm if "[function gone]" in s.frames)
+        self.assertLessEqual(lost, 0.02 * profiles.total(storm))  # of classes that are gone
+
+    def test_selected_frames(self):
+        self.compile(SHARES, "Shares")
+        program = self.run_java(machines()[0], "Shares")
+        recording = self.record(program.pid, "--count", 300)
+        said = self.swipr("doctor", "--pid", program.pid).out.decode()
+        self.assertRegex(said, r"java \d+: frames are read")
+        self.finish(program)
+        language = self.convert(recording, "collapsed", "--frames", "language")
+        with_java = [s for s in language if java_frames(s)]
+        self.assertTrue(with_java)
+        for stack in with_java:
+            self.assertEqual([f for f in stack.frames if re.search(r"(?i)libjvm|clone3?$|\+0x", f)], [])
+        for stack in self.convert(recording, "collapsed", "--frames", "native"):
+            self.assertEqual(java_frames(stack), [])
+
+    def test_started_with_the_recording(self):
+        """The virtual machine is found once it has started, and its runtime is in the recording."""
+        self.compile(SHARES, "Shares")
+        for path in machines():
+            with self.subTest(machine=path):
+                out = self.folder / "started.swipr"
+                self.swipr("record", "--count", 200, "-o", out, "--", path, "-cp", self.folder, "Shares",
+                           stdin_bytes=b"")
+                stacks = self.convert(out, "collapsed")
+                self.assertTrue([s for s in stacks if java_frames(s)])
+
+    def test_switched_off(self):
+        self.compile(SHARES, "Shares")
+        program = self.run_java(machines()[0], "Shares", env={"SWIPR_RUNTIMES": "0"})
+        recording = self.record(program.pid, "--count", 100)
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed")
+        self.assertTrue(stacks)
+        self.assertEqual([s for s in stacks if java_frames(s)], [])
+
+
+if __name__ == "__main__":
+    unittest.main()

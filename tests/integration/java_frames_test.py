@@ -5,6 +5,7 @@ import glob
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import unittest
 
@@ -174,6 +175,42 @@ public class Storm {
 """
 
 
+# Java calls a native library, which calls Java.
+NATIVE = """
+public class Native {
+  static volatile boolean ended;
+  static volatile long sink;
+  static native void enter();
+  static void back() {
+    long sum = 0;
+    for (int i = 0; i < 100000; i++) sum += i * i % 7;
+    sink += sum;
+  }
+  static void outer() { while (!ended) enter(); }
+  public static void main(String[] arguments) throws Exception {
+    System.load(arguments[0]);
+    Thread worker = new Thread(Native::outer, "worker");
+    worker.start();
+    System.out.println("ready");
+    while (System.in.read() >= 0) { }
+    ended = true;
+    worker.join();
+  }
+}
+"""
+LIBRARY = """
+#include <jni.h>
+__attribute__((noinline)) static void native_middle(JNIEnv* env, jclass type) {
+  (*env)->CallStaticVoidMethod(env, type, (*env)->GetStaticMethodID(env, type, "back", "()V"));
+  __asm__ volatile("");
+}
+JNIEXPORT void JNICALL Java_Native_enter(JNIEnv* env, jclass type) {
+  native_middle(env, type);
+  __asm__ volatile("");
+}
+"""
+
+
 def machines():
     """Paths of `java`, one of each version that is supported."""
     homes = glob.glob("/usr/lib/jvm/*") + os.environ.get("SWIPR_JAVA_HOMES", "").split(":")
@@ -239,8 +276,8 @@ class JavaTest(SwiprCase):
         self.assertEqual(finished.code, 0, finished)
         return finished.out.decode()
 
-    def run_java(self, path, name, *options, **started):
-        program = self.start(path, "-Xmx128m", *options, "-cp", self.folder, name, preloaded=True, **started)
+    def run_java(self, path, name, *options, arguments=(), **started):
+        program = self.start(path, "-Xmx128m", *options, "-cp", self.folder, name, *arguments, preloaded=True, **started)
         program.wait_ready()
         self.wait_for_socket(program.pid)
         return program
@@ -371,6 +408,28 @@ class JavaTest(SwiprCase):
         self.assertGreater(profiles.total(running), 0.5 * profiles.total(storm))
         lost = sum(s.weight for s in storm if "[function gone]" in s.frames)
         self.assertLessEqual(lost, 0.02 * profiles.total(storm))  # of classes that are gone
+
+    def test_native_library(self):
+        """Native code between Java's frames stands between them."""
+        home = pathlib.Path(shutil.which("javac")).resolve().parent.parent
+        source, library = self.folder / "library.c", self.folder / "library.so"
+        source.write_text(LIBRARY)
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", f"-I{home}/include", f"-I{home}/include/linux", source,
+                        "-o", library], check=True)
+        self.for_each_machine(self.check_native_library, NATIVE, "Native", library)
+
+    def check_native_library(self, path, name, library):
+        program = self.run_java(path, name, arguments=[library])
+        recording = self.record(program.pid, "--count", 1000, "--interval", "1ms")
+        self.finish(program)
+        stacks = [s for s in self.convert(recording, "collapsed") if s.thread == "worker"]
+        self.check_whole(stacks, "worker", 0.95)
+        chain = r"Native\.outer .*;Native\.enter .*;Java_Native_enter;native_middle;.*;Native\.back "
+        inside = [s for s in stacks if any(frame.startswith("Native.back ") for frame in s.frames)]
+        self.assertGreater(profiles.total(inside), 0.5 * profiles.total(stacks))
+        for stack in inside:
+            if stack.frames[0].startswith("clone"):
+                self.assertRegex(";".join(stack.frames), chain)
 
     def test_selected_frames(self):
         self.compile(SHARES, "Shares")

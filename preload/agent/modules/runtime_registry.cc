@@ -43,7 +43,6 @@ void write_version(const runtimes::PythonDetection& python, std::span<char> out)
   if (python.has_micro) text.append(".").append_number(python.micro);
 }
 
-constexpr const char* kStarting = "its virtual machine is starting";
 constexpr std::chrono::milliseconds kRefreshPause{10};
 constexpr std::chrono::milliseconds kMaxPause{1000};  // while it is starting
 
@@ -55,7 +54,9 @@ bool detect_python(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   runtime.language = Language::kPython;
   runtime.python = found.runtime;
   write_version(found, runtime.version);
-  if (found.state == runtimes::PythonState::kRefused) runtime.refusal = found.reason;
+  if (found.state == runtimes::PythonState::kRefused) {
+    TextWriter(runtime.refusal).append(found.reason);
+  }
   return true;
 }
 
@@ -69,13 +70,14 @@ bool detect_java(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   runtime.java = found.runtime;
   const bool is_ready = found.state == runtimes::JavaState::kFound &&
                         runtimes::refresh_java(runtime.java, memory.image_reader());
-  runtime.refusal = is_ready ? nullptr : kStarting;
+  const bool is_refused = found.state == runtimes::JavaState::kRefused;
+  runtime.is_starting = !is_ready && !is_refused;
+  TextWriter refusal(runtime.refusal);
   if (is_ready) TextWriter(runtime.version).append_number(runtime.java.version);
-  if (found.state == runtimes::JavaState::kRefused) runtime.refusal = found.reason;
+  if (runtime.is_starting) refusal.append("its virtual machine is starting");
+  if (is_refused) refusal.append("it does not describe ").append(found.reason);
   return true;
 }
-
-bool is_starting(const FoundRuntime& runtime) noexcept { return runtime.refusal == kStarting; }
 
 // Mapped once, and never unmapped: a handler may be about to use them.
 bool offer_slots() noexcept {
@@ -107,7 +109,7 @@ bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
   FoundRuntime& runtime = found_[count_];
   runtime = {.header = header, .dynamic = dynamic, .load_bias = load_bias, .seen = true};
   if (!detect_python(runtime, memory) && !detect_java(runtime, memory)) return false;
-  if (!is_starting(runtime)) runtime.id = ++last_id_;
+  if (!runtime.is_starting) runtime.id = ++last_id_;
   ++count_;
   return true;
 }
@@ -122,13 +124,12 @@ void RuntimeRegistry::end_update() noexcept {
 
 bool RuntimeRegistry::refresh(ProcMemory& memory, Moment now) noexcept {
   const auto is_java = [](const FoundRuntime& runtime) {
-    return runtime.language == Language::kJava &&
-           (runtime.refusal == nullptr || is_starting(runtime));
+    return runtime.language == Language::kJava && (!runtime.is_refused() || runtime.is_starting);
   };
   FoundRuntime* const end = found_.data() + count_;
   FoundRuntime* const java = std::find_if(found_.data(), end, is_java);
   if (java == end || now < refresh_due_ || !memory.is_open()) return false;
-  const bool was_starting = is_starting(*java);
+  const bool was_starting = java->is_starting;
   refresh_pause_ = was_starting ? std::clamp<Moment>(2 * refresh_pause_, kRefreshPause, kMaxPause)
                                 : Moment(kRefreshPause);
   refresh_due_ = now + refresh_pause_;
@@ -144,7 +145,7 @@ bool RuntimeRegistry::refresh(ProcMemory& memory, Moment now) noexcept {
 // It gets the next id, and the last place: others may have been found meanwhile.
 bool RuntimeRegistry::start_java(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   detect_java(runtime, memory);
-  if (is_starting(runtime)) return false;
+  if (runtime.is_starting) return false;
   refresh_pause_ = {};
   runtime.id = ++last_id_;
   std::rotate(&runtime, &runtime + 1, found_.data() + count_);
@@ -172,11 +173,11 @@ void RuntimeRegistry::survey(ProcMemory& memory) noexcept {
 const FoundRuntime* RuntimeRegistry::choose() noexcept {
   const FoundRuntime* chosen = nullptr;
   for (std::size_t at = 0; at < count_; ++at) {
-    if (found_[at].refusal != nullptr) continue;
+    if (found_[at].is_refused()) continue;
     if (chosen == nullptr) {
       chosen = &found_[at];
     } else {
-      found_[at].refusal = "another interpreter of this process is read";
+      TextWriter(found_[at].refusal).append("another interpreter of this process is read");
     }
   }
   return chosen;

@@ -23,12 +23,15 @@ struct FoundRuntime {
   std::uint64_t header = 0;  // run-time address of the image's ELF header
   Range<std::uint64_t> dynamic{};  // tells it from another image that took its place
   Language language = Language::kNative;
-  char version[16] = {};          // "3.11.2"; empty: unknown
-  const char* refusal = nullptr;  // static text; nullptr: its frames are read
+  char version[16] = {};  // "3.11.2"; empty: unknown
+  char refusal[96] = {};  // why its frames are not read; empty: they are
   std::uint64_t load_bias = 0;
   runtimes::PythonRuntime python{};
   runtimes::JavaRuntime java{};
+  bool is_starting = false;
   bool seen = false;  // in the current update
+
+  bool is_refused() const noexcept { return refusal[0] != '\0'; }
 };
 
 class RuntimeRegistry {

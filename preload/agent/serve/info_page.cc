@@ -52,7 +52,7 @@ void append_runtimes(std::span<const FoundRuntime> runtimes, TextWriter& out) no
     if (&runtime != runtimes.data()) out.append(',');
     out.append("{\"language\":").append_json_string(language_name(runtime.language));
     append_member("version", std::string_view(runtime.version), out);
-    if (runtime.refusal != nullptr) {
+    if (runtime.is_refused()) {
       append_member("refusal", std::string_view(runtime.refusal), out);
     }
     out.append('}');

@@ -59,12 +59,11 @@ void ModuleStream::end_sync(bool written, const ModuleMap& modules, StreamWriter
 bool ModuleStream::write_runtimes(const ModuleMap& modules, StreamWriter& stream) noexcept {
   for (const FoundRuntime& runtime : modules.runtimes().runtimes()) {
     if (runtime.id <= told_runtime_) continue;
-    const bool is_refused = runtime.refusal != nullptr;
     const wire::RuntimeRecord record{
         .language = runtime.language,
         .version = runtime.version,
-        .state = is_refused ? wire::RuntimeState::kRefused : wire::RuntimeState::kRead,
-        .reason = is_refused ? runtime.refusal : "",
+        .state = runtime.is_refused() ? wire::RuntimeState::kRefused : wire::RuntimeState::kRead,
+        .reason = runtime.refusal,
         .module_id = module_of(modules, runtime)};
     if (!stream.put_record(record)) return false;
     told_runtime_ = runtime.id;

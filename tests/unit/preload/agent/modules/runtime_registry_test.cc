@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "preload/handler/slots.h"
+#include "tests/unit/preload/agent/modules/fake_java.h"
 #include "tests/unit/preload/agent/modules/fake_python.h"
 
 namespace swipr::agent {
@@ -21,13 +22,13 @@ class RuntimeRegistryTest : public testing::Test {
     registry_.release();
     memory_.close();
   }
-  bool take(const FakePython& image) {
+  bool take(const FakeImage& image) {
     return registry_.take(image.header(), image.dynamic(), 0, memory_);
   }
   // These images, and no others, are mapped.
-  void update(std::initializer_list<const FakePython*> images) {
+  void update(std::initializer_list<const FakeImage*> images) {
     registry_.begin_update();
-    for (const FakePython* const image : images) EXPECT_TRUE(take(*image));
+    for (const FakeImage* const image : images) EXPECT_TRUE(take(*image));
     registry_.end_update();
   }
   // Address of the _PyRuntime that handlers read; 0: none.
@@ -38,7 +39,7 @@ class RuntimeRegistryTest : public testing::Test {
   std::vector<std::string> refusals() const {
     std::vector<std::string> result;
     for (const FoundRuntime& runtime : registry_.runtimes()) {
-      result.emplace_back(runtime.refusal == nullptr ? "" : runtime.refusal);
+      result.emplace_back(runtime.refusal);
     }
     return result;
   }
@@ -58,7 +59,7 @@ TEST_F(RuntimeRegistryTest, PublishesAnInterpreterToHandlers) {
   EXPECT_EQ(runtime.id, registry_.last_id());
   EXPECT_STREQ(runtime.version, "3.11.2");
   EXPECT_EQ(runtime.language, Language::kPython);
-  EXPECT_EQ(runtime.refusal, nullptr);
+  EXPECT_FALSE(runtime.is_refused());
   EXPECT_EQ(published(), python_.runtime());
   EXPECT_EQ(handler::runtime_shared.snapshot.load(), registry_.current());
   EXPECT_NE(handler::runtime_shared.slots.load(), nullptr);
@@ -146,6 +147,25 @@ TEST_F(RuntimeRegistryTest, PublishesAgainAfterItWasWithdrawn) {
   registry_.withdraw();
   EXPECT_EQ(published(), 0u);
   update({&python_});
+  EXPECT_EQ(published(), python_.runtime());
+}
+
+TEST_F(RuntimeRegistryTest, RefusesAJavaMachineUntilItHasStarted) {
+  FakeJava java;
+  update({&java, &python_});
+  EXPECT_EQ(refusals(), (Refusals{"its virtual machine is starting", ""}));
+  EXPECT_EQ(registry_.runtimes()[0].language, Language::kJava);
+  EXPECT_EQ(registry_.runtimes()[0].id, 0u) << "recordings do not have it yet";
+  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(1))));
+  java.describe();
+  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(1)))) << "not due";
+  EXPECT_TRUE(registry_.refresh(memory_, Moment(std::chrono::seconds(3))));
+  // Ids ascend.
+  EXPECT_EQ(refusals(),
+            (Refusals{"", "it does not describe Abstract_VM_Version._vm_major_version"}));
+  EXPECT_EQ(registry_.runtimes()[1].id, registry_.last_id());
+  EXPECT_GT(registry_.runtimes()[1].id, registry_.runtimes()[0].id);
+  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(9))));
   EXPECT_EQ(published(), python_.runtime());
 }
 

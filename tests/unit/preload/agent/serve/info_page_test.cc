@@ -36,7 +36,7 @@ TEST(AgentInfoPage, InfoDescribesThisProcess) {
   std::array<FoundRuntime, 2> runtimes{};
   for (FoundRuntime& runtime : runtimes) runtime.language = Language::kPython;
   std::strcpy(runtimes[0].version, "3.11.2");
-  runtimes[1].refusal = "debug build";
+  TextWriter(runtimes[1].refusal).append("debug build");
   write_info_json(listener, counters, runtimes, out);
   const std::string text(out.view());
   EXPECT_NE(text.find("\"pid\":" + std::to_string(::getpid()) + ","), std::string::npos);

@@ -2,6 +2,7 @@
 on this machine whose version is supported."""
 
 import glob
+import json
 import os
 import pathlib
 import re
@@ -406,6 +407,9 @@ class JavaTest(SwiprCase):
         self.assertGreaterEqual(whole, 0.97 * profiles.total(storm))
         running = [s for s in storm if any(f.startswith("java.lang.Thread.run") for f in s.frames)]
         self.assertGreater(profiles.total(running), 0.5 * profiles.total(storm))
+        java = json.loads(self.swipr("report", "--json", recording).out)["java"]
+        self.assertGreater(java["collectors_ns"] if "G1" in option else java["machine_ns"], 0)
+        self.assertLess(java["collectors_ns"] + java["compilers_ns"] + java["machine_ns"], java["cpu_ns"])
         lost = sum(s.weight for s in storm if "[function gone]" in s.frames)
         self.assertLessEqual(lost, 0.02 * profiles.total(storm))  # of classes that are gone
 

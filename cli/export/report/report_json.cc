@@ -4,6 +4,7 @@
 #include "cli/export/report/report_paths.h"
 #include "cli/export/text/text.h"
 #include "cli/profile/tables/gil_waits.h"
+#include "cli/profile/tables/java_work.h"
 #include "cli/profile/tables/thread_times.h"
 #include "cli/profile/tables/top_functions.h"
 #include "cli/profile/tables/wait_times.h"
@@ -83,6 +84,12 @@ host::Result<void> write_report_json(const profile::Recording& recording,
       report["gil"]["holders"].push_back(
           {{"function", holder.function}, {"waited_ns", holder.waited.count()}});
     }
+  }
+  if (const auto java = profile::java_times(recording); java.all.count() != 0) {
+    report["java"] = {{"cpu_ns", java.all.count()},
+                      {"collectors_ns", java.collectors.count()},
+                      {"compilers_ns", java.compilers.count()},
+                      {"machine_ns", java.machine.count()}};
   }
   for (const auto& times : profile::thread_times(recording)) {
     report["threads"].push_back(thread_json(recording, times));

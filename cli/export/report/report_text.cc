@@ -13,6 +13,7 @@
 #include "cli/export/report/terminal_page.h"
 #include "cli/export/text/text.h"
 #include "cli/profile/tables/gil_waits.h"
+#include "cli/profile/tables/java_work.h"
 #include "cli/profile/tables/thread_times.h"
 #include "cli/profile/tables/top_functions.h"
 #include "cli/profile/tables/wait_times.h"
@@ -216,6 +217,21 @@ void put_gil(TerminalPage& page, const profile::Recording& recording, const prof
   put_rest(page, 10, waits.holders.size() - count);
 }
 
+// What Java's virtual machine used for itself.
+void put_java(TerminalPage& page, const profile::Recording& recording) {
+  const profile::JavaTimes times = profile::java_times(recording);
+  if (times.all.count() == 0) return;
+  const auto share = [&times](std::chrono::nanoseconds part) {
+    return 100 * seconds(part) / seconds(times.all);
+  };
+  page.line("");
+  page.line(fmt::format("Java used {:.3f} s of CPU time: {:.1f} % for garbage collection, {:.1f} % "
+                        "for compilers, {:.1f} % for the rest of the virtual machine",
+                        seconds(times.all), share(times.collectors), share(times.compilers),
+                        share(times.machine)),
+            Style::kHeading);
+}
+
 }  // namespace
 
 host::Result<void> write_report_text(const profile::Recording& recording,
@@ -239,6 +255,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
   put_cpu_waits(page, recording);
   put_waits(page, recording, options);
   put_gil(page, recording, names, options);
+  put_java(page, recording);
   sink.write(page.text());
   return sink.flush();
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxDynamicEntries = 64;  // real images have about thirty
 constexpr unsigned kMaxChain = 64;              // symbols in one bucket; linkers aim at two or four
-constexpr std::size_t kMaxName = 64;
+constexpr std::size_t kMaxName = 128;
 
 struct HashHeader {
   std::uint32_t bucket_count;

@@ -1,0 +1,93 @@
+#include "preload/runtimes/v8/v8_lines.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+
+namespace swipr::runtimes {
+namespace {
+
+constexpr std::uint64_t kSourceAddress = 0x10000;
+
+struct ScriptSource {
+  std::string bytes;
+  std::uint64_t reads = 0;
+
+  static bool read(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
+    auto& self = *static_cast<ScriptSource*>(state);
+    ++self.reads;
+    const std::uint64_t at = address - kSourceAddress;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = at + i < self.bytes.size() ? std::byte(self.bytes[at + i]) : std::byte{0};
+    }
+    return true;
+  }
+  V8Units units(bool is_wide = false) const {
+    const std::size_t count = bytes.size() / (is_wide ? 2 : 1);
+    return {kSourceAddress, static_cast<std::uint32_t>(count), is_wide};
+  }
+};
+
+V8Place place_in(ScriptSource& source, std::uint32_t position, bool is_wide = false) {
+  const auto cache = std::make_unique<V8LineCache>();
+  ObjectPieces reader({&ScriptSource::read, &source});
+  return cache->find(1, 2, source.units(is_wide), position, reader);
+}
+
+void expect_place(V8Place place, std::uint32_t line, std::uint32_t column) {
+  EXPECT_EQ(place.line, line);
+  EXPECT_EQ(place.column, column);
+}
+
+TEST(V8LineCache, CountsAllLineEnds) {
+  ScriptSource source{.bytes = "a\nb\r\nc\rd\n\nx"};
+  expect_place(place_in(source, 0), 1, 1);
+  expect_place(place_in(source, 1), 1, 2);
+  expect_place(place_in(source, 2), 2, 1);
+  expect_place(place_in(source, 5), 3, 1);
+  expect_place(place_in(source, 7), 4, 1);
+  expect_place(place_in(source, 10), 6, 1);
+  expect_place(place_in(source, 11), 6, 2);
+}
+
+TEST(V8LineCache, CountsLineSeparatorsOfUnicode) {
+  const std::u16string text = u"a\u2028b\u2029c\nd";
+  ScriptSource source;
+  source.bytes.assign(reinterpret_cast<const char*>(text.data()), text.size() * 2);
+  expect_place(place_in(source, 2, true), 2, 1);
+  expect_place(place_in(source, 4, true), 3, 1);
+  expect_place(place_in(source, 6, true), 4, 1);
+}
+
+TEST(V8LineCache, ReadsALongSourceOnce) {
+  ScriptSource source;
+  while (source.bytes.size() < 1'000'000) source.bytes += std::string(99, 'x') + "\n";
+  const auto cache = std::make_unique<V8LineCache>();
+  ObjectPieces reader({&ScriptSource::read, &source});
+  expect_place(cache->find(1, 2, source.units(), 999'950, reader), 10'000, 51);
+  const std::uint64_t reads = source.reads;
+  for (std::uint32_t position = 50; position < 1'000'000; position += 50'000) {
+    expect_place(cache->find(1, 2, source.units(), position, reader), position / 100 + 1,
+                 position % 100 + 1);
+  }
+  EXPECT_LT(source.reads - reads, reads / 2);
+}
+
+TEST(V8LineCache, KnowsNoPlaceBehindTheEnd) {
+  ScriptSource source{.bytes = "a\n"};
+  expect_place(place_in(source, 2), 2, 1);
+  expect_place(place_in(source, 3), 0, 0);
+}
+
+// A line that has the border of two blocks between the characters of its end.
+TEST(V8LineCache, CountsAnEndOfTwoCharactersOnce) {
+  ScriptSource source{.bytes =
+                          std::string(511, 'x') + "\r\n" + std::string(8192 - 514, 'y') + "\r\nz"};
+  expect_place(place_in(source, 513), 2, 1);
+  expect_place(place_in(source, 8193), 3, 1);
+}
+
+}  // namespace
+}  // namespace swipr::runtimes

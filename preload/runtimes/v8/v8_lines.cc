@@ -215,7 +215,7 @@ std::uint32_t find_v8_position(const V8Runtime& v8, ObjectPieces& reader, std::u
   std::uint32_t count = 0;
   if (!open_table(v8, reader, bytecode, begin, count)) return kNoV8Position;
   PositionNumbers numbers(begin, count, reader);
-  std::uint64_t at = 0;
+  std::uint64_t at = ~std::uint64_t{0};  // the entry of a function is before its first bytecode
   std::uint64_t source = 0;
   std::uint32_t found = kNoV8Position;
   for (;;) {
@@ -224,7 +224,7 @@ std::uint32_t find_v8_position(const V8Runtime& v8, ObjectPieces& reader, std::u
     if (!next_distance(v8.traits, numbers, distance) || !numbers.next_signed(change)) break;
     at += distance;
     source += static_cast<std::uint64_t>(change);
-    if (at > position) break;
+    if (at + 1 > std::uint64_t{position} + 1) break;
     // Bit 0: not of JavaScript. The positions count from 1.
     const std::uint64_t value = (source >> 1 & (kMaxPosition - 1)) - 1;
     if ((source & 1) == 0 && value < kMaxPosition) found = static_cast<std::uint32_t>(value);

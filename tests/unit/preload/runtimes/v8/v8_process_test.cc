@@ -24,10 +24,13 @@ constexpr const char* kScenes[] = {"classes",   "closures",  "anonymous",   "gen
 // As swipr names what V8 leaves without a name, and without files.
 bool is_same_function(const ExpectedScriptFrame& seen, const ExpectedScriptFrame& told) {
   const std::string line = std::to_string(told.first_line);
-  const bool is_named_by_place =
-      told.name.empty() &&
-      (seen.name == "(top level)" || seen.name.starts_with("(anonymous:" + line + ":"));
+  // A method whose name is computed, such as [Symbol.iterator], has it in its object only.
+  const bool is_computed = told.name.starts_with('[');
   const bool is_eval = told.file.empty() && told.first_line != 0;
+  const bool is_eval_function = is_eval && told.name == "eval";
+  const bool is_named_by_place =
+      (told.name.empty() || is_computed || is_eval_function) &&
+      (seen.name == "(top level)" || seen.name.starts_with("(anonymous:" + line + ":"));
   return (seen.name == told.name || is_named_by_place) &&
          seen.file == (is_eval ? "<eval>" : told.file) && seen.first_line == told.first_line;
 }
@@ -116,7 +119,7 @@ TEST_P(NodeProcesses, HaveTheStacksThatV8Shows) {
     NodeScene silent(GetParam(), {SWIPR_NODE_APP, name});
     const ScriptFrames& told = telling.process().frames();
     ASSERT_TRUE(telling.is_ready() && silent.is_ready());
-    ASSERT_GT(told.size(), 2u);
+    ASSERT_GT(told.size(), 1u);
     for (NodeScene* const scene : {&telling, &silent}) {
       scene->walk_main();
       expect_same(scene->frames(), told, true);

@@ -2,12 +2,21 @@
 
 #include <elfutils/libdwfl.h>
 
+#include <cstdlib>
+
 namespace swipr::runtimes {
 namespace {
 
-// In DWARF's numbers for x86-64.
-constexpr unsigned kFramePointer = 6;
-constexpr unsigned kStackPointer = 7;
+constexpr unsigned kStackPointer = 7;  // in DWARF's numbers for x86-64
+
+bool has_cfi(Dwfl_Module* module, Dwarf_Addr address) {
+  Dwarf_Addr bias = 0;
+  Dwarf_Frame* frame = nullptr;
+  Dwarf_CFI* const cfi = module != nullptr ? dwfl_module_eh_cfi(module, &bias) : nullptr;
+  const bool is_found = cfi != nullptr && dwarf_cfi_addrframe(cfi, address - bias, &frame) == 0;
+  std::free(frame);
+  return is_found;
+}
 
 struct Collector {
   Dwfl* dwfl;
@@ -22,14 +31,12 @@ int collect(Dwfl_Frame* frame, void* argument) {
   if (!dwfl_frame_pc(frame, &pc, &is_exact) || dwfl_frame_reg(frame, kStackPointer, &stack) != 0) {
     return DWARF_CB_ABORT;
   }
-  Dwarf_Word frame_pointer = 0;
-  if (dwfl_frame_reg(frame, kFramePointer, &frame_pointer) != 0) frame_pointer = 0;
   const Dwarf_Addr lookup = is_exact ? pc : pc - 1;
   Dwfl_Module* const module = dwfl_addrmodule(collector.dwfl, lookup);
   const char* const symbol = module != nullptr ? dwfl_module_addrname(module, lookup) : nullptr;
   collector.frames.pcs.push_back(pc);
   collector.frames.stacks.push_back(stack);
-  collector.frames.frames.push_back(frame_pointer);
+  collector.frames.have_cfi.push_back(has_cfi(module, lookup));
   collector.frames.symbols.emplace_back(symbol != nullptr ? symbol : "");
   return DWARF_CB_OK;
 }

@@ -12,7 +12,7 @@ namespace swipr::runtimes {
 struct NativeFrames {  // innermost first
   std::vector<std::uint64_t> pcs;
   std::vector<std::uint64_t> stacks;  // stack pointers
-  std::vector<std::uint64_t> frames;  // frame pointers; 0: unknown
+  std::vector<bool> have_cfi;         // otherwise left by the frame pointer
   std::vector<std::string> symbols;
 };
 

@@ -159,12 +159,10 @@ V8Detection NodeProcess::detect(unwind::ImageReader through) {
 }
 
 std::unique_ptr<unwind::FrameBuffer> NodeProcess::walk(pid_t thread) const {
-  constexpr std::uint64_t kSaved = 16;  // the caller's frame pointer and the return address
   auto frames = std::make_unique<unwind::FrameBuffer>();
   const NativeFrames native = unwind_thread(pid_, thread);
   for (std::size_t i = 0; i < native.pcs.size() && i < frames->pcs.size(); ++i) {
-    const bool is_left_by_frame_pointer =
-        i != 0 && native.stacks[i] == native.frames[i - 1] + kSaved;
+    const bool is_left_by_frame_pointer = i != 0 && !native.have_cfi[i - 1];
     frames->pcs[i] = native.pcs[i];
     frames->stacks[i] = native.stacks[i];
     frames->kinds[i] = static_cast<std::uint8_t>(

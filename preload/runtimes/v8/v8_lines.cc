@@ -113,6 +113,17 @@ bool find_counted_line(const V8Layout& layout, ObjectPieces& reader, std::uint64
   return true;
 }
 
+// Reads anew whether the script's source still has these characters first.
+bool is_source(const V8Layout& layout, ObjectPieces& reader, std::uint64_t script,
+               std::uint64_t source, const V8Units& units) noexcept {
+  std::uint64_t current = 0;
+  V8Units first;
+  reader.forget();
+  return reader.read_value(at_v8_offset(script, layout.script_source), current) &&
+         current == source && V8StringParts(layout, reader, source).next(first) &&
+         first.begin == units.begin && first.count == units.count && first.is_wide == units.is_wide;
+}
+
 // Code that a host compiles as a part of a file says where that begins.
 void add_offsets(const V8Layout& layout, ObjectPieces& reader, std::uint64_t script,
                  V8Place& place) noexcept {
@@ -133,21 +144,29 @@ void add_offsets(const V8Layout& layout, ObjectPieces& reader, std::uint64_t scr
 
 }  // namespace
 
-V8Place V8LineCache::find(std::uint64_t script, std::uint64_t source, const V8Units& units,
-                          std::uint32_t position, ObjectPieces& reader) noexcept {
-  if (position > units.count || position >= kMaxV8SourceUnits) return {};
+bool V8LineCache::find(std::uint64_t script, std::uint64_t source, const V8Units& units,
+                       std::uint32_t position, ObjectPieces& reader, V8Place& out) noexcept {
+  out = {};
+  if (position > units.count || position >= kMaxV8SourceUnits) return true;
   Source& known = source_of(script, source, units.count);
   const std::uint32_t step = position / kStep;
   while (known.counted < step) {
     const std::uint32_t at = known.counted;
     Count count = at == 0 ? Count{} : known.counts[at - 1];
-    if (!count_lines(units, at * kStep, (at + 1) * kStep, reader, count)) return {};
+    if (!count_lines(units, at * kStep, (at + 1) * kStep, reader, count)) return false;
     known.counts[at] = count;
     ++known.counted;
   }
   Count count = step == 0 ? Count{} : known.counts[step - 1];
-  if (!count_lines(units, step * kStep, position, reader, count)) return {};
-  return {count.lines + 1, position - count.line_begin + 1};
+  if (!count_lines(units, step * kStep, position, reader, count)) return false;
+  out = {count.lines + 1, position - count.line_begin + 1};
+  return true;
+}
+
+void V8LineCache::forget(std::uint64_t source) noexcept {
+  for (Source& known : sources_) {
+    if (known.source == source) known.source = 0;
+  }
 }
 
 V8LineCache::Source& V8LineCache::source_of(std::uint64_t script, std::uint64_t source,
@@ -187,25 +206,32 @@ bool V8LineCache::count_lines(const V8Units& units, std::uint32_t begin, std::ui
   return true;
 }
 
-V8Place find_v8_place(const V8Layout& layout, ObjectPieces& reader, std::uint64_t script,
-                      std::uint32_t position, V8LineCache& cache) noexcept {
+bool find_v8_place(const V8Layout& layout, ObjectPieces& reader, std::uint64_t script,
+                   std::uint32_t position, V8LineCache& cache, V8Place& out) noexcept {
   std::uint64_t ends = 0;
   std::uint64_t source = 0;
-  V8Place place;
   V8Units units;
+  V8Units more;
+  out = {};
   if (!reader.read_value(at_v8_offset(script, layout.script_line_ends), ends) ||
       !reader.read_value(at_v8_offset(script, layout.script_source), source)) {
-    return {};
+    return false;
   }
-  if (!find_counted_line(layout, reader, ends, position, place)) {
+  if (!find_counted_line(layout, reader, ends, position, out)) {
+    std::int32_t type = 0;
+    if (!read_v8_type(layout, reader, source, type)) return false;
+    if (type >= layout.first_other_type) return true;  // `undefined`
     V8StringParts parts(layout, reader, source);
-    if (!parts.next(units)) return {};
-    V8Units more;
-    if (position > units.count && parts.next(more)) return {};  // in several places
-    place = cache.find(script, source, units, position, reader);
+    if (!parts.next(units)) return false;
+    if (position > units.count && parts.next(more)) return true;
+    const bool is_found = cache.find(script, source, units, position, reader, out);
+    if (!is_found || !is_source(layout, reader, script, source, units)) {
+      cache.forget(source);
+      return false;
+    }
   }
-  add_offsets(layout, reader, script, place);
-  return place;
+  add_offsets(layout, reader, script, out);
+  return true;
 }
 
 std::uint32_t find_v8_position(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t bytecode,

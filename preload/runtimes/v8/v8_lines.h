@@ -22,14 +22,16 @@ struct V8Place {
 };
 
 // The lines of sources that V8 has not counted itself: how many line ends are before every 8 Ki
-// characters. Sources do not change; another one at the same address has another length, or
-// another script, or is read for its first time less than a second later.
+// characters. Sources do not change; another one at the same address has another length or
+// another script.
 // Zeroed memory is a valid one; 25 KiB: one, kept by its user.
 class V8LineCache {
  public:
-  // The place of a position in the source. Discards nothing of the reader's.
-  V8Place find(std::uint64_t script, std::uint64_t source, const V8Units& units,
-               std::uint32_t position, ObjectPieces& reader) noexcept;
+  // The place of a position in the source; line 0: behind its end, or too far. False: unreadable.
+  bool find(std::uint64_t script, std::uint64_t source, const V8Units& units,
+            std::uint32_t position, ObjectPieces& reader, V8Place& out) noexcept;
+  // It has moved while it was read.
+  void forget(std::uint64_t source) noexcept;
 
  private:
   static constexpr std::uint32_t kStep = 8192;
@@ -57,9 +59,10 @@ class V8LineCache {
   std::array<Source, kSources> sources_;
 };
 
-// `script`: an object. A place without a line: V8 knows no source, or it cannot be read.
-V8Place find_v8_place(const V8Layout& layout, ObjectPieces& reader, std::uint64_t script,
-                      std::uint32_t position, V8LineCache& cache) noexcept;
+// `script`: an object. Line 0: there is no source, or none in one place, or it is too long. False:
+// unreadable, or moved. Discards the reader's pieces.
+bool find_v8_place(const V8Layout& layout, ObjectPieces& reader, std::uint64_t script,
+                   std::uint32_t position, V8LineCache& cache, V8Place& out) noexcept;
 
 // The position in the source of a position in bytecode (an object); kNoV8Position: unknown.
 inline constexpr std::uint32_t kNoV8Position = ~std::uint32_t{0};

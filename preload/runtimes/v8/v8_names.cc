@@ -140,8 +140,9 @@ bool read_v8_function(const V8Runtime& v8, ObjectPieces& reader, const Token& to
       !read_own_name(layout, reader, function, scope, out.name)) {
     return false;
   }
-  if (function.script != 0 && function.scope != 0) {
-    place = find_v8_place(layout, reader, function.script, scope.begin, lines);
+  if (function.script != 0 && function.scope != 0 &&
+      !find_v8_place(layout, reader, function.script, scope.begin, lines, place)) {
+    return false;
   }
   out.first_line = place.line;
   if (out.name.view().empty()) name_by_place(v8.traits, function, scope, place, out.name);
@@ -157,9 +158,12 @@ bool read_v8_line(const V8Runtime& v8, ObjectPieces& reader, const Token& token,
   const std::uint64_t bytecode = find_bytecode(v8.layout, reader, token.code);
   const std::uint32_t position =
       bytecode != 0 ? find_v8_position(v8, reader, bytecode, token.position) : kNoV8Position;
-  if (position != kNoV8Position) {
-    line = find_v8_place(v8.layout, reader, function.script, position, lines).line;
+  V8Place place;
+  if (position != kNoV8Position &&
+      !find_v8_place(v8.layout, reader, function.script, position, lines, place)) {
+    return false;
   }
+  line = place.line;
   return read_shared(v8, reader, token, function);
 }
 

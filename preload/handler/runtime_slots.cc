@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "preload/runtimes/java/java_stack.h"
+#include "preload/runtimes/v8/v8_frames.h"
 
 namespace swipr::handler {
 
@@ -23,6 +24,30 @@ runtimes::PythonThreadStates known_states(const Slot& slot, const RuntimeSlot& o
   if (slot_number(slot) < kSlotCount) return out.states;
   const std::uint32_t place = place_of_timer(slot.timer_value) % kTimedThreadCount;
   return {{runtime_shared.timed_states[place].load(std::memory_order_relaxed)}};
+}
+
+void take_python(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
+  const runtimes::PythonRuntime& python = snapshot.python;
+  // glibc and musl: a pthread_t is the thread pointer.
+  const runtimes::ThreadIdentity thread{
+      .tid = static_cast<std::uint64_t>(::syscall(SYS_gettid)),
+      .pthread = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer()),
+      .tid_in_pthread = snapshot.tid_in_pthread};
+  runtimes::ProbedObjects memory(out.pages);
+  const runtimes::PythonThreadStates states =
+      runtimes::keep_python_states(python, memory, thread, known_states(slot, out));
+  out.states = states;
+  if (states.first() != 0) out.end = runtimes::walk_python(python, memory, states, out.tokens);
+}
+
+void take_javascript(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
+  constexpr unsigned kPosition = 9;   // r9, r12: v8dbg_InterpreterBytecodeOffsetRegister and …
+  constexpr unsigned kBytecode = 12;  // … v8dbg_InterpreterBytecodeArrayRegister
+  const auto& registers = slot.registers.values;
+  runtimes::ProbedObjects memory(out.pages);
+  runtimes::read_v8_tokens(snapshot.v8, memory, slot.frames,
+                           {.bytecode = registers[kBytecode], .position = registers[kPosition]},
+                           out.tokens);
 }
 
 }  // namespace
@@ -46,21 +71,13 @@ unwind::WalkEnd walk_stack(Slot& slot, const unwind::CodeMap& map, unwind::PageP
 }
 
 void take_tokens(const Slot& slot, const RuntimeOfSlot& runtime) noexcept {
-  const RuntimeSnapshot* const snapshot = runtime.snapshot;
-  if (snapshot == nullptr || snapshot->language != Language::kPython) return;
-  RuntimeSlot* const out = runtime.slot;
-  const runtimes::PythonRuntime& python = snapshot->python;
-  // glibc and musl: a pthread_t is the thread pointer.
-  const runtimes::ThreadIdentity thread{
-      .tid = static_cast<std::uint64_t>(::syscall(SYS_gettid)),
-      .pthread = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer()),
-      .tid_in_pthread = snapshot->tid_in_pthread};
-  out->pages.clear();
-  runtimes::ProbedObjects memory(out->pages);
-  const runtimes::PythonThreadStates states =
-      runtimes::keep_python_states(python, memory, thread, known_states(slot, *out));
-  out->states = states;
-  if (states.first() != 0) out->end = runtimes::walk_python(python, memory, states, out->tokens);
+  if (runtime.snapshot == nullptr || runtime.snapshot->language == Language::kJava) return;
+  runtime.slot->pages.clear();
+  if (runtime.snapshot->language == Language::kPython) {
+    take_python(slot, *runtime.snapshot, *runtime.slot);
+  } else {
+    take_javascript(slot, *runtime.snapshot, *runtime.slot);
+  }
 }
 
 }  // namespace swipr::handler

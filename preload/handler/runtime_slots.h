@@ -15,15 +15,17 @@
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/token.h"
+#include "preload/runtimes/v8/v8_layout.h"
 #include "preload/unwind/walk/page_probe_reader.h"
 
 namespace swipr::handler {
 
 // Immutable once published. Retired ones are freed under the same condition as code maps.
 struct RuntimeSnapshot {
-  Language language = Language::kNative;  // the member of its name is set
+  Language language = Language::kNative;  // its member is set
   runtimes::PythonRuntime python{};
   runtimes::JavaRuntime java{};
+  runtimes::V8Runtime v8{};
   std::uint32_t tid_in_pthread = 0;  // ThreadIdentity
 };
 
@@ -61,7 +63,8 @@ SWIPR_SIGNAL_SAFE RuntimeOfSlot begin_runtime(const Slot& slot) noexcept;
 SWIPR_SIGNAL_SAFE unwind::WalkEnd walk_stack(Slot& slot, const unwind::CodeMap& map,
                                              unwind::PageProbeReader& memory,
                                              const RuntimeOfSlot& runtime) noexcept;
-// Reads the frames of runtimes that keep a chain of their own, of the calling thread.
+// Of the calling thread: reads the frames of runtimes that keep a chain of their own, or those of
+// JavaScript among the frames of the walk.
 SWIPR_SIGNAL_SAFE void take_tokens(const Slot& slot, const RuntimeOfSlot& runtime) noexcept;
 
 // The agent's side. nullptr: there is no runtime.

@@ -22,8 +22,8 @@ enum TokenFlags : std::uint8_t {
   // The outermost frame that its native interpreter loop runs: all frames up to here, from the one
   // behind the previous such token on, are one group of the splice (splice.h).
   kTokenEndsLoop = 1,
-  kTokenCompiled = 2,  // kJava: found in compiled code …
-  kTokenInlined = 4,   // … and inlined into the method of the next token
+  kTokenCompiled = 2,  // found in compiled code …
+  kTokenInlined = 4,   // … kJava: and inlined into the method of the next token
 };
 
 inline constexpr std::uint32_t kNoPosition = ~std::uint32_t{0};  // the function has not begun

@@ -79,6 +79,29 @@ bool detect_java(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   return true;
 }
 
+// False: the image holds none.
+bool detect_v8(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+  const runtimes::V8Detection found =
+      runtimes::detect_v8(runtime.dynamic, runtime.load_bias, memory.image_reader());
+  if (found.state == runtimes::V8State::kAbsent) return false;
+  runtime.language = Language::kJavaScript;
+  runtime.v8 = found.runtime;
+  if (found.state == runtimes::V8State::kRefused) {
+    TextWriter(runtime.refusal)
+        .append(found.is_constant_missing ? "it does not describe " : "")
+        .append(found.reason);
+  }
+  if (found.runtime.version.major == 0) return true;
+  TextWriter text(runtime.version);
+  text.append("V8 ");
+  const runtimes::V8Version& version = found.runtime.version;
+  for (const std::int32_t part : {version.major, version.minor, version.build, version.patch}) {
+    if (text.view().back() != ' ') text.append(".");
+    text.append_number(static_cast<std::uint64_t>(part));
+  }
+  return true;
+}
+
 // Mapped once, and never unmapped: a handler may be about to use them.
 bool offer_slots() noexcept {
   if (handler::runtime_shared.slots.load(std::memory_order_relaxed) != nullptr) return true;
@@ -108,7 +131,10 @@ bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
   if (count_ == kMost) return false;
   FoundRuntime& runtime = found_[count_];
   runtime = {.header = header, .dynamic = dynamic, .load_bias = load_bias, .seen = true};
-  if (!detect_python(runtime, memory) && !detect_java(runtime, memory)) return false;
+  if (!detect_python(runtime, memory) && !detect_java(runtime, memory) &&
+      !detect_v8(runtime, memory)) {
+    return false;
+  }
   if (!runtime.is_starting) runtime.id = ++last_id_;
   ++count_;
   return true;
@@ -199,6 +225,7 @@ bool RuntimeRegistry::publish(const FoundRuntime* runtime) noexcept {
     next = new (memory) handler::RuntimeSnapshot{.language = runtime->language,
                                                  .python = runtime->python,
                                                  .java = runtime->java,
+                                                 .v8 = runtime->v8,
                                                  .tid_in_pthread = find_tid_in_pthread()};
   }
   handler::runtime_shared.snapshot.store(next, std::memory_order_seq_cst);

@@ -23,11 +23,12 @@ struct FoundRuntime {
   std::uint64_t header = 0;  // run-time address of the image's ELF header
   Range<std::uint64_t> dynamic{};  // tells it from another image that took its place
   Language language = Language::kNative;
-  char version[16] = {};  // "3.11.2"; empty: unknown
+  char version[20] = {};  // "3.11.2"; empty: unknown
   char refusal[96] = {};  // why its frames are not read; empty: they are
   std::uint64_t load_bias = 0;
   runtimes::PythonRuntime python{};
   runtimes::JavaRuntime java{};
+  runtimes::V8Runtime v8{};
   bool is_starting = false;
   bool seen = false;  // in the current update
 

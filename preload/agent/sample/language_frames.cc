@@ -7,6 +7,7 @@
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/python/python_frames.h"
+#include "preload/runtimes/v8/v8_frames.h"
 
 namespace swipr::agent {
 
@@ -25,6 +26,12 @@ RuntimeWaitKey find_gil_wait(const handler::RuntimeSnapshot& snapshot,
           : 0;
   constexpr std::uint64_t kMaxTid = 1 << 22;  // include/linux/threads.h, PID_MAX_LIMIT
   return {RuntimeWait::kGil, holder <= kMaxTid ? static_cast<std::uint32_t>(holder) : 0};
+}
+
+std::uint8_t kind_of(const runtimes::Token& token) noexcept {
+  const bool is_compiled = (token.flags & runtimes::kTokenCompiled) != 0;
+  const Execution execution = is_compiled ? Execution::kCompiled : Execution::kInterpreted;
+  return static_cast<std::uint8_t>(unwind::kExactFrame | static_cast<unsigned>(execution));
 }
 
 runtimes::ThreadIdentity identity_of(const Thread& thread,
@@ -91,6 +98,9 @@ void LanguageFrames::splice_answer(const RuntimeRegistry& runtimes, ProcMemory& 
   if (snapshot->language == Language::kJava) {
     return name_java(*snapshot, found->tokens.tokens(), memory, frames);
   }
+  if (snapshot->language == Language::kJavaScript) {
+    return splice(*snapshot, found->tokens, memory, frames);
+  }
   set_states(place, thread, found->states);
   prepare(runtimes, memory, place, thread);  // for the next answer
   splice(*snapshot, found->tokens, memory, frames);
@@ -103,11 +113,16 @@ void LanguageFrames::splice_answer(const RuntimeRegistry& runtimes, ProcMemory& 
 
 RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                                             std::uint32_t place, Thread& thread,
-                                            const WaitPlace& wait) noexcept {
+                                            const WaitPlace& wait,
+                                            const unwind::FrameBuffer& frames) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
-  if (snapshot == nullptr || snapshot->language != Language::kPython || !has_memory()) return {};
+  if (snapshot == nullptr || snapshot->language == Language::kJava || !has_memory()) return {};
   own_->tokens.clear();
   runtimes::ObjectPieces reader(memory.image_reader());
+  if (snapshot->language == Language::kJavaScript) {
+    runtimes::read_v8_tokens(snapshot->v8, reader, frames, {}, own_->tokens);
+    return {};
+  }
   const runtimes::PythonRuntime& python = snapshot->python;
   runtimes::PythonThreadStates states = runtimes::keep_python_states(
       python, reader, identity_of(thread, *snapshot), thread.runtime.states());
@@ -150,8 +165,7 @@ void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
     own_->pcs[at] = all[at].is_token ? own_->names.pc_of(tokens.tokens()[index], snapshot, memory,
                                                          functions_, now)
                                      : frames.pcs[index];
-    own_->kinds[at] =
-        all[at].is_token ? static_cast<std::uint8_t>(unwind::kExactFrame) : frames.kinds[index];
+    own_->kinds[at] = all[at].is_token ? kind_of(tokens.tokens()[index]) : frames.kinds[index];
   }
   std::copy_n(own_->pcs.begin(), all.size(), frames.pcs.begin());
   std::copy_n(own_->kinds.begin(), all.size(), frames.kinds.begin());

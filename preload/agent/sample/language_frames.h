@@ -39,11 +39,13 @@ class LanguageFrames {
   void splice_answer(const RuntimeRegistry& runtimes, ProcMemory& memory, std::uint32_t place,
                      Thread& thread, const handler::Slot& slot,
                      unwind::FrameBuffer& frames) noexcept;
-  // Reads the frames of a thread that is blocked there, and what of its runtime it waits for. If
+  // Reads the frames of a thread that is blocked there and whose walk has filled `frames`, and what
+  // of its runtime it waits for. If
   // its CPU clock has advanced meanwhile, they are not used; otherwise the frames are put into its
   // native stack afterwards.
   RuntimeWaitKey read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
-                              std::uint32_t place, Thread& thread, const WaitPlace& wait) noexcept;
+                              std::uint32_t place, Thread& thread, const WaitPlace& wait,
+                              const unwind::FrameBuffer& frames) noexcept;
   void splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                       unwind::FrameBuffer& frames) noexcept;
 

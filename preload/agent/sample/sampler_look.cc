@@ -135,7 +135,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
     subjects_.unwinder.walk(stack.reader(), subjects_.modules, subjects_.memory);
   }
   const RuntimeWaitKey runtime_wait = subjects_.languages.read_blocked(
-      subjects_.modules.runtimes(), subjects_.memory, place, thread, wait);
+      subjects_.modules.runtimes(), subjects_.memory, place, thread, wait, frames_);
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
   // Not to the root: perhaps through a library that has just been loaded.
   if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&

@@ -3,13 +3,13 @@
 #include "common/core/runtime_frame.h"
 #include "preload/runtimes/java/java_names.h"
 #include "preload/runtimes/python/python_names.h"
+#include "preload/runtimes/v8/v8_names.h"
 
 namespace swipr::agent {
 
 namespace {
 
 using handler::RuntimeSnapshot;
-using runtimes::FunctionText;
 using runtimes::ObjectPieces;
 using runtimes::Token;
 using runtimes::TokenKind;
@@ -28,24 +28,41 @@ bool is_valid(const Known& known, const Token& token, Moment now) noexcept {
 }
 
 Language language_of(const Token& token) noexcept {
-  return token.kind == TokenKind::kPython ? Language::kPython : Language::kJava;
-}
-
-bool read_function(const RuntimeSnapshot& snapshot, ObjectPieces& reader, const Token& token,
-                   FunctionText& out) noexcept {
-  return language_of(token) == Language::kPython
-             ? runtimes::read_python_function(snapshot.python, reader, token, out)
-             : runtimes::read_java_function(snapshot.java, reader, token, out);
-}
-
-bool read_line(const RuntimeSnapshot& snapshot, ObjectPieces& reader, const Token& token,
-               std::uint32_t& out) noexcept {
-  return language_of(token) == Language::kPython
-             ? runtimes::read_python_line(snapshot.python, reader, token, out)
-             : runtimes::read_java_line(snapshot.java, reader, token, out);
+  switch (token.kind) {
+    case TokenKind::kPython:
+      return Language::kPython;
+    case TokenKind::kJavaScript:
+      return Language::kJavaScript;
+    default:
+      return Language::kJava;
+  }
 }
 
 }  // namespace
+
+bool TokenNames::read_function(const Token& token, const RuntimeSnapshot& snapshot,
+                               ObjectPieces& reader) noexcept {
+  switch (language_of(token)) {
+    case Language::kPython:
+      return runtimes::read_python_function(snapshot.python, reader, token, text_);
+    case Language::kJavaScript:
+      return runtimes::read_v8_function(snapshot.v8, reader, token, lines_, text_);
+    default:
+      return runtimes::read_java_function(snapshot.java, reader, token, text_);
+  }
+}
+
+bool TokenNames::read_line(const Token& token, const RuntimeSnapshot& snapshot,
+                           ObjectPieces& reader, std::uint32_t& out) noexcept {
+  switch (language_of(token)) {
+    case Language::kPython:
+      return runtimes::read_python_line(snapshot.python, reader, token, out);
+    case Language::kJavaScript:
+      return runtimes::read_v8_line(snapshot.v8, reader, token, lines_, out);
+    default:
+      return runtimes::read_java_line(snapshot.java, reader, token, out);
+  }
+}
 
 std::uint64_t TokenNames::pc_of(const Token& token, const RuntimeSnapshot& snapshot,
                                 ProcMemory& memory, FunctionTable& functions, Moment now) noexcept {
@@ -60,7 +77,7 @@ std::uint32_t TokenNames::function_of(const Token& token, const RuntimeSnapshot&
   const Language language = language_of(token);
   KnownFunction& known = known_functions_[place_of(token.code, 0, kPlaces)];
   if (is_valid(known, token, now)) return known.function;
-  if (!read_function(snapshot, reader, token, text_)) {
+  if (!read_function(token, snapshot, reader)) {
     return functions.intern({.language = language, .is_lost = true});
   }
   const std::uint32_t function = functions.intern({.language = language,
@@ -76,7 +93,7 @@ std::uint32_t TokenNames::line_of(const Token& token, const RuntimeSnapshot& sna
   KnownLine& known = known_lines_[place_of(token.code, token.position, kPlaces)];
   if (known.position == token.position && is_valid(known, token, now)) return known.line;
   std::uint32_t line = 0;
-  if (!read_line(snapshot, reader, token, line)) return 0;
+  if (!read_line(token, snapshot, reader, line)) return 0;
   known = {token.code, token.fingerprint, now, token.position, line};
   return line;
 }

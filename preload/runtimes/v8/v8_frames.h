@@ -108,6 +108,7 @@ class V8FrameReader {
       return false;
     }
     token.position = position_of(frame, stack, first);
+    if (token.position == kNoPosition) token.flags |= kTokenCompiled;
     return true;
   }
 

@@ -146,7 +146,7 @@ class NameTable {
     for (;;) {
       const std::size_t end = text.find('\0', used_);
       if (end == std::string_view::npos) break;
-      const std::string_view name = text.substr(used_, end - used_);
+      const std::string_view name(text.data() + used_, end - used_);
       if (name.starts_with(kPrefix)) take(name);
       used_ = end + 1;
     }

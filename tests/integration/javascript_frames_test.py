@@ -1,0 +1,250 @@
+"""Frames of JavaScript in recordings: shares, chains, lines and waits of programs whose truth is known, in the node of
+this machine and in those that SWIPR_NODES names (separated by colons)."""
+
+import os
+import re
+import shutil
+import unittest
+
+from support import profiles, raw
+from support.case import SwiprCase
+
+# The functions use 70, 20 and 10 % of the CPU time, and say so themselves.
+SHARES = """
+const used = {};
+let ended = false;
+function burn(name, milliseconds) {
+  const begin = process.cpuUsage();
+  let spent;
+  do {
+    let sum = 0;
+    for (let i = 0; i < 30000; i++) sum += i * i % 7;
+    const now = process.cpuUsage(begin);
+    spent = now.user + now.system;
+  } while (spent < milliseconds * 1000);
+  used[name] = (used[name] || 0) + spent / 1e6;
+}
+function seventy() { burn('seventy', 7); }
+function twenty() { burn('twenty', 2); }
+function ten() { burn('ten', 1); }
+function work() {
+  seventy();
+  twenty();
+  ten();
+  if (ended) console.log(used.seventy, used.twenty, used.ten);
+  else setImmediate(work);
+}
+process.stdin.on('end', () => { ended = true; }).resume();
+console.log('ready');
+work();
+"""
+
+# Every function is called by one other: its name is that of its caller and one letter more. Calls are direct, through
+# callbacks of built-in functions, generators, promises and exceptions; interpreted first, compiled later.
+CHAINS = """
+let seed = 14;
+let ended = false;
+const next = () => (seed = (seed * 1103515245 + 12345) % 2147483648) % 3;
+const ways = [
+  (f) => f(),
+  (f) => [1].forEach(() => f()),
+  (f) => [3, 1].sort((a, b) => { f(); return a - b; }),
+  (f) => { for (const x of (function* () { yield f(); })()) x; },
+  (f) => { try { f(); throw new Error('x'); } catch (e) { return e; } },
+  (f) => 'ab'.replace(/a/, () => { f(); return 'c'; }),
+];
+let number = 0;
+function make(name, depth) {
+  const children = depth === 0 ? [] : ['a', 'b', 'c'].map((letter) => make(name + letter, depth - 1));
+  const way = ways[number++ % ways.length];
+  const body = depth === 0
+    ? 'let s = 0; for (let i = 0; i < 3000; i++) s += i * i % 7; return s;'
+    : 'return way(children[next()]);';
+  return new Function('way', 'children', 'next', `return function ${name}() { ${body} }`)(way, children, next);
+}
+const r = make('r', 4);
+function turn() {
+  for (let i = 0; i < 20; i++) r();
+  if (!ended) setImmediate(turn);
+}
+process.stdin.on('end', () => { ended = true; }).resume();
+console.log('ready');
+turn();
+"""
+
+# The main thread and a worker are blocked; the line says so.
+WAITS = """
+const { Worker, isMainThread } = require('worker_threads');
+const cell = new Int32Array(new SharedArrayBuffer(4));
+class Waiter {
+  fall(n) {
+    if (n > 0) return this.fall(n - 1);
+    return Atomics.wait(cell, 0, 0, 1e6); // wait
+  }
+}
+if (isMainThread) {
+  new Worker(__filename).once('online', () => setTimeout(() => {
+    console.log('ready');
+    require('child_process').execSync('cat', { stdio: ['inherit', 'pipe', 'inherit'] }); // wait
+    process.exit(0);
+  }, 200));
+} else {
+  new Waiter().fall(50);
+}
+"""
+
+# Functions, garbage, exceptions, deep recursion and workers that come and go.
+STORM = """
+const { Worker, isMainThread } = require('worker_threads');
+let ended = false;
+const deep = (n) => (n === 0 ? 0 : 1 + deep(n - 1));
+function storm() {
+  const made = new Function('x', `let s = 0; for (let i = 0; i < x; i++) s += i; return s + ${Math.random()};`);
+  let kept = [];
+  for (let i = 0; i < 3000; i++) kept.push({ i, text: 'k' + i, list: [i] });
+  try { null.x; } catch (e) { kept.push(e.stack); }
+  return made(200) + deep(300) + kept.length;
+}
+if (isMainThread) {
+  process.stdin.on('end', () => { ended = true; }).resume();
+  console.log('ready');
+  const turn = () => {
+    for (let i = 0; i < 5; i++) storm();
+    if (ended) { console.log('whole'); process.exit(0); }
+    setImmediate(turn);
+  };
+  const start = () => { if (!ended) new Worker(__filename).once('exit', start); };
+  start();
+  turn();
+} else {
+  for (let i = 0; i < 50; i++) storm();
+}
+"""
+
+
+def programs():
+    found = [shutil.which("node"), *os.environ.get("SWIPR_NODES", "").split(":")]
+    return list(dict.fromkeys(os.path.realpath(path) for path in found if path))
+
+
+class JavaScriptTest(SwiprCase):
+    def for_each_node(self, check, text, name):
+        self.assertTrue(programs(), "no node on this machine")
+        for path in programs():
+            with self.subTest(node=path):
+                check(path, self.source(text, name))
+
+    def source(self, text, name):
+        source = self.folder / f"{name}.js"
+        source.write_text(text)
+        return source
+
+    def run_node(self, path, source, **started):
+        program = self.start(path, source, preloaded=True, **started)
+        program.wait_ready()
+        self.wait_for_socket(program.pid)
+        return program
+
+    def finish(self, program):
+        """Closes its input, at which it ends. Its last output."""
+        finished = program.end()
+        self.assertEqual(finished.code, 0, finished)
+        return finished.out.decode()
+
+    def check_lost(self, stacks, most):
+        lost = sum(s.weight for s in stacks if "[function gone]" in s.frames)
+        self.assertLessEqual(lost, most * profiles.total(stacks))
+
+    def test_shares(self):
+        self.for_each_node(self.check_shares, SHARES, "shares")
+
+    def check_shares(self, path, source):
+        program = self.run_node(path, source)
+        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
+        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        stacks = [s for s in self.convert(recording, "collapsed", "--weight", "cpu") if "work (shares.js)" in s.frames]
+        self.check_lost(stacks, 0.005)
+        weight = profiles.total(stacks)
+        for function, seconds in times.items():
+            share = sum(s.weight for s in stacks if f"{function} (shares.js)" in s.frames) / weight
+            # Five standard errors of a share of half of the ticks, which a busy machine may leave.
+            truth = seconds / sum(times.values())
+            self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5 + 0.05, msg=function)
+
+    def test_chains(self):
+        self.for_each_node(self.check_chains, CHAINS, "chains")
+
+    def check_chains(self, path, source):
+        program = self.run_node(path, source)
+        recording = self.record(program.pid, "--count", 2000, "--interval", "1ms")
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
+        inside = [s for s in stacks if "turn (chains.js)" in s.frames]
+        self.check_lost(inside, 0.005)
+        self.assertGreater(profiles.total(inside), 0.5 * profiles.total(stacks))
+        self.assertGreater(sum(1 for s in inside if self.is_true_chain(s)), 20)
+
+    def is_true_chain(self, stack):
+        """Asserts that each function has its only caller before it, as far as neither is inlined. False: there is
+        none."""
+        names = [m[1] for f in stack.frames if (m := re.fullmatch(r"(r[abc]*) \(<eval>\)", f))]
+        for caller, name in zip(names, names[1:]):
+            self.assertTrue(name.startswith(caller) and name != caller, stack.frames)
+        return len(names) > 1
+
+    def test_waits(self):
+        """Blocked threads show the line in which they wait, and are not woken."""
+        self.for_each_node(self.check_waits, WAITS, "waits")
+
+    def check_waits(self, path, source):
+        program = self.run_node(path, source)
+        recording = self.record(program.pid, "--rate", 200, "--count", 200)
+        self.finish(program)
+        (source,) = raw.read(recording.read_bytes()).values()
+        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+        stacks = self.convert(recording, "collapsed")
+        falls = [s for s in stacks if "fall (waits.js)" in s.frames]
+        self.assertTrue(falls)
+        for stack in falls:
+            self.assertEqual(stack.frames.count("fall (waits.js)"), 51)
+        self.assertTrue(profiles.has_function(stacks, r"^execSync \(node:child_process\)$"))
+        lines = {number for number, line in enumerate(WAITS.splitlines(), 1) if line.endswith("// wait")}
+        text = self.swipr("convert", recording, "--format", "perf", "--file-lines", "--state", "blocked").out.decode()
+        self.assertLessEqual(lines, set(map(int, re.findall(r"waits\.js:(\d+)", text))))
+
+    def test_storm(self):
+        """The program survives, and its functions have names."""
+        self.for_each_node(self.check_storm, STORM, "storm")
+
+    def check_storm(self, path, source):
+        program = self.run_node(path, source)
+        recording = self.record(program.pid, "--count", 3000, "--rate", 1000)
+        self.assertEqual(self.finish(program).strip(), "whole")
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu")
+        self.assertTrue(profiles.has_function(stacks, r"^storm \(storm\.js\)$"))
+        self.check_lost(stacks, 0.02)
+
+    def test_selected_frames(self):
+        program = self.run_node(programs()[0], self.source(SHARES, "shares"))
+        recording = self.record(program.pid, "--count", 200)
+        said = self.swipr("doctor", "--pid", program.pid).out.decode()
+        self.assertRegex(said, r"javascript V8 \d+\.\d+\.\d+\.\d+: frames are read")
+        self.finish(program)
+        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frames", "language"),
+                                              r"^work \(shares\.js\)$"))
+        self.assertFalse(profiles.has_function(self.convert(recording, "collapsed", "--frames", "native"),
+                                               r"\(shares\.js\)"))
+        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frame-kinds"),
+                                              r"^work \(shares\.js\)_\[js\]$"))
+
+    def test_switched_off(self):
+        program = self.run_node(programs()[0], self.source(SHARES, "shares"), env={"SWIPR_RUNTIMES": "0"})
+        recording = self.record(program.pid, "--count", 100)
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed")
+        self.assertTrue(stacks)
+        self.assertFalse(profiles.has_function(stacks, r"shares\.js"))
+
+
+if __name__ == "__main__":
+    unittest.main()

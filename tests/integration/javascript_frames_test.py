@@ -179,9 +179,10 @@ class JavaScriptTest(SwiprCase):
         recording = self.record(program.pid, "--count", 2000, "--interval", "1ms")
         self.finish(program)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
-        inside = [s for s in stacks if "turn (chains.js)" in s.frames]
+        inside = [s for s in stacks if any(f.endswith((" (<eval>)", " (chains.js)")) for f in s.frames)]
         self.check_lost(inside, 0.005)
-        self.assertGreater(profiles.total(inside), 0.5 * profiles.total(stacks))
+        # Compilers and the garbage collector have threads of their own.
+        self.assertGreater(profiles.total(inside), 0.4 * profiles.total(stacks))
         self.assertGreater(sum(1 for s in inside if self.is_true_chain(s)), 20)
 
     def is_true_chain(self, stack):

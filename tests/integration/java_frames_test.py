@@ -13,7 +13,7 @@ import unittest
 from support import deadline, profiles, raw
 from support.case import SwiprCase
 
-OLDEST = 17
+OLDEST = 11
 
 # The worker's functions use 70, 20 and 10 % of its CPU time, and say so themselves.
 SHARES = """
@@ -286,13 +286,13 @@ class JavaTest(SwiprCase):
     def samples(self, stacks, thread, condition):
         return sum(s.weight for s in stacks if s.thread == thread and condition(s))
 
-    def check_whole(self, stacks, thread, at_least):
+    def check_whole(self, stacks, thread, at_least, most_lost=0.005):
         """Stacks of the thread reach from Thread.run to the innermost frame. Some machines come without its file."""
         whole = self.samples(stacks, thread, lambda s: any(re.match(r"java\.lang\.Thread\.run\b", f) for f in s.frames))
         every = self.samples(stacks, thread, lambda s: s.frames != ["[no stack]"])
         self.assertGreaterEqual(whole, at_least * every, f"{whole} of {every} stacks of {thread} are whole")
         lost = self.samples(stacks, thread, lambda s: "[function gone]" in s.frames)
-        self.assertLessEqual(lost, 0.005 * every)
+        self.assertLessEqual(lost, most_lost * every)
 
     def test_shares(self):
         for option in ("-Xint", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"):
@@ -320,7 +320,8 @@ class JavaTest(SwiprCase):
         recording = self.record(program.pid, "--count", 3000, "--interval", "1ms")
         self.finish(program)
         stacks = self.convert(recording, "collapsed")
-        self.check_whole(stacks, "worker", 0.95)
+        # While it warms up, code is replaced all the time, and a busy machine reads the names late.
+        self.check_whole(stacks, "worker", 0.95, 0.02)
         checked = sum(s.weight for s in stacks if s.thread == "worker" and self.is_true_chain(s))
         self.assertGreater(checked, 200)
         kinds = self.convert(recording, "collapsed", "--frame-kinds")

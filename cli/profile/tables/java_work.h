@@ -1,5 +1,5 @@
 // CPU time that a Java virtual machine used for itself, by what its threads do. They are known by
-// the names that HotSpot gives them (src/hotspot/share/gc, runtime; 17 to 25), of which the kernel
+// the names that HotSpot gives them (src/hotspot/share/gc, runtime; 11 to 25), of which the kernel
 // keeps 15 bytes. Pure.
 #pragma once
 

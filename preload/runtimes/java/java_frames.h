@@ -13,7 +13,7 @@
 // `Reader`: ProbedObjects in the handler, ObjectPieces on the control thread (object_reader.h).
 // Context: signal handler (only for the calling thread) or control thread.  Allocates: never.
 // Errno: kept.  Bounds: see the constants.
-// Source: src/hotspot/cpu/x86/frame_x86.hpp, 17 to 25 (x86-64 only).
+// Source: src/hotspot/cpu/x86/frame_x86.hpp, 11 to 25 (x86-64 only).
 #pragma once
 
 #include <array>

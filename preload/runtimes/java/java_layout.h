@@ -1,7 +1,7 @@
 // Where HotSpot keeps what a stack walk reads, and how a process is seen to run it. The VM
 // describes its fields in exported tables (gHotSpotVMStructs, gHotSpotVMTypes): no offset is known
 // beforehand, but a field that is not described is a refusal. Nothing of the VM is called. Source:
-// src/hotspot/share/runtime/vmStructs.hpp, 17 to 25.
+// src/hotspot/share/runtime/vmStructs.hpp, 11 to 25.
 #pragma once
 
 #include <array>

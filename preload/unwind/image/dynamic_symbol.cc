@@ -35,15 +35,22 @@ class ExportedSymbols {
     for (const Elf64_Dyn& entry : entries) {
       if (entry.d_tag == DT_NULL) break;
       if (entry.d_tag == DT_GNU_HASH) hash_ = address_of(entry);
+      if (entry.d_tag == DT_HASH) old_hash_ = address_of(entry);
       if (entry.d_tag == DT_SYMTAB) symbols_ = address_of(entry);
       if (entry.d_tag == DT_STRTAB) strings_ = address_of(entry);
     }
-    return hash_ != 0 && symbols_ != 0 && strings_ != 0 && reader_.read_value(hash_, header_) &&
-           header_.bucket_count != 0 && header_.bloom_words != 0;
+    if (symbols_ == 0 || strings_ == 0) return false;
+    if (hash_ == 0) {
+      return old_hash_ != 0 && reader_.read_value(old_hash_, old_bucket_count_) &&
+             old_bucket_count_ != 0;
+    }
+    return reader_.read_value(hash_, header_) && header_.bucket_count != 0 &&
+           header_.bloom_words != 0;
   }
 
   // begin 0: not found.
   Range<std::uint64_t> find(std::string_view name) const noexcept {
+    if (hash_ == 0) return find_by_old_hash(name);
     const std::uint32_t hash = hash_of(name);
     if (!may_have(hash)) return {};
     const std::uint64_t buckets = bloom() + header_.bloom_words * std::uint64_t{8};
@@ -72,6 +79,31 @@ class ExportedSymbols {
     return entry.d_un.d_ptr < load_bias_ ? entry.d_un.d_ptr + load_bias_ : entry.d_un.d_ptr;
   }
   std::uint64_t bloom() const noexcept { return hash_ + sizeof header_; }
+
+  // DT_HASH, of linkers that were told so (libjvm of JDK 11): the numbers of buckets and symbols,
+  // the first symbol of each bucket, the next one after each symbol.
+  // Source: System V ABI, chapter 5, hash table.
+  Range<std::uint64_t> find_by_old_hash(std::string_view name) const noexcept {
+    const std::uint64_t buckets = old_hash_ + 8;
+    const std::uint64_t chains = buckets + old_bucket_count_ * std::uint64_t{4};
+    std::uint64_t at = buckets + old_hash_of(name) % old_bucket_count_ * std::uint64_t{4};
+    for (unsigned step = 0; step < kMaxChain; ++step) {
+      std::uint32_t index = 0;
+      if (!reader_.read_value(at, index) || index == 0) return {};
+      if (const auto found = value_of(index, name); found.begin != 0) return found;
+      at = chains + index * std::uint64_t{4};
+    }
+    return {};
+  }
+  static std::uint32_t old_hash_of(std::string_view name) noexcept {
+    std::uint32_t hash = 0;
+    for (const char c : name) {
+      hash = (hash << 4) + static_cast<unsigned char>(c);
+      const std::uint32_t high = hash & 0xf0000000;
+      hash = (hash ^ high >> 24) & ~high;
+    }
+    return hash;
+  }
 
   static std::uint32_t hash_of(std::string_view name) noexcept {
     std::uint32_t hash = 5381;
@@ -105,6 +137,8 @@ class ExportedSymbols {
   ImageReader reader_;
   HashHeader header_{};
   std::uint64_t hash_ = 0;
+  std::uint64_t old_hash_ = 0;
+  std::uint32_t old_bucket_count_ = 0;
   std::uint64_t symbols_ = 0;
   std::uint64_t strings_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <link.h>
 
 #include <cstring>
+#include <vector>
 
 namespace swipr::unwind {
 namespace {
@@ -53,6 +54,33 @@ TEST(DynamicSymbol, IsWhereTheLoaderFindsIt) {
               reinterpret_cast<std::uint64_t>(expected))
         << name;
   }
+}
+
+// Debian's libc has both hash tables.
+TEST(DynamicSymbol, IsFoundByTheOldHashTable) {
+  const Image libc = find_image(reinterpret_cast<const void*>(&std::memcpy));
+  std::vector<ElfW(Dyn)> entries;
+  const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(libc.dynamic.begin);
+  bool has_old = false;
+  for (; entry->d_tag != DT_NULL; ++entry) {
+    has_old = has_old || entry->d_tag == DT_HASH;
+    if (entry->d_tag != DT_GNU_HASH) entries.push_back(*entry);
+  }
+  if (!has_old) GTEST_SKIP() << "libc has no DT_HASH";
+  entries.push_back({});
+  const auto begin = reinterpret_cast<std::uint64_t>(entries.data());
+  const Range<std::uint64_t> dynamic{begin, begin + entries.size() * sizeof entries[0]};
+  for (const char* name : {"malloc", "getenv", "environ", "stdout"}) {
+    void* const expected = dlsym(RTLD_DEFAULT, name);
+    Dl_info info;
+    ASSERT_NE(dladdr(expected, &info), 0) << name;
+    if (reinterpret_cast<std::uint64_t>(info.dli_fbase) != libc.load_bias) continue;
+    EXPECT_EQ(find_exported(dynamic, libc.load_bias, info.dli_sname, kOwn),
+              reinterpret_cast<std::uint64_t>(expected))
+        << name;
+  }
+  EXPECT_NE(find_exported(dynamic, libc.load_bias, "getenv", kOwn), 0u);
+  EXPECT_EQ(find_exported(dynamic, libc.load_bias, "no_such_symbol", kOwn), 0u);
 }
 
 TEST(DynamicSymbol, OneThatIsNotThereIsNotFound) {

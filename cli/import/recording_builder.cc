@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "cli/profile/recording/collector_frames.h"
+
 namespace swipr::importers {
 
 namespace {
@@ -121,6 +123,7 @@ profile::Recording RecordingBuilder::take() {
   if (!std::is_sorted(samples.begin(), samples.end(), by_time)) {
     std::stable_sort(samples.begin(), samples.end(), by_time);
   }
+  profile::drop_doubtful_collectors(recording_);
   return std::move(recording_);
 }
 

@@ -19,6 +19,7 @@ bool SourceRecords::on_function(const wire::RawRecord& record) {
   entry.process = process();
   entry.language = function->language;
   if ((function->flags & wire::kFunctionNameLost) == 0) entry.name = function->name;
+  entry.is_collector = (function->flags & wire::kFunctionCollector) != 0;
   entry.file = function->file;
   entry.start_line = static_cast<std::uint32_t>(std::min(function->start_line, kMaxLine));
   functions_[function->function] = builder_.add_function(std::move(entry));

@@ -79,61 +79,6 @@ void SourceRecords::on_loss() {
   records_lost_ = true;
 }
 
-void SourceRecords::finish() {
-  if (stacks_lost_ != 0) {
-    builder_.warn(
-        fmt::format("{}: {} samples have no stack because their stacks were in a damaged "
-                    "part of the recording",
-                    label(), stacks_lost_));
-  }
-  if (process_ == profile::kNone) return;
-  profile::Process& process = builder_.process(process_);
-  // An image that exec replaced has sent all samples but could not write an end record.
-  const bool lost_its_end = vanished_ && !builder_.has_later_image(process_);
-  process.complete = ended_ && !lost_its_end;
-  if (!ended_ || vanished_) complete_totals(process);
-  const auto& totals = process.totals;
-  const auto count = [&totals](std::string_view name) {
-    const auto place = totals.find(std::string(name));
-    return place == totals.end() ? 0 : place->second;
-  };
-  if (const std::uint64_t lost = count(wire::counter::kSamplesDropped); lost != 0) {
-    builder_.warn(fmt::format("{}: {} of {} samples were dropped because the reader was too slow",
-                              label(), lost, lost + count(wire::counter::kSamples)));
-  }
-  if (const std::uint64_t missed = count(wire::counter::kTicksMissed); missed != 0) {
-    builder_.warn(fmt::format("{}: {} of {} ticks came too late and were skipped", label(), missed,
-                              missed + count(wire::counter::kTicks)));
-  }
-  if (lost_its_end) {
-    builder_.warn(
-        fmt::format("{}: the recording has no end record (the process was killed?); its last "
-                    "samples may be missing",
-                    label()));
-  }
-  if (!ended_) {
-    builder_.warn(fmt::format("{}: the recording is truncated after {:.3f} s", label(),
-                              static_cast<double>(now_ns_) / 1e9));
-  }
-}
-
-// The last totals record may be up to a second older than the last samples. The first one is empty.
-void SourceRecords::complete_totals(profile::Process& process) const {
-  const auto at_least = [&process](std::string_view name, std::uint64_t value) {
-    std::uint64_t& total = process.totals[std::string(name)];
-    total = std::max(total, value);
-  };
-  namespace counter = wire::counter;
-  process.duration = std::max(process.duration, duration_of(now_ns_));
-  at_least(counter::kTicks, received_.ticks);
-  at_least(counter::kSamples, received_.samples);
-  at_least(counter::kStacksMissing, received_.samples_without_stack);
-  at_least(counter::kStacksWalked, received_.stacks);
-  at_least(counter::kStacksRooted, received_.stacks_rooted);
-  at_least(counter::kThreads, threads_.size());
-  at_least(counter::kProcessCpuNs, received_.cpu_ns);
-}
-
 bool SourceRecords::on_source(const wire::RawRecord& record) {
   const auto source = wire::decode_source(record.payload);
   if (!source) return false;

@@ -68,6 +68,7 @@ class SourceRecords {
   std::uint32_t stack_of(Thread& thread, const wire::SampleEntry& entry, std::uint64_t flags);
   void add_sample(const wire::SampleEntry& entry, std::uint64_t flags, std::size_t first_of_tick);
   void complete_totals(profile::Process& process) const;
+  void warn_of_losses(const profile::Process& process);
   std::string label();
 
   RecordingBuilder& builder_;

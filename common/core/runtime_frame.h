@@ -28,6 +28,9 @@ constexpr std::string_view language_name(Language language) noexcept {
 // How a function of a runtime was executed. Stands where native frames have their FrameSource.
 enum class Execution : std::uint8_t { kInterpreted = 0, kCompiled = 1, kInlined = 2, kBuiltIn = 3 };
 
+// Stands for a function in the frame of a runtime that collects garbage.
+inline constexpr std::string_view kCollectorName = "[garbage collection]";
+
 // What of its runtime a thread waits for.
 enum class RuntimeWait : std::uint8_t {
   kNone = 0,

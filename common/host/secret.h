@@ -7,7 +7,8 @@
 
 namespace swipr::host {
 
-// Returns 128 random bits as 32 hexadecimal digits.  Errors: there are none.
+// Returns 128 random bits as 32 hexadecimal digits.  Errors: the system
+// provides no random bytes.
 Result<std::string> make_secret();
 
 }  // namespace swipr::host

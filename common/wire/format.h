@@ -249,6 +249,8 @@ inline constexpr std::string_view kStacksMissing = "stacks_missing";    // sampl
 inline constexpr std::string_view kStacksWalked = "stacks_walked";      // fresh walks
 inline constexpr std::string_view kStacksRooted = "stacks_rooted";      // … that reached the root
 inline constexpr std::string_view kStacksCut = "stacks_cut";            // … too deep
+// … with functions of language runtimes whose names there was no memory for
+inline constexpr std::string_view kStacksNameless = "stacks_nameless";
 inline constexpr std::string_view kSignalsSent = "signals_sent";
 inline constexpr std::string_view kSignalsLate = "signals_late";     // unanswered by the next tick
 inline constexpr std::string_view kThreads = "threads";              // seen so far

@@ -5,7 +5,13 @@
 namespace swipr::wire {
 
 namespace {
-constexpr std::uint64_t kMaxLanguage = 255;
+
+// kNative: the value is none.
+Language take_language(Decoder& in) noexcept {
+  const std::uint64_t value = in.take_varint();
+  return value <= 0xff ? static_cast<Language>(value) : Language::kNative;
+}
+
 }  // namespace
 
 void encode(Encoder& out, const FunctionRecord& record) noexcept {
@@ -23,14 +29,13 @@ std::optional<FunctionRecord> decode_function(std::span<const std::byte> payload
   Decoder in(payload);
   FunctionRecord record;
   record.function = in.take_varint();
-  const std::uint64_t language = in.take_varint();
-  record.language = static_cast<Language>(language);
+  record.language = take_language(in);
   record.name = in.take_string();
   record.file = in.take_string();
   record.start_line = in.take_varint();
   record.flags = in.take_varint();
   const bool possible = record.function != 0 && record.function <= kMaxRuntimeFunction &&
-                        language != 0 && language <= kMaxLanguage;
+                        record.language != Language::kNative;
   return in.ok() && possible ? std::optional(record) : std::nullopt;
 }
 
@@ -47,13 +52,12 @@ void encode(Encoder& out, const RuntimeRecord& record) noexcept {
 std::optional<RuntimeRecord> decode_runtime(std::span<const std::byte> payload) noexcept {
   Decoder in(payload);
   RuntimeRecord record;
-  const std::uint64_t language = in.take_varint();
-  record.language = static_cast<Language>(language);
+  record.language = take_language(in);
   record.version = in.take_string();
   record.state = in.take_varint() == 0 ? RuntimeState::kRead : RuntimeState::kRefused;
   record.reason = in.take_string();
   record.module_id = in.take_varint();
-  const bool possible = language != 0 && language <= kMaxLanguage;
+  const bool possible = record.language != Language::kNative;
   return in.ok() && possible ? std::optional(record) : std::nullopt;
 }
 

@@ -1,5 +1,6 @@
-// Frames of language runtimes (Python, …) in stacks, and the records that they refer to: FUNCTION
-// and RUNTIME. Context: anywhere, signal handlers included.  Allocates: never.
+// The records of language runtimes (Python, …): FUNCTION, to which the frames of
+// common/core/runtime_frame.h refer, and RUNTIME. Context: anywhere, signal handlers included.
+// Allocates: never.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 namespace swipr::wire {
 
 enum FunctionFlags : std::uint64_t {
-  kFunctionNameLost = 1,  // the function was gone before its name could be read; `name` is empty
+  kFunctionNameLost = 1,   // the function was gone before its name could be read; `name` is empty
+  kFunctionCollector = 2,  // no function: the runtime collects garbage; `name` says so
 };
 
 struct FunctionRecord {

@@ -37,7 +37,7 @@ void take_python(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot&
   const runtimes::PythonThreadStates states =
       runtimes::keep_python_states(python, memory, thread, known_states(slot, out));
   out.states = states;
-  if (states.first() != 0) out.end = runtimes::walk_python(python, memory, states, out.tokens);
+  if (states.first() != 0) runtimes::walk_python(python, memory, states, out.tokens);
 }
 
 void take_javascript(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
@@ -57,7 +57,6 @@ RuntimeOfSlot begin_runtime(const Slot& slot) noexcept {
   if (out == nullptr) [[likely]]
     return {};
   out->tokens.clear();
-  out->end = runtimes::PythonWalkEnd::kRoot;
   return {runtime_shared.snapshot.load(std::memory_order_seq_cst), out};
 }
 

@@ -33,7 +33,6 @@ struct RuntimeSlot {
   // Before: the thread's states as the control thread knows them. Afterwards: those of them that
   // still are the thread's. Handlers do not search: other threads free their states at any time.
   runtimes::PythonThreadStates states;
-  runtimes::PythonWalkEnd end;
   runtimes::PageCache pages;
   runtimes::TokenBuffer tokens;
 };

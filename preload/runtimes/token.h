@@ -16,6 +16,7 @@ enum class TokenKind : std::uint8_t {
   kJavaCompiled = 3,  // compiled code: of one method and those inlined there (java/java_names.h)
   kJavaStub = 4,      // generated code without a name of its own, between methods and native code
   kJavaScript = 5,
+  kCollector = 6,  // no function: the runtime collects garbage
 };
 
 enum TokenFlags : std::uint8_t {

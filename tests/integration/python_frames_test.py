@@ -105,6 +105,69 @@ def bottom(): fall(int(sys.argv[1]))
 bottom()
 """
 
+# One thread collects, and Python tells for how long. Another has no garbage, and needs the GIL.
+GARBAGE = """
+import gc, sys, threading, time
+how = sys.argv[1]
+gc.disable()
+spent = begun = 0
+def note(phase, info):
+    global spent, begun
+    if phase == "start": begun = time.thread_time()
+    else: spent += time.thread_time() - begun
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+def collects():
+    while not ended:
+        if how == "explicit":
+            gc.collect()
+            burn(0.02)
+        else:
+            for _ in range(1000):
+                cycle = []
+                cycle.append(cycle)
+    used.append(time.thread_time())
+def spins():
+    while not ended: burn(0.01)
+ended, used = False, []
+kept = [[] for _ in range(200000)]
+gc.callbacks.append(note)
+threads = [threading.Thread(target=target) for target in (collects, spins)]
+if how == "automatic":
+    gc.set_threshold(20000)  # long ones: the time around the callbacks is not told
+    gc.enable()
+    threads.pop()  # from 3.12 on any thread may run a collection that is due
+for thread in threads: thread.start()
+print("ready", flush=True)
+sys.stdin.read()
+ended = True
+for thread in threads: thread.join()
+print(spent, used[0], flush=True)
+"""
+
+# Each thread waits below 20 functions whose names and files are long: together more than fit.
+MANY_NAMES = """
+import sys, threading
+ended, started = threading.Event(), threading.Semaphore(0)
+def bottom():
+    started.release()
+    ended.wait()
+def make(thread):
+    called = bottom
+    for number in range(20):
+        name = f"f{thread}_{number}_" + "n" * 1000
+        space = {"called": called}
+        exec(compile(f"def {name}(): called()", f"{thread}/{number}/" + "d" * 4000, "exec"), space)
+        called = space[name]
+    return called
+threads = [threading.Thread(target=make(thread)) for thread in range(200)]
+for thread in threads: thread.start(); started.acquire()
+print("ready", flush=True)
+sys.stdin.read()
+ended.set()
+"""
+
 
 def interpreters():
     """Paths of the interpreters, one of each minor version, and the newest Debian one."""
@@ -223,6 +286,39 @@ class PythonTest(SwiprCase):
         waiting = sum(s.weight for s in spinning if s.frames[-1] == "[GIL]")
         self.assertGreater(waiting, 0.9 * profiles.total(spinning))
 
+    def test_garbage_collection(self):
+        self.for_each_interpreter(self.check_garbage)
+
+    def check_garbage(self, path):
+        for how in ("explicit", "automatic"):
+            with self.subTest(how=how):
+                program = self.run_python(path, GARBAGE, how)
+                recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
+                spent, used = map(float, self.finish(program).split())
+                self.check_collector(recording, spent / used)
+
+    def check_collector(self, recording, truth):
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu")
+        collecting = [s for s in stacks if "[garbage collection]" in s.frames]
+        found = profiles.total(collecting)
+        # The other thread runs during callbacks, and some of its calls may be found only then.
+        foreign = sum(s.weight for s in collecting if "collects (app.py)" not in s.frames)
+        self.assertLessEqual(foreign, 0.02 * found)
+        for stack in collecting:
+            python = language_frames(stack)
+            before = stack.frames[stack.frames.index("[garbage collection]") - 1]
+            self.assertEqual(before, python[-1], stack.frames)
+        whole = sum(s.weight for s in stacks if "collects (app.py)" in s.frames)
+        running = self.convert(recording, "collapsed", "--weight", "samples", "--state", "running")
+        samples = sum(s.weight for s in running if "collects (app.py)" in s.frames)
+        self.assertGreater(samples, 20)
+        # Five standard errors of a share of half of the samples: their weights are not equal.
+        self.assertAlmostEqual((found - foreign) / whole, truth, delta=5 * (truth * (1 - truth) / (samples / 2)) ** 0.5)
+        report = json.loads(self.swipr("report", "--json", "--weight", "cpu", recording).out)
+        self.assertEqual(report["garbage_collection"], found)
+        text = self.swipr("report", "--weight", "cpu", recording).out.decode()
+        self.assertRegex(text, r"garbage collection: \d+\.\d % of CPU time")
+
     def test_deep_stacks(self):
         """Both ends of a recursion that does not fit are kept, and the cut is marked."""
         self.for_each_interpreter(self.check_deep_stacks)
@@ -249,6 +345,17 @@ class PythonTest(SwiprCase):
             else:
                 self.assertIn("[frames omitted]", stack.frames)
                 self.assertGreater(frames.count("fall (app.py)"), 1500)
+
+    def test_names_that_do_not_fit(self):
+        """There is room for 16 MiB of names. What has none is counted, and said."""
+        program = self.run_python("/usr/bin/python3", MANY_NAMES)
+        recording = self.record(program.pid, "--count", 200)
+        self.finish(program)
+        report = json.loads(self.swipr("report", "--json", recording).out)
+        self.assertGreater(report["processes"][0]["totals"]["stacks_nameless"], 0)
+        self.assertTrue([text for text in report["warnings"] if "fill the memory for names" in text], report["warnings"])
+        self.assertIn("fill the memory for names", self.swipr("convert", recording, "--format", "collapsed").err)
+        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed"), r"^\[function gone\]$"))
 
     def test_selected_frames(self):
         program = self.run_python("/usr/bin/python3", SHARES)

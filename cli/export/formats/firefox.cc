@@ -26,12 +26,13 @@ using Place = profile::StackTree::Place;
 using Node = profile::StackTree::Node;
 
 // Indexes of kCategories. A stack has the category of its innermost frame.
-enum Category : unsigned { kOnCpu, kWaitingForCpu, kBlocked, kNotKnown, kLanguages };
+enum Category : unsigned { kOnCpu, kWaitingForCpu, kBlocked, kNotKnown, kCollector, kLanguages };
 constexpr std::string_view kCategories =
     R"([{"name":"On CPU","color":"green","subcategories":["Other"]},)"
     R"({"name":"Waiting for CPU","color":"orange","subcategories":["Other"]},)"
     R"({"name":"Blocked","color":"blue","subcategories":["Other"]},)"
     R"({"name":"Unknown","color":"grey","subcategories":["Other"]},)"
+    R"({"name":"Garbage collection","color":"brown","subcategories":["Other"]},)"
     R"({"name":"Python","color":"purple","subcategories":["Other"]},)"
     R"({"name":"Java","color":"red","subcategories":["Other"]},)"
     R"({"name":"JavaScript","color":"yellow","subcategories":["Other"]},)"
@@ -63,6 +64,7 @@ class FirefoxWriter {
 
   std::string write() {
     for (const profile::Sample& sample : recording_.samples) add(sample);
+    is_of_collector_ = functions_of_collectors();
     out_.write("{");
     write_meta();
     write_libraries();
@@ -133,9 +135,25 @@ class FirefoxWriter {
     const auto found = category_of_place_.find(place);
     if (found != category_of_place_.end()) return found->second;
     const Place& code = tree_.places()[place];
+    if (code.is_collector || is_of_collector_[place]) return kCollector;
     const auto language = static_cast<unsigned>(code.language);
     if (language != 0 && language < kLanguageNames.size()) return kLanguages + language - 1;
     return code.is_code ? kOnCpu : kNotKnown;
+  }
+
+  // Native functions that only collectors call.
+  std::vector<bool> functions_of_collectors() const {
+    std::vector<bool> below;  // by node
+    std::vector<bool> only(tree_.places().size(), true);
+    for (const Node& node : tree_.nodes()) {
+      const Place& place = tree_.places()[node.place];
+      const bool is_called = node.parent != kNone && below[node.parent];
+      below.push_back(place.is_collector || is_called);
+      if (!is_called || !place.is_code || place.language != Language::kNative) {
+        only[node.place] = false;
+      }
+    }
+    return only;
   }
 
   void write_meta() {
@@ -322,6 +340,7 @@ class FirefoxWriter {
   profile::StackTree tree_;
   std::vector<std::vector<Entry>> entries_;  // by thread
   std::unordered_map<std::uint32_t, unsigned> category_of_place_;
+  std::vector<bool> is_of_collector_;  // by place
   StringSink out_;
   std::unordered_map<std::string, std::uint32_t> string_indexes_;
   std::vector<const std::string*> strings_;  // by index; keys of the map do not move

@@ -3,6 +3,7 @@
 #include "cli/export/report/report.h"
 #include "cli/export/report/report_paths.h"
 #include "cli/export/text/text.h"
+#include "cli/profile/tables/collector_weight.h"
 #include "cli/profile/tables/gil_waits.h"
 #include "cli/profile/tables/java_work.h"
 #include "cli/profile/tables/thread_times.h"
@@ -75,6 +76,9 @@ host::Result<void> write_report_json(const profile::Recording& recording,
                                {"samples", waits.samples},
                                {"threads", waits.threads},
                                {"blocked_ns", waits.blocked.count()}});
+  }
+  if (const auto weight = profile::collector_weight(recording, options.weight); weight != 0) {
+    report["garbage_collection"] = weight;
   }
   if (const auto gil = profile::gil_waits(recording, names); gil.waited.count() != 0) {
     report["gil"] = {{"waited_ns", gil.waited.count()},

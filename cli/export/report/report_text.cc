@@ -12,6 +12,7 @@
 #include "cli/export/report/report_processes.h"
 #include "cli/export/report/terminal_page.h"
 #include "cli/export/text/text.h"
+#include "cli/profile/tables/collector_weight.h"
 #include "cli/profile/tables/gil_waits.h"
 #include "cli/profile/tables/java_work.h"
 #include "cli/profile/tables/thread_times.h"
@@ -193,6 +194,16 @@ void put_waits(TerminalPage& page, const profile::Recording& recording,
   put_rest(page, 31, waits.size() - count);
 }
 
+void put_collector(TerminalPage& page, const profile::Recording& recording, std::uint64_t whole,
+                   const ReportOptions& options) {
+  const std::uint64_t weight = profile::collector_weight(recording, options.weight);
+  if (weight == 0) return;
+  page.line("");
+  page.line(fmt::format("garbage collection: {:.1f} % of {}", percent(weight, whole),
+                        describe(options.weight)),
+            Style::kHeading);
+}
+
 // Of the time in which threads ran or waited for the GIL, how long they waited, and for whom.
 void put_gil(TerminalPage& page, const profile::Recording& recording, const profile::Names& names,
              const ReportOptions& options) {
@@ -254,6 +265,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
   put_threads(page, recording, options);
   put_cpu_waits(page, recording);
   put_waits(page, recording, options);
+  put_collector(page, recording, top.total, options);
   put_gil(page, recording, names, options);
   put_java(page, recording);
   sink.write(page.text());

@@ -78,6 +78,8 @@ std::uint32_t StackTree::place_of(const Frame& frame, const NamedFrame& named) {
   if (is_new) {
     places_.push_back({std::string(named.function), module, std::string(named.file),
                        named.start_line, line, named.language});
+    places_.back().is_collector =
+        frame.function != kNone && recording_.functions[frame.function].is_collector;
   }
   return found->second;
 }

@@ -25,7 +25,8 @@ class StackTree {
     std::uint32_t start_line = 0;
     std::uint32_t line = 0;  // 0 with Detail::kFunction
     Language language = Language::kNative;
-    bool is_code = true;  // false: a pseudo function such as "[no stack]"
+    bool is_code = true;        // false: a pseudo function such as "[no stack]"
+    bool is_collector = false;  // of a runtime that collects garbage
   };
   struct Node {
     std::uint32_t parent = kNone;

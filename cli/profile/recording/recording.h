@@ -68,6 +68,7 @@ struct Function {
   std::string name;              // empty: the function was gone before its name could be read
   std::string file;              // empty: unknown
   std::uint32_t start_line = 0;  // 0: unknown
+  bool is_collector = false;     // no function: the runtime collects garbage
 };
 
 // A language runtime that was found in a process.

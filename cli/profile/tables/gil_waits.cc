@@ -11,15 +11,27 @@ namespace {
 
 using Place = std::pair<std::uint32_t, Tid>;  // process and thread
 
+// The stack of a thread that waits for a GIL; nullptr: the sample is another.
+const Stack* gil_wait(const Recording& recording, const Sample& sample) {
+  if (sample.state != State::kBlocked || sample.stack == kNone) return nullptr;
+  const Stack& stack = recording.stacks[sample.stack];
+  return stack.runtime_wait == RuntimeWait::kGil ? &stack : nullptr;
+}
+
 // The samples of each thread that held a GIL, in order of time.
 class Holders {
  public:
   explicit Holders(const Recording& recording) {
-    for (const Stack& stack : recording.stacks) has_any_ |= stack.holder.value != 0;
-    if (!has_any_) return;
+    for (const Sample& sample : recording.samples) {
+      if (const Stack* const stack = gil_wait(recording, sample)) {
+        samples_[{recording.threads[sample.thread].process, stack->holder}];
+      }
+    }
+    if (samples_.empty()) return;
     for (const Sample& sample : recording.samples) {
       const Thread& thread = recording.threads[sample.thread];
-      samples_[{thread.process, thread.tid}].push_back(&sample);
+      const auto holder = samples_.find({thread.process, thread.tid});
+      if (holder != samples_.end()) holder->second.push_back(&sample);
     }
   }
 
@@ -35,7 +47,6 @@ class Holders {
   }
 
  private:
-  bool has_any_ = false;
   std::map<Place, std::vector<const Sample*>> samples_;
 };
 
@@ -57,14 +68,13 @@ GilWaits gil_waits(const Recording& recording, const Names& names) {
   std::map<std::string_view, std::chrono::nanoseconds> by_function;
   std::vector<bool> waited(recording.threads.size());
   for (const Sample& sample : recording.samples) {
-    if (sample.state != State::kBlocked || sample.stack == kNone) continue;
-    const Stack& stack = recording.stacks[sample.stack];
-    if (stack.runtime_wait != RuntimeWait::kGil) continue;
+    const Stack* const stack = gil_wait(recording, sample);
+    if (stack == nullptr) continue;
     waited[sample.thread] = true;
     const std::chrono::nanoseconds time(weight_of(sample, Weight::kBlocked));
     result.waited += time;
     const Sample* const holder =
-        holders.find({recording.threads[sample.thread].process, stack.holder}, sample.time);
+        holders.find({recording.threads[sample.thread].process, stack->holder}, sample.time);
     by_function[innermost_function(recording, names, holder)] += time;
   }
   for (const Sample& sample : recording.samples) {

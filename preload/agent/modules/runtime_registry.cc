@@ -1,16 +1,13 @@
 #include "preload/agent/modules/runtime_registry.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/modules/maps_text.h"
 #include "preload/runtimes/object_reader.h"
+#include "preload/runtimes/tid_in_pthread.h"
 #include "preload/unwind/image/table_builder.h"
 
 namespace swipr::agent {
@@ -19,22 +16,6 @@ namespace {
 
 constexpr std::size_t kSnapshotBytes = round_to_pages(sizeof(handler::RuntimeSnapshot));
 constexpr std::size_t kSlotsBytes = round_to_pages(handler::kRuntimeSlotsBytes);
-
-// Offset of the tid in libc's descriptor of a thread, to which the thread pointer points: the only
-// place in its first 1 KiB with the number of this thread. 0: not found.
-// Source: glibc, nptl/descr.h (struct pthread); it changes between versions and machines.
-std::uint32_t find_tid_in_pthread() noexcept {
-  constexpr std::uint32_t kBytes = 1024;
-  const auto* const self = static_cast<const std::byte*>(__builtin_thread_pointer());
-  const auto tid = static_cast<std::int32_t>(::syscall(SYS_gettid));
-  std::uint32_t found = 0;
-  for (std::uint32_t at = 0; at < kBytes; at += sizeof tid) {
-    if (std::memcmp(self + at, &tid, sizeof tid) != 0) continue;
-    if (found != 0) return 0;
-    found = at;
-  }
-  return found;
-}
 
 void write_version(const runtimes::PythonDetection& python, std::span<char> out) noexcept {
   TextWriter text(out);
@@ -226,7 +207,7 @@ bool RuntimeRegistry::publish(const FoundRuntime* runtime) noexcept {
                                                  .python = runtime->python,
                                                  .java = runtime->java,
                                                  .v8 = runtime->v8,
-                                                 .tid_in_pthread = find_tid_in_pthread()};
+                                                 .tid_in_pthread = runtimes::find_tid_in_pthread()};
   }
   handler::runtime_shared.snapshot.store(next, std::memory_order_seq_cst);
   retired_ = current_;

@@ -19,8 +19,8 @@
 namespace swipr::agent {
 
 struct FoundRuntime {
-  std::uint32_t id = 0;      // from 1, never reused; 0: it is starting, and refused until then
-  std::uint64_t header = 0;  // run-time address of the image's ELF header
+  std::uint32_t id = 0;            // from 1, ascending; 0: it is starting, and refused until then
+  std::uint64_t header = 0;        // run-time address of the image's ELF header
   Range<std::uint64_t> dynamic{};  // tells it from another image that took its place
   Language language = Language::kNative;
   char version[20] = {};  // "3.11.2"; empty: unknown
@@ -59,8 +59,6 @@ class RuntimeRegistry {
   void release() noexcept;
 
   std::span<const FoundRuntime> runtimes() const noexcept { return {found_.data(), count_}; }
-  // Ids are assigned in ascending order.
-  std::uint32_t last_id() const noexcept { return last_id_; }
   // What handlers use; nullptr: there is no runtime.
   const handler::RuntimeSnapshot* current() const noexcept { return current_; }
 

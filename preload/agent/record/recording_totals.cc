@@ -30,6 +30,7 @@ void Recording::put_counters(wire::TotalsEncoder& totals) const noexcept {
   totals.put(name::kStacksWalked, counters_.stacks_walked);
   totals.put(name::kStacksRooted, counters_.stacks_rooted);
   totals.put(name::kStacksCut, counters_.stacks_cut);
+  totals.put(name::kStacksNameless, counters_.stacks_nameless);
   totals.put(name::kSignalsSent, counters_.signals_sent);
   totals.put(name::kSignalsLate, counters_.signals_late);
   totals.put("signals_lost", counters_.signals_lost);

@@ -146,6 +146,14 @@ void LanguageFrames::splice_blocked(const RuntimeRegistry& runtimes, ProcMemory&
   splice(*snapshot, own_->tokens, memory, frames);
 }
 
+bool LanguageFrames::has_nameless(const unwind::FrameBuffer& frames) const noexcept {
+  if (!functions_.has_left_out()) return false;
+  const auto pcs = std::span(frames.pcs).first(frames.frame_count);
+  return std::any_of(pcs.begin(), pcs.end(), [](std::uint64_t pc) {
+    return is_runtime_frame(pc) && runtime_frame_of(pc).function == 0;
+  });
+}
+
 void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
                             const runtimes::TokenBuffer& tokens, ProcMemory& memory,
                             unwind::FrameBuffer& frames) noexcept {

@@ -49,6 +49,8 @@ class LanguageFrames {
   void splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                       unwind::FrameBuffer& frames) noexcept;
 
+  // Whether a function of a spliced stack has no number: there is no room for its name.
+  bool has_nameless(const unwind::FrameBuffer& frames) const noexcept;
   const FunctionTable& functions() const noexcept { return functions_; }
   // No recording is left.
   void release() noexcept;

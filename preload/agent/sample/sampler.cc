@@ -249,8 +249,10 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
   Thread& thread = subjects_.threads[place];
   known.run.set_thread_state(ThreadState::kRunning);
   using Asked = SignalPool::Asked;
-  subjects_.languages.prepare(subjects_.modules.runtimes(), subjects_.memory, place, thread);
   const bool can_ask = subjects_.can_signal && now.count() >= thread.looks.muted_until_ns;
+  if (can_ask) {
+    subjects_.languages.prepare(subjects_.modules.runtimes(), subjects_.memory, place, thread);
+  }
   const Asked asked =
       can_ask ? subjects_.signals.ask(place, thread, number, subjects_.threads.directory(), now,
                                       known.account.cpu_ns())

@@ -172,6 +172,7 @@ bool Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
 std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames,
                               WaitKey wait) noexcept {
   if (frames.frame_count == 0) return 0;
+  if (subjects_.languages.has_nameless(frames)) ++recording.counters().stacks_nameless;
   bool is_new = false;
   const std::uint32_t stack =
       recording.intern(frames, wait, is_new, subjects_.modules, subjects_.threads);

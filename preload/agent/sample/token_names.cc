@@ -4,6 +4,7 @@
 #include "preload/runtimes/java/java_names.h"
 #include "preload/runtimes/python/python_names.h"
 #include "preload/runtimes/v8/v8_names.h"
+#include "preload/unwind/base/code_hash.h"
 
 namespace swipr::agent {
 
@@ -17,8 +18,7 @@ using runtimes::TokenKind;
 constexpr std::chrono::seconds kTrusted{1};
 
 std::size_t place_of(std::uint64_t code, std::uint64_t position, std::size_t places) noexcept {
-  const std::uint64_t mixed = (code ^ position << 32) * 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
-  return static_cast<std::size_t>(mixed >> 40) % places;
+  return static_cast<std::size_t>(unwind::hash_word(position, code)) % places;
 }
 
 template <typename Known>
@@ -66,6 +66,11 @@ bool TokenNames::read_line(const Token& token, const RuntimeSnapshot& snapshot,
 
 std::uint64_t TokenNames::pc_of(const Token& token, const RuntimeSnapshot& snapshot,
                                 ProcMemory& memory, FunctionTable& functions, Moment now) noexcept {
+  if (token.kind == TokenKind::kCollector) {
+    return runtime_frame_pc(
+        {.function = functions.intern(
+             {.language = snapshot.language, .name = kCollectorName, .is_collector = true})});
+  }
   ObjectPieces reader(memory.image_reader());
   const std::uint32_t function = function_of(token, snapshot, reader, functions, now);
   return runtime_frame_pc({.function = function, .line = line_of(token, snapshot, reader, now)});

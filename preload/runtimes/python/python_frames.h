@@ -61,6 +61,24 @@ SWIPR_SIGNAL_SAFE bool read_python_gil(const PythonRuntime& python, Reader& read
   return true;
 }
 
+// Whether the thread with that state collects garbage. It holds the GIL all the time, unless a
+// finalizer releases it.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE bool is_python_collecting(const PythonRuntime& python, Reader& reader,
+                                            std::uint64_t thread_state) noexcept {
+  const PythonLayout& layout = python.layout;
+  std::uint64_t at = python.runtime + layout.runtime_collecting;
+  if (layout.runtime_collecting == 0) {
+    if (!reader.read_value(thread_state + kPythonThreadInterpreter, at)) return false;
+    at += layout.interpreter_collecting;
+  }
+  std::uint32_t collecting = 0;
+  if (!reader.read_value(at, collecting) || collecting != 1) return false;
+  PythonGil gil;
+  return read_python_gil(python, reader, thread_state, gil) && gil.is_locked &&
+         gil.holder == thread_state;
+}
+
 // A part of an object, read at once: a question about its page for all fields.
 template <std::size_t kBytes>
 struct PythonObjectPart {
@@ -111,6 +129,9 @@ class PythonWalk {
 
   PythonWalkEnd run(const PythonThreadStates& states) noexcept {
     tokens_.clear();
+    if (is_python_collecting(python_, reader_, states.first())) {
+      tokens_.add({.kind = TokenKind::kCollector});
+    }
     PythonWalkEnd end = PythonWalkEnd::kRoot;
     for (const std::uint64_t state : states.all) {
       if (state == 0 || end != PythonWalkEnd::kRoot) break;
@@ -280,7 +301,8 @@ class PythonWalk {
   bool loop_has_token_ = false;
 };
 
-// Fills `tokens` with the frames of thread states that is_python_thread has confirmed.
+// Fills `tokens` with the frames of thread states that is_python_thread has confirmed. A thread
+// that collects garbage has a token kCollector as its innermost.
 template <typename Reader>
 SWIPR_SIGNAL_SAFE PythonWalkEnd walk_python(const PythonRuntime& python, Reader& reader,
                                             const PythonThreadStates& states,

@@ -10,140 +10,7 @@
 namespace swipr::runtimes {
 namespace {
 
-constexpr std::array kLayouts = {
-    PythonLayout{.minor = 8,
-                 .frames = PythonFrameStyle::kObjects,
-                 .lines = PythonLineFormat::kLnotab,
-                 .runtime_interpreters = 32,
-                 .runtime_gil = 1152,
-                 .interpreter_next = 0,
-                 .interpreter_threads = 8,
-                 .interpreter_gil = 0,
-                 .thread_id = 176,
-                 .thread_native_id = 0,
-                 .thread_frame = 24,
-                 .cframe_frame = 0,
-                 .cframe_previous = 0,
-                 .frame_previous = 24,
-                 .frame_code = 32,
-                 .frame_position = 104,
-                 .frame_owner = 0,
-                 .frame_is_entry = 0,
-                 .code_file = 104,
-                 .code_name = 112,
-                 .code_qualified_name = 0,
-                 .code_first_line = 40,
-                 .code_lines = 120,
-                 .code_constants = 56,
-                 .code_version = 0,
-                 .code_first_traceable = 0,
-                 .code_bytecode = 0,
-                 .text_ascii = 48,
-                 .text_other = 72},
-    PythonLayout{.minor = 11,
-                 .frames = PythonFrameStyle::kFlagged,
-                 .lines = PythonLineFormat::kLocations,
-                 .runtime_interpreters = 40,
-                 .runtime_gil = 360,
-                 .interpreter_next = 0,
-                 .interpreter_threads = 16,
-                 .interpreter_gil = 0,
-                 .thread_id = 152,
-                 .thread_native_id = 160,
-                 .thread_frame = 56,
-                 .cframe_frame = 8,
-                 .cframe_previous = 16,
-                 .frame_previous = 48,
-                 .frame_code = 32,
-                 .frame_position = 56,
-                 .frame_owner = 69,
-                 .frame_is_entry = 68,
-                 .code_file = 112,
-                 .code_name = 120,
-                 .code_qualified_name = 128,
-                 .code_first_line = 72,
-                 .code_lines = 136,
-                 .code_constants = 24,
-                 .code_version = 0,
-                 .code_first_traceable = 168,
-                 .code_bytecode = 184,
-                 .text_ascii = 48,
-                 .text_other = 72},
-    PythonLayout{.minor = 12,
-                 .frames = PythonFrameStyle::kShims,
-                 .lines = PythonLineFormat::kLocations,
-                 .runtime_interpreters = 40,
-                 .runtime_gil = 0,
-                 .interpreter_next = 0,
-                 .interpreter_threads = 72,
-                 .interpreter_gil = 384,
-                 .thread_id = 136,
-                 .thread_native_id = 144,
-                 .thread_frame = 56,
-                 .cframe_frame = 0,
-                 .cframe_previous = 8,
-                 .frame_previous = 8,
-                 .frame_code = 0,
-                 .frame_position = 56,
-                 .frame_owner = 70,
-                 .frame_is_entry = 0,
-                 .code_file = 112,
-                 .code_name = 120,
-                 .code_qualified_name = 128,
-                 .code_first_line = 68,
-                 .code_lines = 136,
-                 .code_constants = 24,
-                 .code_version = 92,
-                 .code_first_traceable = 176,
-                 .code_bytecode = 192,
-                 .text_ascii = 40,
-                 .text_other = 56},
-};
-
-// What a version has otherwise as the one before.
-constexpr PythonLayout layout_of_3_9() {
-  PythonLayout layout = kLayouts[0];
-  layout.minor = 9;
-  layout.runtime_gil = 352;
-  return layout;
-}
-constexpr PythonLayout layout_of_3_10() {
-  PythonLayout layout = layout_of_3_9();
-  layout.minor = 10;
-  layout.lines = PythonLineFormat::kPairs;
-  layout.frame_position = 96;
-  return layout;
-}
-constexpr PythonLayout layout_of_3_13() {
-  PythonLayout layout = kLayouts[2];
-  layout.minor = 13;
-  layout.runtime_interpreters = 632;
-  layout.interpreter_next = 7264;
-  layout.interpreter_threads = 7344;
-  layout.interpreter_gil = 16;
-  layout.thread_id = 152;
-  layout.thread_native_id = 160;
-  layout.thread_frame = 72;
-  layout.cframe_previous = 0;
-  layout.code_first_traceable = 184;
-  layout.code_bytecode = 200;
-  return layout;
-}
-constexpr PythonLayout layout_of_3_14() {
-  PythonLayout layout = layout_of_3_13();
-  layout.minor = 14;
-  layout.runtime_interpreters = 808;
-  layout.interpreter_next = 7272;
-  layout.frame_owner = 74;
-  layout.code_first_traceable = 192;
-  layout.code_bytecode = 208;
-  return layout;
-}
-constexpr std::array kAllLayouts = {kLayouts[0], layout_of_3_9(),  layout_of_3_10(), kLayouts[1],
-                                    kLayouts[2], layout_of_3_13(), layout_of_3_14()};
-
 constexpr const char* kUnsupported = "unsupported version; 3.8 to 3.14 are";
-static_assert(kAllLayouts.front().minor == 8 && kAllLayouts.back().minor == 14);
 
 // From 3.13 on _PyRuntime begins with a description of itself (_Py_DebugOffsets), 8 bytes a field.
 // Which field is where differs from version to version.
@@ -171,7 +38,10 @@ constexpr std::array kDescribedFields = {
     DescribedField{&PythonLayout::code_bytecode, 344, 384},
     DescribedField{&PythonLayout::text_ascii, 560, 640},
 };
-constexpr std::size_t kDescribedBytes = 648;
+// In an interpreter; its part for the collector of garbage, and in that the field.
+constexpr std::size_t kDescribedCollector[] = {80, 88};  // 3.13, 3.14
+constexpr std::size_t kDescribedCollecting[] = {576, 656};
+constexpr std::size_t kDescribedBytes = 664;
 constexpr std::uint64_t kLargestOffset = std::uint64_t{1} << 20;
 
 class Detector {
@@ -240,13 +110,18 @@ class Detector {
     if (words[0] != kCookie) return "_PyRuntime does not describe itself";
     if ((words[1] >> 16 & 0xff) != found_.minor) return "_PyRuntime is of another version";
     if (words[2] != 0) return "free-threaded build";
-    for (const DescribedField& described : kDescribedFields) {
-      const std::uint64_t offset =
-          words[(found_.minor == 13 ? described.at_3_13 : described.at_3_14) / 8];
-      if (offset >= kLargestOffset) return "_PyRuntime describes itself wrongly";
-      found_.runtime.layout.*described.field = static_cast<std::uint32_t>(offset);
-    }
+    constexpr const char* kWrong = "_PyRuntime describes itself wrongly";
     PythonLayout& layout = found_.runtime.layout;
+    const bool is_3_13 = found_.minor == 13;
+    for (const DescribedField& described : kDescribedFields) {
+      const std::uint64_t offset = words[(is_3_13 ? described.at_3_13 : described.at_3_14) / 8];
+      if (offset >= kLargestOffset) return kWrong;
+      layout.*described.field = static_cast<std::uint32_t>(offset);
+    }
+    const std::uint64_t collector = words[kDescribedCollector[is_3_13 ? 0 : 1] / 8];
+    const std::uint64_t collecting = words[kDescribedCollecting[is_3_13 ? 0 : 1] / 8];
+    if (collector >= kLargestOffset || collecting >= kLargestOffset) return kWrong;
+    layout.interpreter_collecting = static_cast<std::uint32_t>(collector + collecting);
     layout.text_other = layout.text_ascii + 16;  // PyCompactUnicodeObject: two words more
     return nullptr;
   }
@@ -297,13 +172,6 @@ class Detector {
 };
 
 }  // namespace
-
-const PythonLayout* find_python_layout(unsigned minor) noexcept {
-  for (const PythonLayout& layout : kAllLayouts) {
-    if (layout.minor == minor) return &layout;
-  }
-  return nullptr;
-}
 
 PythonDetection detect_python(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
                               unwind::ImageReader reader) noexcept {

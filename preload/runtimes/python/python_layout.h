@@ -28,10 +28,12 @@ struct PythonLayout {
   PythonFrameStyle frames;
   PythonLineFormat lines;
   std::uint32_t runtime_interpreters;
-  std::uint32_t runtime_gil;       // the structure itself; 0: interpreter_gil has a pointer to it
-  std::uint32_t interpreter_next;  // may be 0
+  std::uint32_t runtime_gil;         // the structure itself; 0: interpreter_gil has a pointer to it
+  std::uint32_t runtime_collecting;  // an int: 1 while garbage is collected; 0: in interpreters
+  std::uint32_t interpreter_next;    // may be 0
   std::uint32_t interpreter_threads;
   std::uint32_t interpreter_gil;
+  std::uint32_t interpreter_collecting;
   // PyThreadState. `next` is at 8, `interp` at 16 in all versions.
   std::uint32_t thread_id;         // a pthread_t
   std::uint32_t thread_native_id;  // a tid

@@ -15,6 +15,7 @@ struct RecordingCounters {
   std::uint64_t stacks_walked = 0;
   std::uint64_t stacks_rooted = 0;
   std::uint64_t stacks_cut = 0;
+  std::uint64_t stacks_nameless = 0;  // with functions that FunctionTable has no room for
   std::uint64_t signals_sent = 0;
   std::uint64_t signals_late = 0;
   std::uint64_t signals_lost = 0;  // discarded by the kernel

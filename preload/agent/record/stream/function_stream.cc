@@ -9,6 +9,13 @@ namespace swipr::agent {
 
 namespace {
 
+std::uint64_t flags_of(const LanguageFunction& function) noexcept {
+  std::uint64_t flags = 0;
+  if (function.is_lost) flags |= wire::kFunctionNameLost;
+  if (function.is_collector) flags |= wire::kFunctionCollector;
+  return flags;
+}
+
 // Calls use(number) for each frame of a language runtime.
 template <typename Use>
 void for_each_function(const StoredStack& stack, Use use) noexcept {
@@ -26,13 +33,12 @@ void FunctionStream::define(wire::Encoder& out, const StoredStack& stack) noexce
     // Without memory it is written again with the next stack.
     if (number < told_.size() || told_.resize(2 * std::size_t{number} + 64)) told_[number] = true;
     const LanguageFunction function = functions_->function(number);
-    wire::encode(out, wire::FunctionRecord{
-                          .function = number,
-                          .language = function.language,
-                          .name = function.name,
-                          .file = function.file,
-                          .start_line = function.start_line,
-                          .flags = function.is_lost ? wire::kFunctionNameLost : std::uint64_t{0}});
+    wire::encode(out, wire::FunctionRecord{.function = number,
+                                           .language = function.language,
+                                           .name = function.name,
+                                           .file = function.file,
+                                           .start_line = function.start_line,
+                                           .flags = flags_of(function)});
   });
 }
 

@@ -1,6 +1,6 @@
 // The distinct functions of language runtimes that stacks refer to. Shared by all recordings: a
 // number means the same function in each of them. Memory is bounded; functions beyond the bounds
-// have no number.
+// have no number, and that there are any is remembered.
 // Context: control thread.  Allocates: grows with the functions, up to kMaxTextBytes and the index.
 #pragma once
 
@@ -18,7 +18,8 @@ struct LanguageFunction {
   std::string_view name{};
   std::string_view file{};
   std::uint32_t start_line = 0;
-  bool is_lost = false;  // gone before its name could be read
+  bool is_lost = false;       // gone before its name could be read
+  bool is_collector = false;  // no function: the runtime collects garbage
 
   friend bool operator==(const LanguageFunction&, const LanguageFunction&) = default;
 };
@@ -32,8 +33,8 @@ class FunctionTable {
   std::uint32_t intern(const LanguageFunction& function) noexcept;
   // Lifetime of the texts: until the next intern().
   LanguageFunction function(std::uint32_t number) const noexcept;
-  // True once there was a function that did not fit.
-  bool is_full() const noexcept { return is_full_; }
+  // True once a function has got no number.
+  bool has_left_out() const noexcept { return has_left_out_; }
   // No recording is left.
   void release() noexcept;
 
@@ -46,16 +47,19 @@ class FunctionTable {
     std::uint32_t start_line = 0;
     Language language = Language::kNative;
     bool is_lost = false;
+    bool is_collector = false;
   };
   // At most half full.
   static constexpr std::size_t kIndexEntries = std::size_t{1} << 17;
 
+  std::uint32_t find_or_add(const LanguageFunction& function) noexcept;
   std::uint32_t add(const LanguageFunction& function, std::uint64_t hash) noexcept;
 
   MappedArray<std::uint32_t> index_;  // by hash: numbers; 0: free
   MappedArray<Entry> entries_;        // by number − 1
   MappedArray<char> texts_;
   bool is_full_ = false;
+  bool has_left_out_ = false;
 };
 
 }  // namespace swipr::agent

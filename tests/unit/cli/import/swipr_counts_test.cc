@@ -29,6 +29,8 @@ TEST(SwiprCounts, WarnsAboutWhatTheAgentCounted) {
     totals.put(wire::counter::kSamplesDropped, 10);
     totals.put(wire::counter::kTicks, 3);
     totals.put(wire::counter::kTicksMissed, 2);
+    totals.put(wire::counter::kStacksWalked, 80);
+    totals.put(wire::counter::kStacksNameless, 7);
     totals.end();
     encode(out, wire::MessageRecord{wire::MessageLevel::kWarning, "two\nlines"});
     test::end(out, kTickNs, wire::EndReason::kFailed, "no memory");
@@ -37,7 +39,9 @@ TEST(SwiprCounts, WarnsAboutWhatTheAgentCounted) {
       read(file.bytes()).warnings,
       ElementsAre("app (42): two lines", "app (42): the recording failed: no memory",
                   "app (42): 10 of 100 samples were dropped because the reader was too slow",
-                  "app (42): 2 of 5 ticks came too late and were skipped"));
+                  "app (42): 2 of 5 ticks came too late and were skipped",
+                  "app (42): in 7 of 80 stacks functions are [function gone] because the names of "
+                  "those that were seen before fill the memory for names"));
 }
 
 TEST(SwiprCounts, TellsAnExecedImageFromAProcessThatVanished) {

@@ -123,6 +123,25 @@ TEST(SwiprRuntimes, HasNoNameOfAFunctionThatWasGone) {
   EXPECT_EQ(name_of(recording, 0, 0), "");
 }
 
+TEST(SwiprRuntimes, KnowsTheCollectorOfGarbage) {
+  SwiprFile file;
+  file.block(0, [](Encoder& out) {
+    begin(out);
+    function(out, 1, "[garbage collection]", 0, wire::kFunctionCollector);
+    function(out, 2, "collects");
+    const std::vector<wire::FrameEntry> frames = {{0x1000, wire::FrameSource::kCfi, false},
+                                                  {python_pc(1, 0), {}, true},
+                                                  {python_pc(2, 4), {}, true}};
+    encode(out, wire::StackRecord{.stack_id = 1}, frames);
+    for (int number = 0; number < 8; ++number) test::tick(out, kPythonTickNs, {{1, 1}});
+    test::end(out, 8 * kPythonTickNs);
+  });
+  const Recording recording = read(file.bytes());
+  EXPECT_EQ(name_of(recording, 0, 1), "[garbage collection]");
+  EXPECT_TRUE(recording.functions[frame_of(recording, 0, 1).function].is_collector);
+  EXPECT_FALSE(recording.functions[frame_of(recording, 0, 2).function].is_collector);
+}
+
 TEST(SwiprRuntimes, HasNoFunctionWhoseRecordIsInADamagedBlock) {
   SwiprFile file;
   file.block(0, [](Encoder& out) {

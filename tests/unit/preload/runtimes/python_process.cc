@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <glob.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +9,6 @@
 #include <cctype>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -90,16 +88,6 @@ std::string name_of_interpreter(const ::testing::TestParamInfo<Interpreter>& inf
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
   return name;
-}
-
-std::uint32_t own_tid_in_pthread() {
-  const auto* const thread = reinterpret_cast<const char*>(::pthread_self());
-  for (std::uint32_t offset = 0; offset < 1024; offset += 4) {
-    pid_t word = 0;
-    std::memcpy(&word, thread + offset, sizeof word);
-    if (word == ::gettid()) return offset;
-  }
-  return 0;
 }
 
 PythonProcess::PythonProcess(const Interpreter& interpreter) {

@@ -34,9 +34,6 @@ std::vector<Interpreter> find_refused_interpreters();
 
 std::string name_of_interpreter(const ::testing::TestParamInfo<Interpreter>& info);
 
-// Where this libc keeps the tid in struct pthread; those of the interpreters have it there as well.
-std::uint32_t own_tid_in_pthread();
-
 struct ExpectedFrame {
   std::string name;
   std::string file;

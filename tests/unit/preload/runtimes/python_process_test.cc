@@ -10,6 +10,7 @@
 
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/python/python_names.h"
+#include "preload/runtimes/tid_in_pthread.h"
 
 namespace swipr::runtimes {
 namespace {
@@ -42,7 +43,7 @@ class PythonProcesses : public ::testing::TestWithParam<Interpreter> {
   }
   const PythonRuntime& python() const { return found_.runtime; }
   ThreadIdentity identity(const ExpectedStack& stack) const {
-    return {.tid = stack.tid, .pthread = 0, .tid_in_pthread = own_tid_in_pthread()};
+    return {.tid = stack.tid, .pthread = 0, .tid_in_pthread = find_tid_in_pthread()};
   }
 
   std::unique_ptr<PythonProcess> process_;
@@ -105,7 +106,7 @@ TEST_P(PythonProcesses, HaveAGilThatOneOfTheirThreadsHeldLast) {
   ASSERT_TRUE(read_python_gil(python(), *reader_, thread, gil));
   EXPECT_FALSE(gil.is_locked);  // all threads are in read()
   const std::uint64_t holder =
-      read_python_tid(python(), *reader_, gil.holder, own_tid_in_pthread());
+      read_python_tid(python(), *reader_, gil.holder, find_tid_in_pthread());
   EXPECT_THAT(process_->stacks(),
               ::testing::Contains(::testing::Field(&ExpectedStack::tid, holder)));
 }
@@ -113,7 +114,7 @@ TEST_P(PythonProcesses, HaveAGilThatOneOfTheirThreadsHeldLast) {
 TEST_P(PythonProcesses, KnowTheirThreadsOnly) {
   const ThreadIdentity foreign{.tid = static_cast<std::uint64_t>(::getpid()),
                                .pthread = 0,
-                               .tid_in_pthread = own_tid_in_pthread()};
+                               .tid_in_pthread = find_tid_in_pthread()};
   EXPECT_EQ(find_python_states(python(), *reader_, foreign, 1).first(), 0u);
   const ExpectedStack& stack = process_->stacks().front();
   const std::uint64_t thread = find_python_states(python(), *reader_, identity(stack), 1).first();

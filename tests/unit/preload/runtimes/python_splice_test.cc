@@ -9,6 +9,7 @@
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/python/python_names.h"
 #include "preload/runtimes/splice.h"
+#include "preload/runtimes/tid_in_pthread.h"
 #include "tests/unit/preload/runtimes/native_frames.h"
 #include "tests/unit/preload/runtimes/python_process.h"
 
@@ -29,7 +30,7 @@ class PythonSplice : public ::testing::TestWithParam<Interpreter> {
   std::vector<std::string> merged(const ExpectedStack& expected, const NativeFrames& native) {
     const PythonRuntime& python = found_.runtime;
     const ThreadIdentity identity{
-        .tid = expected.tid, .pthread = 0, .tid_in_pthread = own_tid_in_pthread()};
+        .tid = expected.tid, .pthread = 0, .tid_in_pthread = find_tid_in_pthread()};
     const std::uint64_t thread = find_python_states(python, *reader_, identity, 1).first();
     walk_python(python, *reader_, {{thread}}, *tokens_);
     splice({native.pcs, native.stacks, true, 0}, {tokens_->tokens(), 0, true}, python.loop, *out_);

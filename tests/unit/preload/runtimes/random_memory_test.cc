@@ -1,4 +1,6 @@
 // Readers on memory of random contents: they end, stay inside their bounds and invent nothing.
+#include "tests/unit/preload/runtimes/random_memory.h"
+
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,50 +14,28 @@
 namespace swipr::runtimes {
 namespace {
 
-// Every address leads to some bytes of a small memory, most of whose words are addresses again.
-class RandomMemory {
- public:
-  static constexpr std::uint64_t kCodeType = 0x7f00'0000'1000;
+constexpr std::uint64_t kRandomCodeType = 0x7f00'0000'1000;
 
-  explicit RandomMemory(std::uint64_t seed) : random_(seed) {
-    for (std::uint64_t& word : words_) {
-      switch (random_() % 10) {
-        case 0:
-          word = random_();
-          break;
-        case 1:
-        case 2:
-          word = random_() % 300;  // also a reference count
-          break;
-        case 3:
-          word = 0;
-          break;
-        case 4:
-        case 5:
-          word = kCodeType;
-          break;
-        default:
-          word = 0x7f00'0000'0000 + random_() % (1 << 20) * 8;
-      }
+// Most words are addresses again.
+RandomMemory random_python_memory(std::uint64_t seed) {
+  const auto make_word = [](std::mt19937_64& random) -> std::uint64_t {
+    switch (random() % 10) {
+      case 0:
+        return random();
+      case 1:
+      case 2:
+        return random() % 300;  // also a reference count
+      case 3:
+        return 0;
+      case 4:
+      case 5:
+        return kRandomCodeType;
+      default:
+        return 0x7f00'0000'0000 + random() % (1 << 20) * 8;
     }
-  }
-  unwind::ImageReader reader() { return {&read, this}; }
-  std::uint64_t reads = 0;
-  std::mt19937_64& random() { return random_; }
-
- private:
-  static bool read(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
-    auto& self = *static_cast<RandomMemory*>(state);
-    const auto bytes = std::as_bytes(std::span(self.words_));
-    ++self.reads;
-    if (address % 7 == 6) return false;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = bytes[(address + i) % bytes.size()];
-    return true;
-  }
-
-  std::mt19937_64 random_;
-  std::array<std::uint64_t, 1021> words_;  // a prime: frames lie at all phases
-};
+  };
+  return {seed, make_word, [](std::uint64_t address) { return address % 7 == 6; }};
+}
 
 void read_everything(const PythonRuntime& python, RandomMemory& memory, TokenBuffer& tokens) {
   ObjectPieces reader(memory.reader());
@@ -116,13 +96,13 @@ class RandomMemoryOfVersion : public ::testing::TestWithParam<unsigned> {};
 TEST_P(RandomMemoryOfVersion, IsReadWithinBounds) {
   const PythonRuntime python{.layout = *find_python_layout(GetParam()),
                              .runtime = 0x7f00'0000'2000,
-                             .code_type = RandomMemory::kCodeType,
+                             .code_type = kRandomCodeType,
                              .loop = {}};
   const auto tokens = std::make_unique<TokenBuffer>();
   const auto spliced = std::make_unique<SplicedStack>();
   std::uint64_t found = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    RandomMemory memory(seed);
+    RandomMemory memory = random_python_memory(seed);
     read_everything(python, memory, *tokens);
     splice_randomly(memory, *tokens, *spliced);
     found += tokens->added();
@@ -135,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, RandomMemoryOfVersion,
 
 TEST(RandomMemory, MakesNoPythonOfAnImage) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    RandomMemory memory(seed);
+    RandomMemory memory = random_python_memory(seed);
     const PythonDetection found =
         detect_python({0x7f00'0000'3000, 0x7f00'0000'3400}, 0x7f00'0000'0000, memory.reader());
     EXPECT_NE(found.state, PythonState::kFound);
@@ -145,7 +125,7 @@ TEST(RandomMemory, MakesNoPythonOfAnImage) {
 
 TEST(RandomMemory, HasLinesOfAnyTable) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    RandomMemory memory(seed);
+    RandomMemory memory = random_python_memory(seed);
     auto& random = memory.random();
     const auto format = static_cast<PythonLineFormat>(random() % 3);
     memory.reads = 0;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -47,6 +48,26 @@ TEST(ReportText, CountsTheSamplesOfAProcessThatLeftNoTotals) {
   EXPECT_THAT(text, HasSubstr("truncated before its first totals"));
   EXPECT_THAT(text, HasSubstr("samples " + std::to_string(samples) + ";"));
   EXPECT_THAT(text, Not(HasSubstr("0 of 0 ticks")));
+}
+
+TEST(ReportText, ShowsTheShareOfGarbageCollection) {
+  golden::Golden input = golden::make_mixed_golden();
+  EXPECT_THAT(written(write_report_text, input), Not(HasSubstr("garbage")));
+  input.recording.functions.at(0).is_collector = true;
+  std::uint64_t collecting = 0;
+  std::uint64_t all = 0;
+  for (const profile::Sample& sample : input.recording.samples) {
+    const std::uint64_t weight = profile::weight_of(sample, profile::Weight::kSamples);
+    all += weight;
+    if (sample.stack == 4 || sample.stack == 5) collecting += weight;
+  }
+  const ReportOptions options{.weight = profile::Weight::kSamples};
+  const double share = 100.0 * static_cast<double>(collecting) / static_cast<double>(all);
+  char expected[64];
+  std::snprintf(expected, sizeof expected, "garbage collection: %.1f %% of samples", share);
+  EXPECT_THAT(written(write_report_text, input, options), HasSubstr(expected));
+  const auto json = nlohmann::json::parse(written(write_report_json, input, options));
+  EXPECT_EQ(json.at("garbage_collection"), collecting);
 }
 
 TEST(ReportText, BreaksManyProcessesDownByProcessFirst) {

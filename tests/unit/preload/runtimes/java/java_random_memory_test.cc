@@ -13,56 +13,38 @@
 #include "preload/runtimes/java/java_stack.h"
 #include "preload/runtimes/java/java_thread_walk.h"
 #include "preload/unwind/table/code_map.h"
+#include "tests/unit/preload/runtimes/random_memory.h"
 
 namespace swipr::runtimes {
 namespace {
 
-// Every address leads to some bytes of a small memory, most of whose words are addresses again.
-class RandomJavaMemory {
- public:
-  static constexpr std::uint64_t kBegin = 0x7f00'0000'0000;
-  static constexpr std::uint64_t kBytes = 1 << 15;
+constexpr std::uint64_t kRandomBegin = 0x7f00'0000'0000;
+constexpr std::uint64_t kRandomBytes = 1 << 15;
 
-  explicit RandomJavaMemory(std::uint64_t seed) : random_(seed) {
-    for (std::uint64_t& word : words_) {
-      switch (random_() % 8) {
-        case 0:
-          word = random_();
-          break;
-        case 1:
-        case 2:
-          word = random_() % 300;
-          break;
-        case 3:
-          std::memcpy(&word, "nmethod", sizeof word);
-          break;
-        default:
-          word = kBegin + random_() % (kBytes / 8) * 8;
-      }
+// Most words are addresses again.
+RandomMemory random_java_memory(std::uint64_t seed) {
+  const auto make_word = [](std::mt19937_64& random) -> std::uint64_t {
+    std::uint64_t text = 0;
+    switch (random() % 8) {
+      case 0:
+        return random();
+      case 1:
+      case 2:
+        return random() % 300;
+      case 3:
+        std::memcpy(&text, "nmethod", sizeof text);
+        return text;
+      default:
+        return kRandomBegin + random() % (kRandomBytes / 8) * 8;
     }
-  }
-  unwind::ImageReader reader() { return {&read, this}; }
-  std::mt19937_64& random() { return random_; }
-  std::uint64_t reads = 0;
-
- private:
-  static bool read(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
-    auto& self = *static_cast<RandomJavaMemory*>(state);
-    const auto bytes = std::as_bytes(std::span(self.words_));
-    ++self.reads;
-    if (address / 512 % 31 == 6) return false;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = bytes[(address + i) % bytes.size()];
-    return true;
-  }
-
-  std::mt19937_64 random_;
-  std::array<std::uint64_t, 1021> words_{};
-};
+  };
+  return {seed, make_word, [](std::uint64_t address) { return address / 512 % 31 == 6; }};
+}
 
 // A layout of any offsets: a hostile process describes itself as it likes.
 JavaRuntime random_runtime(std::mt19937_64& random) {
-  constexpr std::uint64_t kBegin = RandomJavaMemory::kBegin;
-  constexpr std::uint64_t kBytes = RandomJavaMemory::kBytes;
+  constexpr std::uint64_t kBegin = kRandomBegin;
+  constexpr std::uint64_t kBytes = kRandomBytes;
   JavaRuntime java;
   std::array<std::uint32_t, sizeof(JavaLayout) / 4> offsets{};
   for (std::uint32_t& offset : offsets) offset = static_cast<std::uint32_t>(random() % 32 * 8);
@@ -80,7 +62,7 @@ JavaRuntime random_runtime(std::mt19937_64& random) {
   return java;
 }
 
-void name_everything(const JavaRuntime& java, RandomJavaMemory& memory, ObjectPieces& reader,
+void name_everything(const JavaRuntime& java, RandomMemory& memory, ObjectPieces& reader,
                      const Token& token) {
   const auto text = std::make_unique<FunctionText>();
   std::array<Token, kMaxJavaInlined> methods;
@@ -99,14 +81,13 @@ void name_everything(const JavaRuntime& java, RandomJavaMemory& memory, ObjectPi
 TEST(RandomJavaMemory, IsReadWithinBounds) {
   const auto tokens = std::make_unique<TokenBuffer>();
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    RandomJavaMemory memory(seed);
+    RandomMemory memory = random_java_memory(seed);
     ObjectPieces reader(memory.reader());
     JavaRuntime java = random_runtime(memory.random());
     find_java_thread(java, reader, static_cast<std::uint32_t>(memory.random()() % 300));
     EXPECT_LE(memory.reads, std::uint64_t{kMaxJavaThreads} * 8);
     memory.reads = 0;
-    walk_java_thread(java, reader, RandomJavaMemory::kBegin + memory.random()() % 4096 * 8,
-                     *tokens);
+    walk_java_thread(java, reader, kRandomBegin + memory.random()() % 4096 * 8, *tokens);
     EXPECT_LE(memory.reads, std::uint64_t{kMaxJavaFrames} * 2 * kMaxJavaHops);
     EXPECT_LE(tokens->added(), kMaxJavaFrames);
     for (const Token& token :
@@ -120,12 +101,12 @@ TEST(RandomJavaMemory, IsReadWithinBounds) {
 TEST(RandomJavaMemory, MakesFramesOfAnyRegisters) {
   std::uint64_t found = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    RandomJavaMemory memory(seed);
+    RandomMemory memory = random_java_memory(seed);
     ObjectPieces reader(memory.reader());
     const JavaRuntime java = random_runtime(memory.random());
     auto& random = memory.random();
     const std::uint64_t stack = java.code.begin + random() % 1000 * 8;
-    JavaRegisters registers{.pc = java.code.begin + random() % RandomJavaMemory::kBytes,
+    JavaRegisters registers{.pc = java.code.begin + random() % kRandomBytes,
                             .stack = stack,
                             .frame = stack + random() % 64 * 8,
                             .bytecode = random(),
@@ -149,7 +130,7 @@ TEST(RandomJavaMemory, IsWalkedWithinBounds) {
   const unwind::CodeMap map({});
   std::uint32_t most = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    RandomJavaMemory memory(seed);
+    RandomMemory memory = random_java_memory(seed);
     ObjectPieces reader(memory.reader());
     const JavaRuntime java = random_runtime(memory.random());
     auto& random = memory.random();
@@ -183,7 +164,7 @@ TEST(RandomJavaMemory, IsWalkedWithinBounds) {
 
 TEST(RandomJavaMemory, IsNoMachine) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    RandomJavaMemory memory(seed);
+    RandomMemory memory = random_java_memory(seed);
     const JavaDetection found =
         detect_java({0x7f00'0000'3000, 0x7f00'0000'3400}, 0x7f00'0000'0000, memory.reader());
     EXPECT_NE(found.state, JavaState::kFound);
@@ -193,7 +174,7 @@ TEST(RandomJavaMemory, IsNoMachine) {
 
 TEST(RandomJavaMemory, HasLinesOfAnyTable) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
-    RandomJavaMemory memory(seed);
+    RandomMemory memory = random_java_memory(seed);
     auto& random = memory.random();
     const auto position = static_cast<std::uint32_t>(random() % 1000);
     memory.reads = 0;

@@ -81,7 +81,8 @@ TEST_F(FunctionStreamTest, WritesWhatTheTableKnows) {
                                                   .name = "Worker.run",
                                                   .file = "/srv/worker.py",
                                                   .start_line = 28,
-                                                  .is_lost = true});
+                                                  .is_lost = true,
+                                                  .is_collector = true});
   define(stack_of({number}));
   auto bytes = out_.bytes();
   const auto record = wire::take_record(bytes);
@@ -91,7 +92,7 @@ TEST_F(FunctionStreamTest, WritesWhatTheTableKnows) {
   EXPECT_EQ(function->name, "Worker.run");
   EXPECT_EQ(function->file, "/srv/worker.py");
   EXPECT_EQ(function->start_line, 28u);
-  EXPECT_EQ(function->flags, wire::kFunctionNameLost);
+  EXPECT_EQ(function->flags, wire::kFunctionNameLost | wire::kFunctionCollector);
 }
 
 TEST_F(FunctionStreamTest, WritesADefinitionAgainThatWasRolledBack) {

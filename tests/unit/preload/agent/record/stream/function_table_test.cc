@@ -31,7 +31,8 @@ TEST_F(FunctionTableTest, KeepsAFunctionAsItIs) {
                                   .name = "run",
                                   .file = "/srv/app.rb",
                                   .start_line = 28,
-                                  .is_lost = true};
+                                  .is_lost = true,
+                                  .is_collector = true};
   intern("before");
   const std::uint32_t number = table_.intern(function);
   intern("after");
@@ -54,7 +55,8 @@ TEST_F(FunctionTableTest, FunctionsThatDifferInAnythingDiffer) {
   add([](LanguageFunction& f) { f = {.language = f.language, .name = "abc", .file = ""}; });
   add([](LanguageFunction& f) { f.start_line = 1; });
   add([](LanguageFunction& f) { f.is_lost = true; });
-  EXPECT_EQ(numbers.size(), 8u);
+  add([](LanguageFunction& f) { f.is_collector = true; });
+  EXPECT_EQ(numbers.size(), 9u);
   EXPECT_FALSE(numbers.contains(0));
 }
 
@@ -62,13 +64,13 @@ TEST_F(FunctionTableTest, IsBoundedInFunctions) {
   for (std::size_t number = 1; number <= FunctionTable::kMaxFunctions; ++number) {
     ASSERT_EQ(intern(std::to_string(number)), number);
   }
-  EXPECT_FALSE(table_.is_full());
+  EXPECT_FALSE(table_.has_left_out());
   EXPECT_EQ(intern("one more"), 0u);
-  EXPECT_TRUE(table_.is_full());
+  EXPECT_TRUE(table_.has_left_out());
   EXPECT_EQ(intern("1"), 1u) << "those that it has keep their numbers";
   EXPECT_EQ(intern(std::to_string(FunctionTable::kMaxFunctions)), FunctionTable::kMaxFunctions);
   table_.release();
-  EXPECT_FALSE(table_.is_full());
+  EXPECT_FALSE(table_.has_left_out());
   EXPECT_EQ(intern("one more"), 1u);
 }
 
@@ -78,9 +80,9 @@ TEST_F(FunctionTableTest, IsBoundedInBytes) {
     name[0] = static_cast<char>('a' + number);
     ASSERT_EQ(intern(name, ""), number);
   }
-  EXPECT_FALSE(table_.is_full());
+  EXPECT_FALSE(table_.has_left_out());
   EXPECT_EQ(intern("f", ""), 0u);
-  EXPECT_TRUE(table_.is_full());
+  EXPECT_TRUE(table_.has_left_out());
   EXPECT_EQ(intern(name, ""), FunctionTable::kMaxTextBytes >> 20);
 }
 

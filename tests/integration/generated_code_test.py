@@ -25,12 +25,16 @@ turn();
 """
 
 
+NATIVE = {"SWIPR_RUNTIMES": "0"}  # else swipr reads the names of functions itself
+
+
 class NodeTest(SwiprCase):
     def record_node(self, *flags):
         """Baseline code for all functions at once, so that the test does not depend on when V8 optimizes."""
         script = self.folder / "loop.js"
         script.write_text(SCRIPT)
-        program = self.start("node", "--always-sparkplug", "--no-turbo-inlining", *flags, script, preloaded=True)
+        program = self.start("node", "--always-sparkplug", "--no-turbo-inlining", *flags, script, preloaded=True,
+                             env=NATIVE)
         self.addCleanup(pathlib.Path(f"/tmp/perf-{program.pid}.map").unlink, missing_ok=True)
         program.wait_ready()
         self.wait_for_socket(program.pid)
@@ -64,7 +68,7 @@ class NodeTest(SwiprCase):
         script.write_text(SCRIPT)
         path = self.folder / "carries.swipr"
         self.swipr("record", "--embed-symbols", "--interval", "2ms", "-o", path, "--",
-                   "node", "--always-sparkplug", "--no-turbo-inlining", "--perf-prof", script, 300)
+                   "node", "--always-sparkplug", "--no-turbo-inlining", "--perf-prof", script, 300, env=NATIVE)
         dumps = list(self.folder.glob("jit-*.dump"))
         self.assertTrue(dumps)
         for dump in dumps:

@@ -1,6 +1,7 @@
 """Frames of Java in recordings: shares, chains, lines and waits of programs whose truth is known, in every HotSpot
 on this machine whose version is supported."""
 
+import collections
 import glob
 import json
 import os
@@ -14,6 +15,8 @@ from support import deadline, profiles, raw
 from support.case import SwiprCase
 
 OLDEST = 11
+
+Wait = collections.namedtuple("Wait", "is_compiler state switches")
 
 # The worker's functions use 70, 20 and 10 % of its CPU time, and say so themselves.
 SHARES = """
@@ -361,15 +364,19 @@ class JavaTest(SwiprCase):
 
         deadline.wait_until(are_named, "the names of all threads")
         tids = [tasks[thread] for thread in names if thread != "enters"]
-        settled = [self.switches(program.pid, tids)]
+        settled = [self.waits(program.pid)]
 
         def is_settled():
-            settled.append(self.switches(program.pid, tids))
-            return settled[-1] == settled[-2] and all(state == "S" for state, _ in settled[-1].values())
+            """A thread whose method is being compiled sleeps, too: nothing may run, the compiler least of all."""
+            settled.append(self.waits(program.pid))
+            previous, now = ([waits.get(tid) for tid in tids] + [w for w in waits.values() if w.is_compiler]
+                             for waits in settled[-2:])
+            return now == previous and all(wait.state == "S" for wait in settled[-1].values())
 
         deadline.wait_until(is_settled, "the waits of all threads")
         recording = self.record(program.pid, "--rate", 1000, "--count", 500)
-        self.assertEqual(self.switches(program.pid, tids), settled[-1])
+        after = self.waits(program.pid)
+        self.assertEqual([after[tid] for tid in tids], [settled[-1][tid] for tid in tids])
         self.finish(program)
         (source,) = raw.read(recording.read_bytes()).values()
         self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
@@ -383,13 +390,17 @@ class JavaTest(SwiprCase):
         found = set(map(int, re.findall(r"Waits\.java:(\d+)", text)))
         self.assertLessEqual(lines, found)
 
-    def switches(self, pid, tids):
-        """Of threads that do not wait for a monitor: of those one wakes now and then, by itself."""
+    def waits(self, pid):
+        """The state of each thread. One that waits for a monitor wakes now and then, by itself."""
         found = {}
-        for tid in tids:
-            status = pathlib.Path(f"/proc/{pid}/task/{tid}/status").read_text()
-            found[tid] = (re.search(r"^State:\s+(\S)", status, re.M)[1],
-                          int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.M)[1]))
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            try:
+                status = (task / "status").read_text()
+            except OSError:
+                continue  # a thread that has ended
+            found[task.name] = Wait(is_compiler="CompilerThre" in status.splitlines()[0],
+                                    state=re.search(r"^State:\s+(\S)", status, re.M)[1],
+                                    switches=int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.M)[1]))
         return found
 
     def test_storm(self):

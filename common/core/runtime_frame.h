@@ -17,9 +17,11 @@ enum class Language : std::uint8_t {
   kJavaScript = 3,
   kRuby = 4,
   kPhp = 5,
+  kDotNet = 6,  // of this one and the next no frames are read
+  kErlang = 7,
 };
-inline constexpr std::array<std::string_view, 6> kLanguageNames = {"native",     "python", "java",
-                                                                   "javascript", "ruby",   "php"};
+inline constexpr std::array<std::string_view, 8> kLanguageNames = {
+    "native", "python", "java", "javascript", "ruby", "php", ".net", "erlang"};
 constexpr std::string_view language_name(Language language) noexcept {
   const auto index = static_cast<std::size_t>(language);
   return index < kLanguageNames.size() ? kLanguageNames[index] : "unknown language";

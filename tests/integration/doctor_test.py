@@ -77,6 +77,27 @@ class DoctorTest(SwiprCase):
         verdict, text = self.findings("--pid", program.pid)["runtime"]
         self.assertEqual((verdict, text), ("note", "python: frames are not read (unsupported version; 3.8 to 3.14 are)"))
 
+    def test_runtimes_that_nobody_reads(self):
+        wait = "console.log('ready'); process.stdin.resume()"
+        known = {
+            "pypy3": ("python PyPy", "CPython", "-c", "import sys; print('ready', flush=True); sys.stdin.read()"),
+            "erl": ("erlang BEAM", r"\+JPperf true", "-noshell", "-eval", 'io:format("ready~n"), io:get_line(""), halt().'),
+            "deno": ("javascript Deno", "--perf-basic-prof", "eval", wait),
+            "bun": ("javascript Bun", "BUN_JSC_useJITDump=1", "-e", wait),
+        }
+        present = {name: shutil.which(name) for name in known if shutil.which(name)}
+        if not present:
+            self.skipTest(f"none of {', '.join(known)} on this machine")
+        for name, path in present.items():
+            with self.subTest(runtime=name):
+                what, help_text, *arguments = known[name]
+                program = self.start(path, *arguments, preloaded=True)
+                program.wait_ready()
+                self.wait_for_socket(program.pid)
+                verdict, text = self.findings("--pid", program.pid)["runtime"]
+                self.assertEqual(verdict, "note")
+                self.assertRegex(text, rf"^{what}: frames are not read \(.*{help_text}.*\)$")
+
     def test_recordable_process(self):
         target = self.start_target("waiter_nofp")
         found = self.findings("--pid", target.pid)

@@ -36,6 +36,8 @@ std::string_view suffix_of(const profile::NamedFrame& frame) {
     case Language::kPhp:
       return "_[php]";
     case Language::kNative:
+    case Language::kDotNet:
+    case Language::kErlang:
       break;
   }
   return "";

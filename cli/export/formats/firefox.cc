@@ -137,7 +137,7 @@ class FirefoxWriter {
     const Place& code = tree_.places()[place];
     if (code.is_collector || is_of_collector_[place]) return kCollector;
     const auto language = static_cast<unsigned>(code.language);
-    if (language != 0 && language < kLanguageNames.size()) return kLanguages + language - 1;
+    if (language != 0 && code.language <= Language::kPhp) return kLanguages + language - 1;
     return code.is_code ? kOnCpu : kNotKnown;
   }
 

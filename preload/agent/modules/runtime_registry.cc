@@ -8,6 +8,7 @@
 #include "preload/agent/modules/maps_text.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/tid_in_pthread.h"
+#include "preload/runtimes/unread_runtimes.h"
 #include "preload/unwind/image/table_builder.h"
 
 namespace swipr::agent {
@@ -83,6 +84,18 @@ bool detect_v8(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   return true;
 }
 
+// False: the image holds none.
+bool detect_unread(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+  runtimes::ObjectPieces pieces(memory.image_reader());
+  const runtimes::UnreadRuntime* const found =
+      runtimes::find_unread_runtime(runtime.dynamic, runtime.load_bias, pieces.image_reader());
+  if (found == nullptr) return false;
+  runtime.language = found->language;
+  TextWriter(runtime.version).append(found->name);
+  TextWriter(runtime.refusal).append(found->reason);
+  return true;
+}
+
 // Mapped once, and never unmapped: a handler may be about to use them.
 bool offer_slots() noexcept {
   if (handler::runtime_shared.slots.load(std::memory_order_relaxed) != nullptr) return true;
@@ -113,7 +126,7 @@ bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
   FoundRuntime& runtime = found_[count_];
   runtime = {.header = header, .dynamic = dynamic, .load_bias = load_bias, .seen = true};
   if (!detect_python(runtime, memory) && !detect_java(runtime, memory) &&
-      !detect_v8(runtime, memory)) {
+      !detect_v8(runtime, memory) && !detect_unread(runtime, memory)) {
     return false;
   }
   if (!runtime.is_starting) runtime.id = ++last_id_;

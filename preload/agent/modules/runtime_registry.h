@@ -1,7 +1,7 @@
 // Language runtimes among the images of the process. The first whose frames can be read is
-// published to handlers; further ones, or those of an unknown version, are refused with a reason.
-// A Java virtual machine is mapped before it is ready, and its code cache grows: refresh().
-// Context: control thread.
+// published to handlers; further ones, unknown versions and implementations whose frames nobody
+// reads are refused with a reason, which says what helps. A Java virtual machine is mapped before
+// it is ready, and its code cache grows: refresh(). Context: control thread.
 #pragma once
 
 #include <array>

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "preload/handler/slots.h"
@@ -166,6 +167,54 @@ TEST_F(RuntimeRegistryTest, RefusesAJavaMachineUntilItHasStarted) {
   EXPECT_GT(registry_.runtimes()[1].id, registry_.runtimes()[0].id);
   EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(9))));
   EXPECT_EQ(published(), python_.runtime());
+}
+
+class FakeUnread : public FakeImage {
+ public:
+  explicit FakeUnread(std::initializer_list<const char*> names) {
+    for (const char* const name : names) add_symbol(name, this);
+    finish();
+  }
+};
+
+TEST_F(RuntimeRegistryTest, NamesRuntimesThatNobodyReads) {
+  struct Case {
+    FakeUnread image;
+    Language language;
+    std::string version;
+    std::string end_of_refusal;
+  };
+  constexpr const char* kNapi = "napi_create_function";
+  constexpr const char* kScope = "_ZN2v811HandleScopeC1EPNS_7IsolateE";
+  const Case cases[] = {
+      {FakeUnread{"pypy_execute_source"}, Language::kPython, "PyPy", "only CPython is read"},
+      {FakeUnread{"J9_CreateJavaVM"}, Language::kJava, "OpenJ9", "names compiled methods"},
+      {FakeUnread{"__svm_version_info"}, Language::kJava, "native image", "names its functions"},
+      {FakeUnread{"mono_jit_init"}, Language::kDotNet, "Mono", "names compiled methods"},
+      {FakeUnread{"coreclr_initialize"}, Language::kDotNet, "CoreCLR", ", names methods"},
+      {FakeUnread{"enif_make_atom"}, Language::kErlang, "BEAM", "from OTP 24 on"},
+      {FakeUnread{kNapi, kScope}, Language::kJavaScript, "Bun", "names compiled functions"},
+      {FakeUnread{kNapi}, Language::kJavaScript, "Deno", "names compiled functions"}};
+  for (const Case& each : cases) {
+    update({&each.image});
+    ASSERT_EQ(registry_.runtimes().size(), 1u);
+    const FoundRuntime& runtime = registry_.runtimes()[0];
+    EXPECT_EQ(runtime.language, each.language);
+    EXPECT_EQ(runtime.version, each.version);
+    EXPECT_TRUE(std::string_view(runtime.refusal).ends_with(each.end_of_refusal))
+        << runtime.refusal;
+    EXPECT_EQ(published(), 0u);
+  }
+  update({&cases[0].image, &python_});
+  EXPECT_EQ(published(), python_.runtime());
+}
+
+TEST_F(RuntimeRegistryTest, TellsNodeFromRuntimesOfItsAddOns) {
+  const FakeUnread node{"napi_create_function", "_ZN4node5StartEiPPc"};
+  const FakeUnread add_on{"napi_register_module_v1"};
+  registry_.begin_update();
+  EXPECT_FALSE(take(node));
+  EXPECT_FALSE(take(add_on));
 }
 
 TEST_F(RuntimeRegistryTest, IsBounded) {

@@ -165,6 +165,7 @@ bool Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
       known != nullptr && known->looks.runs_in_bursts && known->looks.bursts.is_left_to_timer();
   if (!needed) return false;
   CpuTimers::note_fired(subjects_.threads[place], known->account.cpu_ns());
+  recording.plan_look(place, Activity::kBusy);  // above the budget it may count as idle
   recording.accounts().note_timer_stack(*known, intern(recording, slot.frames, {}));
   return true;
 }

@@ -131,6 +131,31 @@ TEST(Accounting, AboveTheBudgetIdleThreadsAreLeftOutAndAllTimesStayExact) {
             recording.thread_of(waker.tid())->entries.size());
 }
 
+// Above the budget threads that sleep for some ticks are checked seldom. Their timers say that they
+// have run.
+TEST(Accounting, ALongWaitDoesNotHideWhatComesNext) {
+  const auto crowd = std::make_unique<Crowd>(300);
+  Naps naps;
+  ProgramThread thread([&] {
+    while (naps.nap(milliseconds(10))) burn(milliseconds(10));
+  });
+  const Measured measured =
+      record_beside(CLOCK_PROCESS_CPUTIME_ID,
+                    {{.interval = milliseconds(1), .ticks = 2000, .max_overhead_permille = 1}});
+  naps.end();
+  const DecodedRecording& recording = measured.recordings.at(0);
+  ASSERT_GT(recording.totals.at("ticks_stretched"), 0u);
+  if (recording.totals.at("cpu_timer_stacks") == 0) GTEST_SKIP() << "no CPU timers here";
+  ASSERT_NE(recording.thread_of(thread.tid()), nullptr);
+  std::int64_t at_once_ns = 0;
+  std::int64_t all_ns = 0;
+  for (const DecodedEntry& entry : recording.thread_of(thread.tid())->entries) {
+    all_ns += entry.sample.cpu_ns;
+    if (entry.sample.cpu_ns > 50'000'000) at_once_ns += entry.sample.cpu_ns;
+  }
+  EXPECT_LT(at_once_ns, all_ns / 5) << "of " << all_ns;
+}
+
 // 12 bytes for each entry; 4 more for a time that most do not have: a wait for a CPU that is not
 // the whole rest, and in CPU mode the wall time, which is not the time between two ticks there.
 // After a gap of more than 2^21 ns its two times take a byte more each, and so does a number of

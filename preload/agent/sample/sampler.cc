@@ -142,9 +142,7 @@ void Sampler::keep_stack(ThreadAccounts& accounts, RecordedThread& known,
                          std::int64_t clock_ns) noexcept {
   accounts.extend_run(known, clock_ns);
   accounts.credit_timer_stack(known);
-  if (!accounts.is_long(known)) return;
-  accounts.end_open_run(known);
-  accounts.credit_met_stack(known, known.account.cpu_ns());
+  if (accounts.is_long(known)) accounts.end_open_run(known);
 }
 
 // Extends the open run to this tick. False: there is no time left for a check.

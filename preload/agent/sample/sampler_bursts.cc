@@ -54,9 +54,6 @@ void Sampler::split_bursts(Recording& recording, std::uint32_t place, RecordedTh
   if (recording.stretches()) bursts.leave_to_timer(clock_ns, interval_ns);
   if (bursts.fails_trials() || recording.stretches()) recording.note_clock_bound_bursts();
   set_timed(recording, known, !bursts.is_left_to_timer() || has_timer(recording, place, clock_ns));
-  if (bursts.is_left_to_timer()) {
-    recording.accounts().credit_met_stack(known, known.account.cpu_ns());
-  }
 }
 
 void Sampler::set_timed(Recording& recording, RecordedThread& known, bool timed) noexcept {

@@ -56,8 +56,6 @@ class BurstStack {
   bool answered_ = false;  // the timer took `stack_`, and no time was credited to it yet
   std::uint32_t stack_ = 0;
   std::uint32_t generation_ = 0;
-  std::int64_t met_cpu_ns_ = 0;    // the clock when a tick took `stack_`; 0: none did, or the stack
-                                   // has got its time
   std::int64_t ticks_cpu_ns_ = 0;  // the clock up to which ticks stand for CPU time
 };
 

@@ -136,7 +136,6 @@ void ThreadAccounts::end_open_run(RecordedThread& thread) noexcept {
 void ThreadAccounts::end_settled_runs() noexcept {
   for (RecordedThread& thread : threads_) {
     if (holds(thread)) end_open_run(thread);
-    credit_met_stack(thread, thread.account.cpu_ns_);
   }
 }
 

@@ -105,11 +105,9 @@ class ThreadAccounts {
   void set_timed(RecordedThread& thread, bool timed) noexcept;
   // The timer took this stack of the current generation.
   void note_timer_stack(RecordedThread& thread, std::uint32_t stack) noexcept;
-  // A tick took this stack, of the current generation, while the thread was running. The previous
-  // stack gets the CPU time up to the middle between the two.
+  // A tick took this stack, of the current generation, while the thread was running. It gets the
+  // tick and about one interval of CPU time.
   void note_met_stack(RecordedThread& thread, std::uint32_t stack) noexcept;
-  // Gives that stack, if no time was credited to it yet, its tick and the CPU time up to `cpu_ns`.
-  void credit_met_stack(RecordedThread& thread, std::int64_t cpu_ns) noexcept;
   // Gives the stack that the timer took, if any, the CPU time since the previous one. After
   // extend_run. True: there was one.
   bool credit_timer_stack(RecordedThread& thread) noexcept;
@@ -166,7 +164,6 @@ class ThreadAccounts {
   void end_timed(RecordedThread& thread, bool last) noexcept;
   void credit_cpu_until(RecordedThread& thread, std::int64_t cpu_ns, std::uint32_t ticks) noexcept;
   std::uint32_t cpu_ticks(const RecordedThread& thread) const noexcept;
-  static std::int64_t middle_since_met(const RecordedThread& thread) noexcept;
 
   bool introduce(std::uint32_t place, ThreadList& threads) noexcept;
   Chunk chunk_from(std::size_t begin) const noexcept;

@@ -10,7 +10,6 @@ using wire::ThreadState;
 
 void ThreadAccounts::set_timed(RecordedThread& thread, bool timed) noexcept {
   if (thread.burst.is_timed_ == timed) return;
-  credit_met_stack(thread, middle_since_met(thread));
   thread.burst.is_timed_ = timed;
   thread.burst.answered_ = false;
   thread.burst.stack_ = 0;
@@ -23,17 +22,27 @@ void ThreadAccounts::note_timer_stack(RecordedThread& thread, std::uint32_t stac
   burst.stack_ = stack;
   burst.generation_ = stack_generation();
   burst.answered_ = true;
-  burst.met_cpu_ns_ = 0;
   ++counters_.cpu_timer_stacks;
 }
 
+// Ticks find a burst once per interval of its CPU time, at any phase with the same probability, so
+// each such stack stands for one interval. The CPU time since the previous stack depends on the
+// phase, because the bursts before and after are sampled independently: the difference is
+// made up for in small parts. No more than kMostRest intervals are put off, because where ticks
+// find few bursts their stacks stand for more.
 void ThreadAccounts::note_met_stack(RecordedThread& thread, std::uint32_t stack) noexcept {
+  constexpr std::int64_t kPartOfRest = 8;
+  constexpr std::int64_t kMostRest = 3;
   BurstStack& burst = thread.burst;
   if (!burst.is_timed_ || stack == 0) return;
-  credit_met_stack(thread, middle_since_met(thread));
   burst.stack_ = stack;
   burst.generation_ = stack_generation();
-  burst.met_cpu_ns_ = thread.account.cpu_ns_;
+  const std::int64_t from_ns = thread.account.written_.cpu_ns;
+  const std::int64_t used_ns = std::max<std::int64_t>(thread.account.cpu_ns_ - from_ns, 0);
+  const std::int64_t part_ns = std::max(interval_ns_ + (used_ns - interval_ns_) / kPartOfRest,
+                                        used_ns - kMostRest * interval_ns_);
+  burst.ticks_cpu_ns_ = from_ns + std::min(part_ns, used_ns);
+  credit_cpu_until(thread, burst.ticks_cpu_ns_, 1);
   ++counters_.burst_tick_stacks;
 }
 
@@ -41,10 +50,8 @@ std::uint32_t ThreadAccounts::run_stack(const RecordedThread& thread) const noex
   return thread.burst.generation_ == stack_generation() ? thread.burst.stack_ : 0;
 }
 
-// For a stack that a tick took, that tick; otherwise the number of ticks that stand for the CPU
-// time since the last such tick, rounded.
+// The number of ticks that stand for the CPU time since the last such tick, rounded.
 std::uint32_t ThreadAccounts::cpu_ticks(const RecordedThread& thread) const noexcept {
-  if (thread.burst.met_cpu_ns_ != 0) return 1;
   const std::int64_t used_ns =
       thread.account.cpu_ns_ - thread.burst.ticks_cpu_ns_ + interval_ns_ / 2;
   return used_ns > 0 ? static_cast<std::uint32_t>(used_ns / interval_ns_) : 0;
@@ -68,23 +75,7 @@ void ThreadAccounts::credit_cpu_until(RecordedThread& thread, std::int64_t cpu_n
   if (wall) thread.account.ticks_ -= ticks;
 }
 
-std::int64_t ThreadAccounts::middle_since_met(const RecordedThread& thread) noexcept {
-  const std::int64_t met_cpu_ns = thread.burst.met_cpu_ns_;
-  return met_cpu_ns + (thread.account.cpu_ns_ - met_cpu_ns) / 2;
-}
-
-void ThreadAccounts::credit_met_stack(RecordedThread& thread, std::int64_t cpu_ns) noexcept {
-  BurstStack& burst = thread.burst;
-  if (burst.met_cpu_ns_ == 0) return;
-  if (burst.generation_ == stack_generation()) {
-    credit_cpu_until(thread, cpu_ns, 1);
-    burst.ticks_cpu_ns_ = cpu_ns;
-  }
-  burst.met_cpu_ns_ = 0;
-  burst.stack_ = 0;
-}
-
-// CPU time since the timer took its last stack goes to that stack, too; without one it stays in the
+// CPU time since its last stack was taken goes to that stack, too; without one it stays in the
 // wait, as for threads without a timer. If the thread continues, its run stays open.
 void ThreadAccounts::end_timed(RecordedThread& thread, bool last) noexcept {
   const bool seen = run_stack(thread) != 0;
@@ -92,10 +83,9 @@ void ThreadAccounts::end_timed(RecordedThread& thread, bool last) noexcept {
   if (mode_ == RecordMode::kWall && last)
     end_run(thread, wait_stack(thread), ThreadState::kBlocked);
   if (!seen) return;
-  const std::int64_t cpu_ns = thread.account.cpu_ns_;
-  if (thread.burst.met_cpu_ns_ != 0) return credit_met_stack(thread, cpu_ns);
   thread.burst.answered_ = true;
-  if (last) thread.burst.ticks_cpu_ns_ = cpu_ns - thread.account.ticks_ * interval_ns_;
+  if (last)
+    thread.burst.ticks_cpu_ns_ = thread.account.cpu_ns_ - thread.account.ticks_ * interval_ns_;
   credit_timer_stack(thread);
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "preload/runtimes/java/java_stack.h"
+#include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/v8/v8_frames.h"
 
 namespace swipr::handler {
@@ -40,6 +41,13 @@ void take_python(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot&
   if (states.first() != 0) runtimes::walk_python(python, memory, states, out.tokens);
 }
 
+void take_ruby(const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
+  runtimes::ProbedObjects memory(out.pages);
+  const auto pointer = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
+  const std::uint64_t context = runtimes::find_ruby_context(snapshot.ruby, memory, pointer);
+  if (context != 0) runtimes::walk_ruby(snapshot.ruby, memory, context, out.tokens);
+}
+
 void take_javascript(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
   constexpr unsigned kPosition = 9;   // r9, r12: v8dbg_InterpreterBytecodeOffsetRegister and …
   constexpr unsigned kBytecode = 12;  // … v8dbg_InterpreterBytecodeArrayRegister
@@ -72,10 +80,13 @@ unwind::WalkEnd walk_stack(Slot& slot, const unwind::CodeMap& map, unwind::PageP
 void take_tokens(const Slot& slot, const RuntimeOfSlot& runtime) noexcept {
   if (runtime.snapshot == nullptr || runtime.snapshot->language == Language::kJava) return;
   runtime.slot->pages.clear();
-  if (runtime.snapshot->language == Language::kPython) {
-    take_python(slot, *runtime.snapshot, *runtime.slot);
-  } else {
-    take_javascript(slot, *runtime.snapshot, *runtime.slot);
+  switch (runtime.snapshot->language) {
+    case Language::kPython:
+      return take_python(slot, *runtime.snapshot, *runtime.slot);
+    case Language::kRuby:
+      return take_ruby(*runtime.snapshot, *runtime.slot);
+    default:
+      return take_javascript(slot, *runtime.snapshot, *runtime.slot);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "preload/runtimes/java/java_layout.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/python/python_frames.h"
+#include "preload/runtimes/ruby/ruby_layout.h"
 #include "preload/runtimes/token.h"
 #include "preload/runtimes/v8/v8_layout.h"
 #include "preload/unwind/walk/page_probe_reader.h"
@@ -26,6 +27,7 @@ struct RuntimeSnapshot {
   runtimes::PythonRuntime python{};
   runtimes::JavaRuntime java{};
   runtimes::V8Runtime v8{};
+  runtimes::RubyRuntime ruby{};
   std::uint32_t tid_in_pthread = 0;  // ThreadIdentity
 };
 

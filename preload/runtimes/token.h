@@ -17,6 +17,7 @@ enum class TokenKind : std::uint8_t {
   kJavaStub = 4,      // generated code without a name of its own, between methods and native code
   kJavaScript = 5,
   kCollector = 6,  // no function: the runtime collects garbage
+  kRuby = 7,
 };
 
 enum TokenFlags : std::uint8_t {

@@ -1,11 +1,14 @@
 #include "preload/agent/modules/runtime_registry.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <new>
 
 #include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/modules/maps_text.h"
+#include "preload/agent/proc/thread_pointer.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/tid_in_pthread.h"
 #include "preload/runtimes/unread_runtimes.h"
@@ -96,6 +99,30 @@ bool detect_unread(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   return true;
 }
 
+// The main thread runs Ruby first, and as long as the interpreter lives.
+bool start_ruby(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+  return runtimes::start_ruby(runtime.ruby, runtime.header,
+                              find_thread_pointer(Tid{::getpid()}, memory), memory.image_reader());
+}
+
+// False: the image holds none. Until it runs, it is refused for now.
+bool detect_ruby(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+  const runtimes::RubyDetection found =
+      runtimes::detect_ruby(runtime.dynamic, runtime.load_bias, memory.image_reader());
+  if (found.state == runtimes::RubyState::kAbsent) return false;
+  runtime.language = Language::kRuby;
+  runtime.ruby = found.runtime;
+  TextWriter(runtime.version).append(found.version);
+  TextWriter refusal(runtime.refusal);
+  if (found.state == runtimes::RubyState::kRefused) {
+    refusal.append(found.reason);
+  } else if (!start_ruby(runtime, memory)) {
+    runtime.is_starting = true;
+    refusal.append("its main thread runs no Ruby");
+  }
+  return true;
+}
+
 // Mapped once, and never unmapped: a handler may be about to use them.
 bool offer_slots() noexcept {
   if (handler::runtime_shared.slots.load(std::memory_order_relaxed) != nullptr) return true;
@@ -126,7 +153,8 @@ bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
   FoundRuntime& runtime = found_[count_];
   runtime = {.header = header, .dynamic = dynamic, .load_bias = load_bias, .seen = true};
   if (!detect_python(runtime, memory) && !detect_java(runtime, memory) &&
-      !detect_v8(runtime, memory) && !detect_unread(runtime, memory)) {
+      !detect_v8(runtime, memory) && !detect_ruby(runtime, memory) &&
+      !detect_unread(runtime, memory)) {
     return false;
   }
   if (!runtime.is_starting) runtime.id = ++last_id_;
@@ -143,17 +171,17 @@ void RuntimeRegistry::end_update() noexcept {
 }
 
 bool RuntimeRegistry::refresh(ProcMemory& memory, Moment now) noexcept {
-  const auto is_java = [](const FoundRuntime& runtime) {
-    return runtime.language == Language::kJava && (!runtime.is_refused() || runtime.is_starting);
+  const auto changes = [](const FoundRuntime& runtime) {
+    return runtime.is_starting || (runtime.language == Language::kJava && !runtime.is_refused());
   };
   FoundRuntime* const end = found_.data() + count_;
-  FoundRuntime* const java = std::find_if(found_.data(), end, is_java);
+  FoundRuntime* const java = std::find_if(found_.data(), end, changes);
   if (java == end || now < refresh_due_ || !memory.is_open()) return false;
   const bool was_starting = java->is_starting;
   refresh_pause_ = was_starting ? std::clamp<Moment>(2 * refresh_pause_, kRefreshPause, kMaxPause)
                                 : Moment(kRefreshPause);
   refresh_due_ = now + refresh_pause_;
-  if (was_starting) return start_java(*java, memory);
+  if (was_starting) return start(*java, memory);
   const runtimes::JavaRuntime before = java->java;
   runtimes::ObjectPieces pieces(memory.image_reader());
   runtimes::refresh_java(java->java, pieces.image_reader());
@@ -163,8 +191,13 @@ bool RuntimeRegistry::refresh(ProcMemory& memory, Moment now) noexcept {
 }
 
 // It gets the next id, and the last place: others may have been found meanwhile.
-bool RuntimeRegistry::start_java(FoundRuntime& runtime, ProcMemory& memory) noexcept {
-  detect_java(runtime, memory);
+bool RuntimeRegistry::start(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+  if (runtime.language == Language::kJava) {
+    detect_java(runtime, memory);
+  } else if (start_ruby(runtime, memory)) {
+    runtime.is_starting = false;
+    runtime.refusal[0] = '\0';
+  }
   if (runtime.is_starting) return false;
   refresh_pause_ = {};
   runtime.id = ++last_id_;
@@ -220,6 +253,7 @@ bool RuntimeRegistry::publish(const FoundRuntime* runtime) noexcept {
                                                  .python = runtime->python,
                                                  .java = runtime->java,
                                                  .v8 = runtime->v8,
+                                                 .ruby = runtime->ruby,
                                                  .tid_in_pthread = runtimes::find_tid_in_pthread()};
   }
   handler::runtime_shared.snapshot.store(next, std::memory_order_seq_cst);

@@ -1,7 +1,7 @@
 // Language runtimes among the images of the process. The first whose frames can be read is
 // published to handlers; further ones, unknown versions and implementations whose frames nobody
-// reads are refused with a reason, which says what helps. A Java virtual machine is mapped before
-// it is ready, and its code cache grows: refresh(). Context: control thread.
+// reads are refused with a reason, which says what helps. Java and Ruby are mapped before they are
+// ready, and Java's code cache grows: refresh(). Context: control thread.
 #pragma once
 
 #include <array>
@@ -29,6 +29,7 @@ struct FoundRuntime {
   runtimes::PythonRuntime python{};
   runtimes::JavaRuntime java{};
   runtimes::V8Runtime v8{};
+  runtimes::RubyRuntime ruby{};
   bool is_starting = false;
   bool seen = false;  // in the current update
 
@@ -66,7 +67,7 @@ class RuntimeRegistry {
   // Refuses all but the first whose frames can be read. nullptr: there is none.
   const FoundRuntime* choose() noexcept;
   void publish_chosen(const FoundRuntime* chosen) noexcept;
-  bool start_java(FoundRuntime& runtime, ProcMemory& memory) noexcept;
+  bool start(FoundRuntime& runtime, ProcMemory& memory) noexcept;
   bool publish(const FoundRuntime* runtime) noexcept;
 
   std::array<FoundRuntime, kMost> found_{};

@@ -5,8 +5,11 @@
 #include <algorithm>
 
 #include "preload/agent/base/mapped_memory.h"
+#include "preload/agent/proc/thread_pointer.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/python/python_frames.h"
+#include "preload/runtimes/ruby/ruby_frames.h"
+#include "preload/runtimes/ruby/ruby_names.h"
 #include "preload/runtimes/v8/v8_frames.h"
 
 namespace swipr::agent {
@@ -45,6 +48,18 @@ runtimes::PythonThreadStates find_states(const handler::RuntimeSnapshot& snapsho
                                          const Thread& thread) noexcept {
   return runtimes::find_python_states(snapshot.python, reader, identity_of(thread, snapshot),
                                       runtimes::PythonThreadStates::kMost);
+}
+
+// Of a blocked thread.
+std::uint64_t find_ruby_context(const runtimes::RubyRuntime& ruby, runtimes::ObjectPieces& reader,
+                                std::uint64_t thread_pointer) noexcept {
+  if (thread_pointer == 0) return 0;
+  return ruby.machine != 0 ? runtimes::find_listed_ruby_context(ruby, reader, thread_pointer)
+                           : runtimes::find_ruby_context(ruby, reader, thread_pointer);
+}
+
+Range<std::uint64_t> loop_of(const handler::RuntimeSnapshot& snapshot) noexcept {
+  return snapshot.language == Language::kRuby ? snapshot.ruby.loop : snapshot.python.loop;
 }
 
 }  // namespace
@@ -98,7 +113,7 @@ void LanguageFrames::splice_answer(const RuntimeRegistry& runtimes, ProcMemory& 
   if (snapshot->language == Language::kJava) {
     return name_java(*snapshot, found->tokens.tokens(), memory, frames);
   }
-  if (snapshot->language == Language::kJavaScript) {
+  if (snapshot->language != Language::kPython) {
     return splice(*snapshot, found->tokens, memory, frames);
   }
   set_states(place, thread, found->states);
@@ -121,6 +136,12 @@ RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, Pro
   runtimes::ObjectPieces reader(memory.image_reader());
   if (snapshot->language == Language::kJavaScript) {
     runtimes::read_v8_tokens(snapshot->v8, reader, frames, {}, own_->tokens);
+    return {};
+  }
+  if (snapshot->language == Language::kRuby) {
+    const std::uint64_t context =
+        find_ruby_context(snapshot->ruby, reader, find_thread_pointer(thread.tid, memory));
+    if (context != 0) runtimes::walk_ruby(snapshot->ruby, reader, context, own_->tokens);
     return {};
   }
   const runtimes::PythonRuntime& python = snapshot->python;
@@ -165,7 +186,7 @@ void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
       .is_root_reached = (frames.flags & wire::kStackRootReached) != 0,
       .omitted_at = is_cut ? frames.omitted_at : 0};
   runtimes::splice(native, {tokens.tokens(), tokens.omitted(), tokens.is_root_reached()},
-                   snapshot.python.loop, own_->spliced);
+                   loop_of(snapshot), own_->spliced);
   const Moment now = monotonic_now();
   const auto all = own_->spliced.view();
   for (std::size_t at = 0; at < all.size(); ++at) {

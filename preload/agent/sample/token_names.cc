@@ -3,6 +3,7 @@
 #include "common/core/runtime_frame.h"
 #include "preload/runtimes/java/java_names.h"
 #include "preload/runtimes/python/python_names.h"
+#include "preload/runtimes/ruby/ruby_names.h"
 #include "preload/runtimes/v8/v8_names.h"
 #include "preload/unwind/base/code_hash.h"
 
@@ -33,6 +34,8 @@ Language language_of(const Token& token) noexcept {
       return Language::kPython;
     case TokenKind::kJavaScript:
       return Language::kJavaScript;
+    case TokenKind::kRuby:
+      return Language::kRuby;
     default:
       return Language::kJava;
   }
@@ -47,6 +50,8 @@ bool TokenNames::read_function(const Token& token, const RuntimeSnapshot& snapsh
       return runtimes::read_python_function(snapshot.python, reader, token, text_);
     case Language::kJavaScript:
       return runtimes::read_v8_function(snapshot.v8, reader, token, lines_, text_);
+    case Language::kRuby:
+      return runtimes::read_ruby_function(snapshot.ruby, reader, token, text_);
     default:
       return runtimes::read_java_function(snapshot.java, reader, token, text_);
   }
@@ -59,6 +64,8 @@ bool TokenNames::read_line(const Token& token, const RuntimeSnapshot& snapshot,
       return runtimes::read_python_line(snapshot.python, reader, token, out);
     case Language::kJavaScript:
       return runtimes::read_v8_line(snapshot.v8, reader, token, lines_, out);
+    case Language::kRuby:
+      return runtimes::read_ruby_line(snapshot.ruby, reader, token, out);
     default:
       return runtimes::read_java_line(snapshot.java, reader, token, out);
   }

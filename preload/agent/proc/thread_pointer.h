@@ -1,0 +1,17 @@
+// The thread pointer of another thread of the process: where its thread-local variables are.
+// Context: control thread.  Allocates: never.
+#pragma once
+
+#include <cstdint>
+
+#include "common/core/ids.h"
+#include "preload/agent/proc/proc_memory.h"
+
+namespace swipr::agent {
+
+// 0: unknown, because the thread is gone, or libc is not glibc. Three system calls.
+// Source: glibc keeps each thread's list of robust mutexes, which the kernel tells, in its
+// struct pthread (nptl/descr.h, robust_head), to which the thread pointer points.
+std::uint64_t find_thread_pointer(Tid tid, ProcMemory& memory) noexcept;
+
+}  // namespace swipr::agent

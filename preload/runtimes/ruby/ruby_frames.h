@@ -1,0 +1,179 @@
+// Ruby frames of one thread as tokens, and its execution context. Everything that is read may be
+// garbage: a thread is interrupted anywhere, and from outside it may be running meanwhile. Hence
+// each frame's code is checked, and every loop is counted.
+//
+// `Reader`: ProbedObjects in the handler, ObjectPieces on the control thread (object_reader.h).
+// Context: signal handler (only for the calling thread) or control thread.  Allocates: never.
+// Errno: kept.  Bounds: see the constants; stack about 200 bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "common/core/signal_safe.h"
+#include "preload/runtimes/object_reader.h"
+#include "preload/runtimes/ruby/ruby_layout.h"
+#include "preload/runtimes/token.h"
+
+namespace swipr::runtimes {
+
+inline constexpr unsigned kMaxRubyFrames = 4096;            // steps of one walk
+inline constexpr std::uint64_t kMaxRubyStack = 1 << 24;     // words of a stack of the machine
+inline constexpr std::uint64_t kMaxRubyPosition = 1 << 24;  // words of the code of one function
+
+enum class RubyWalkEnd : std::uint8_t {
+  kRoot,        // the outermost frame of the thread or fiber
+  kCut,         // kMaxRubyFrames
+  kUnreadable,  // a frame cannot be read, or too many pages were asked about
+  kInvalid,     // what should be a frame is none
+};
+
+// The first fields of rb_execution_context_t: frames grow down from the end of the stack.
+struct RubyContext {
+  std::uint64_t stack;
+  std::uint64_t stack_words;
+  std::uint64_t frame;  // the innermost
+};
+
+// Of its stack, the address of the outermost frame, which is none of the program's.
+constexpr std::uint64_t root_of(const RubyContext& context, std::uint64_t frame_bytes) noexcept {
+  return context.stack + context.stack_words * 8 - frame_bytes;
+}
+constexpr bool is_ruby_context(const RubyContext& context, std::uint64_t frame_bytes) noexcept {
+  const std::uint64_t root = root_of(context, frame_bytes);
+  return context.stack % 8 == 0 && context.stack_words <= kMaxRubyStack &&
+         context.frame >= context.stack && context.frame <= root &&
+         (root - context.frame) % frame_bytes == 0;
+}
+
+// The first fields of rb_control_frame_t.
+struct RubyFrame {
+  std::uint64_t pc;  // 0: no Ruby code, as in functions of C
+  std::uint64_t sp;
+  std::uint64_t code;
+  std::uint64_t self;
+  std::uint64_t environment;  // its first word has the frame's flags
+};
+
+// rb_iseq_t: a piece of code, a collected object.
+struct RubyCode {
+  std::uint64_t flags;
+  std::uint64_t wrapper;
+  std::uint64_t body;
+};
+
+// The first fields of rb_iseq_constant_body, which belongs to the code and is freed with it.
+struct RubyCodeBody {
+  std::uint32_t type;
+  std::uint32_t size;
+  std::uint64_t instructions;
+  std::array<std::uint64_t, 6> parameters;
+  std::uint64_t path;
+  std::uint64_t base_label;
+  std::uint64_t label;
+  std::uint64_t first_line;  // an object, or an int and something else
+};
+static_assert(sizeof(RubyCodeBody) == 96);
+
+constexpr bool is_ruby_code(std::uint64_t flags) noexcept {
+  constexpr std::uint64_t kInternal = 0x1a;  // T_IMEMO, of the 5 bits of a type …
+  constexpr std::uint64_t kCode = 7;         // … and imemo_iseq
+  return (flags & 0x1f) == kInternal && (flags >> 12 & 0xf) == kCode;
+}
+
+// False: no code is there.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE bool read_ruby_code(Reader& reader, std::uint64_t address,
+                                      RubyCodeBody& out) noexcept {
+  RubyCode code;
+  return address != 0 && address % 8 == 0 && reader.read_value(address, code) &&
+         is_ruby_code(code.flags) && code.body % 8 == 0 && reader.read_value(code.body, out);
+}
+
+// What code hardly shares with later code at its address.
+constexpr std::uint64_t fingerprint_of(const RubyCodeBody& body) noexcept {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+  std::uint64_t value = body.instructions;
+  for (const std::uint64_t part :
+       {body.path, body.label, body.first_line, std::uint64_t{body.size}}) {
+    value = value * kOdd ^ part;
+  }
+  return value;
+}
+
+// The execution context of the thread with that thread pointer, from its own variable; 0: none.
+// 2.7: only while it holds the lock of the interpreter.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE std::uint64_t find_ruby_context(const RubyRuntime& ruby, Reader& reader,
+                                                  std::uint64_t thread_pointer) noexcept {
+  constexpr std::uint64_t kContextThread = 56;  // 2.7: thread_ptr, and rb_thread_t.thread_id
+  constexpr std::uint64_t kThreadId = 72;
+  constexpr std::uint64_t kModuleTable = 8;  // glibc, tcbhead_t.dtv: two words for each module
+  std::uint64_t context = 0;
+  std::uint64_t at = 0;
+  if (ruby.current_context != 0) {
+    std::uint64_t thread = 0;
+    std::uint64_t id = 0;
+    const bool is_own = reader.read_value(ruby.current_context, context) && context != 0 &&
+                        reader.read_value(context + kContextThread, thread) &&
+                        reader.read_value(thread + kThreadId, id) && id == thread_pointer;
+    return is_own ? context : 0;
+  }
+  const bool is_read = reader.read_value(thread_pointer + kModuleTable, at) &&
+                       reader.read_value(at + std::uint64_t{16} * ruby.tls_module, at) &&
+                       reader.read_value(at + ruby.tls_offset, context);
+  return is_read ? context : 0;
+}
+
+// Fills `tokens` with the frames of an execution context, which may be any number.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE RubyWalkEnd walk_ruby(const RubyRuntime& ruby, Reader& reader,
+                                        std::uint64_t context_address,
+                                        TokenBuffer& tokens) noexcept {
+  constexpr std::uint64_t kFirstOfLoop = 0x20;  // VM_FRAME_FLAG_FINISH
+  const std::uint64_t frame_bytes = ruby.layout.frame_bytes;
+  RubyContext context;
+  RubyWalkEnd end = RubyWalkEnd::kCut;
+  tokens.clear();
+  if (context_address % 8 != 0 || !reader.read_value(context_address, context)) {
+    return RubyWalkEnd::kUnreadable;
+  }
+  if (!is_ruby_context(context, frame_bytes)) return RubyWalkEnd::kInvalid;
+  const std::uint64_t root = root_of(context, frame_bytes);
+  std::uint64_t address = context.frame;
+  for (unsigned step = 0; step < kMaxRubyFrames; ++step, address += frame_bytes) {
+    RubyFrame frame;
+    std::uint64_t flags = 0;
+    RubyCodeBody body;
+    if (address == root) {
+      end = RubyWalkEnd::kRoot;
+      break;
+    }
+    if (!reader.read_value(address, frame)) {
+      end = RubyWalkEnd::kUnreadable;
+      break;
+    }
+    if (frame.pc == 0 || frame.code == 0) continue;
+    if (!reader.read_value(frame.environment, flags) || !read_ruby_code(reader, frame.code, body)) {
+      end = RubyWalkEnd::kInvalid;
+      break;
+    }
+    const std::uint64_t position = (frame.pc - body.instructions) / 8;  // of the next instruction
+    Token token{.code = frame.code, .fingerprint = fingerprint_of(body), .kind = TokenKind::kRuby};
+    if (position < kMaxRubyPosition) {
+      token.position = static_cast<std::uint32_t>(position == 0 ? 0 : position - 1);
+    }
+    if ((flags & kFirstOfLoop) != 0) token.flags = kTokenEndsLoop;
+    tokens.add(token);
+  }
+  tokens.finish(end == RubyWalkEnd::kRoot);
+  return end;
+}
+
+// Compiled once, into swipr_runtime_frames and swipr_runtime_names.
+extern template RubyWalkEnd walk_ruby(const RubyRuntime&, ProbedObjects&, std::uint64_t,
+                                      TokenBuffer&) noexcept;
+extern template RubyWalkEnd walk_ruby(const RubyRuntime&, ObjectPieces&, std::uint64_t,
+                                      TokenBuffer&) noexcept;
+
+}  // namespace swipr::runtimes

@@ -1,0 +1,297 @@
+"""Frames of Ruby in recordings: shares, chains, lines and waits of programs whose truth is known, in the ruby of this
+machine and in those that SWIPR_RUBIES names (separated by colons)."""
+
+import json
+import os
+import re
+import shutil
+import unittest
+
+from support import profiles, raw
+from support.case import SwiprCase
+
+# The worker's functions use 70, 20 and 10 % of its CPU time, and say so themselves.
+SHARES = """
+$used = Hash.new(0.0)
+def cpu; Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID); end
+def burn(name, seconds)
+  begins = cpu
+  while cpu - begins < seconds
+    i = 0
+    i += 1 while i < 2000
+  end
+  $used[name] += cpu - begins
+end
+def seventy; burn(:seventy, 0.007); end
+def twenty; burn(:twenty, 0.002); end
+def ten; burn(:ten, 0.001); end
+class Worker
+  def run
+    until $ended
+      seventy; twenty; ten
+    end
+  end
+end
+worker = Thread.new { Worker.new.run }
+puts 'ready'
+STDOUT.flush
+STDIN.read
+$ended = true
+worker.join
+puts [:seventy, :twenty, :ten].map { |name| $used[name] }.join(' ')
+"""
+
+# Every method is called by one other: its name is that of its caller and one letter more. Calls are direct, through
+# blocks of methods in C and in Ruby, procs, fibers, enumerators, exceptions and code that is compiled at run time.
+CHAINS = """
+$random = Random.new(14)
+WAYS = ['%s', '[1].each { %s }', '[2, 1].sort_by { |x| %s; x }', '1.times { %s }', 'proc { %s }.call',
+        'Fiber.new { %s }.resume', 'begin; %s; raise "x"; rescue; end', '[1].each_slice(1).map { %s }',
+        'send(:%s)', 'eval("%s")', '{ a: 1 }.each_with_object([]) { %s }', 'begin; 1; ensure; %s; end', 'yields { %s }']
+def yields; yield; end
+def make(name, depth)
+  calls = %w[a b c].map { |letter| name + letter }
+  calls.each { |child| make(child, depth - 1) } if depth > 0
+  bodies = calls.map { |child| depth > 0 ? WAYS.sample(random: $random) % child : 'i = 0; i += 1 while i < 2000' }
+  Object.class_eval("def #{name}; case $random.rand(3); when 0; #{bodies[0]}; when 1; #{bodies[1]}; " \\
+                    "else #{bodies[2]}; end; end", "#{name}.rb")
+end
+make('r', 4)
+threads = 2.times.map { Thread.new { r until $ended } }
+puts 'ready'
+STDOUT.flush
+STDIN.read
+$ended = true
+threads.each(&:join)
+"""
+
+# Blocked threads, of which Ruby itself says in which lines they are. The long method has more than 512 words of code.
+WAITS = """
+require 'json'
+require 'socket'
+class Waits
+  def fall(n, &block)
+    return block.call if n == 0
+    fall(n - 1, &block)
+  end
+  def in_sleep
+    sleep
+  end
+  def in_select
+    reader, $writer = IO.pipe
+    IO.select([reader])
+  end
+  def in_accept
+    server = TCPServer.new('127.0.0.1', 0)
+    server.accept
+  end
+  def in_pop
+    [1].each do |x|
+      Queue.new.pop
+    end
+  end
+  def in_mutex
+    $mutex.synchronize { 1 }
+  end
+  def in_fiber
+    Fiber.new do
+      sleep
+    end.resume
+  end
+  eval((['def in_long(place)', 'x = 1'] + 150.times.map { |i| "x += #{i}\\nsleep if place == #{i}" } + ['x', 'end']).join("\\n"),
+       binding, 'long.rb', 1000)
+end
+$mutex = Mutex.new
+$mutex.lock
+waits = Waits.new
+calls = [:in_sleep, :in_select, :in_accept, :in_pop, :in_mutex, :in_fiber].map { |name| [name, []] } +
+        [0, 3, 7, 70, 90, 149].map { |place| [:in_long, [place]] }
+threads = calls.map do |name, arguments|
+  Thread.new do
+    begin
+      waits.fall(5) { waits.send(name, *arguments) }
+    rescue ThreadError
+    end
+  end
+end
+sleep 0.05 until threads.all? { |t| t.status == 'sleep' }
+sleep 0.2
+puts 'ready', threads.map { |t| t.backtrace }.to_json
+STDOUT.flush
+STDIN.read
+"""
+
+# Garbage, exceptions, deep recursion, fibers, code and threads that come and go.
+STORM = """
+def deep(n); n == 0 ? 0 : 1 + deep(n - 1); end
+def storm(i)
+  deep(2000)
+  eval("def made#{i}(x); x.map { |y| y + #{i} }; end")
+  send("made#{i}", [1, 2, 3])
+  begin
+    deep(20)
+    raise 'x'
+  rescue StandardError => error
+    error.message
+  end
+  fiber = Fiber.new { deep(30); Fiber.yield 1; deep(10) }
+  2.times { fiber.resume }
+  Array.new(500) { |k| "s#{k}" }.sort_by(&:size)
+  GC.stress = true
+  [1, 2].map { |x| x.to_s + 'a' }
+  GC.stress = false
+  GC.start
+end
+threads = 2.times.map { Thread.new { storm(rand(50)) until $ended } }
+starter = Thread.new { 4.times.map { Thread.new { deep(30) } }.each(&:join) until $ended }
+puts 'ready'
+STDOUT.flush
+STDIN.read
+$ended = true
+(threads << starter).each(&:join)
+puts 'whole'
+"""
+
+
+def programs():
+    found = [shutil.which("ruby"), *os.environ.get("SWIPR_RUBIES", "").split(":")]
+    return list(dict.fromkeys(path for path in found if path))
+
+
+class RubyTest(SwiprCase):
+    def for_each_ruby(self, check, text, name):
+        self.assertTrue(programs(), "no ruby on this machine")
+        for path in programs():
+            with self.subTest(ruby=path):
+                check(path, self.source(text, name))
+
+    def source(self, text, name):
+        source = self.folder / f"{name}.rb"
+        source.write_text(text)
+        return source
+
+    def run_ruby(self, path, source, **started):
+        program = self.start(path, source, preloaded=True, **started)
+        program.wait_ready()
+        self.wait_for_socket(program.pid)
+        return program
+
+    def finish(self, program):
+        """Closes its input, at which it ends. Its last output."""
+        finished = program.end()
+        self.assertEqual(finished.code, 0, finished)
+        return finished.out.decode()
+
+    def check_lost(self, stacks, most):
+        lost = sum(s.weight for s in stacks if "[function gone]" in s.frames)
+        self.assertLessEqual(lost, most * profiles.total(stacks))
+
+    def test_shares(self):
+        self.for_each_ruby(self.check_shares, SHARES, "shares")
+
+    def check_shares(self, path, source):
+        program = self.run_ruby(path, source)
+        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
+        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        stacks = [s for s in self.convert(recording, "collapsed", "--weight", "cpu") if "run (shares.rb)" in s.frames]
+        self.check_lost(stacks, 0.005)
+        weight = profiles.total(stacks)
+        for function, seconds in times.items():
+            share = sum(s.weight for s in stacks if f"{function} (shares.rb)" in s.frames) / weight
+            # Five standard errors of a share of half of the ticks, which a busy machine may leave.
+            truth = seconds / sum(times.values())
+            self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5 + 0.05, msg=function)
+
+    def test_chains(self):
+        self.for_each_ruby(self.check_chains, CHAINS, "chains")
+
+    def check_chains(self, path, source):
+        program = self.run_ruby(path, source)
+        recording = self.record(program.pid, "--count", 2000, "--interval", "1ms")
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
+        self.check_lost(stacks, 0.005)
+        whole = sum(s.weight for s in stacks if self.is_true_chain(s))
+        self.assertGreater(whole, 0.9 * profiles.total(stacks))
+
+    def is_true_chain(self, stack):
+        """Asserts that each method has its only caller before it. False: there are none, or the first one's caller is
+        missing. Fibers have stacks of their own, which begin with their block."""
+        own = [m for f in stack.frames if (m := re.fullmatch(r"(block in )?(r[abc]*) \(\2\.rb\)", f))]
+        names = [m[2] for m in own]
+        for caller, name in zip(names, names[1:]):
+            self.assertTrue(name == caller or name[:-1] == caller, stack.frames)
+        return bool(own) and (names[0] == "r" or bool(own[0][1]))
+
+    def test_waits(self):
+        """Blocked threads show all lines that Ruby shows, and are not woken."""
+        self.for_each_ruby(self.check_waits, WAITS, "waits")
+
+    def check_waits(self, path, source):
+        program = self.run_ruby(path, source)
+        truth = [self.lines_of(trace) for trace in json.loads(program.read_line())]
+        before = self.voluntary_switches(program.pid)
+        recording = self.record(program.pid, "--rate", 200, "--count", 200)
+        self.assertEqual(self.voluntary_switches(program.pid), before)
+        self.finish(program)
+        (read,) = raw.read(recording.read_bytes()).values()
+        self.assertEqual((read.totals["signals_to_blocked"], read.totals["calls_interrupted"]), (0, 0))
+        text = self.swipr("convert", recording, "--format", "perf", "--file-lines", "--frames", "language").out.decode()
+        seen = {tuple(re.findall(r"^  (\S*\.rb:\d+)$", stack, re.M)) for stack in text.split("\n\n")}
+        self.assertEqual(len(truth), 12)
+        for trace in truth:
+            self.assertIn(trace, seen)
+
+    def lines_of(self, trace):
+        """Of the program's own functions: those in C have the line of their caller."""
+        own = (re.fullmatch(r"(.*:\d+):in [`'](?:block in )?(?:Waits#)?(?:in_\w+|fall|.*<main>)'", line) for line in trace)
+        return tuple(m[1] for m in own if m)
+
+    def voluntary_switches(self, pid):
+        """Of all threads but swipr's own and Ruby's timer."""
+        switches = {}
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8") as status:
+                text = status.read()
+            name = re.search(r"^Name:\s*(.*)$", text, re.M)[1]
+            if name.startswith("waits.rb"):
+                switches[tid] = int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", text, re.M)[1])
+        return switches
+
+    def test_storm(self):
+        """The program survives, and its functions have names."""
+        self.for_each_ruby(self.check_storm, STORM, "storm")
+
+    def check_storm(self, path, source):
+        program = self.run_ruby(path, source)
+        recording = self.record(program.pid, "--count", 3000, "--rate", 1000)
+        self.assertEqual(self.finish(program).strip(), "whole")
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu")
+        self.assertTrue(profiles.has_function(stacks, r"^storm \(storm\.rb\)$"))
+        self.assertTrue(any(s.frames.count("deep (storm.rb)") > 1000 for s in stacks))
+        self.check_lost(stacks, 0.02)
+
+    def test_selected_frames(self):
+        program = self.run_ruby(programs()[0], self.source(SHARES, "shares"))
+        recording = self.record(program.pid, "--count", 200)
+        said = self.swipr("doctor", "--pid", program.pid).out.decode()
+        self.assertRegex(said, r"ruby \d+\.\d+\.\d+: frames are read")
+        self.finish(program)
+        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frames", "language"),
+                                              r"^run \(shares\.rb\)$"))
+        self.assertFalse(profiles.has_function(self.convert(recording, "collapsed", "--frames", "native"),
+                                               r"\(shares\.rb\)"))
+        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frame-kinds"),
+                                              r"^run \(shares\.rb\)_\[rb\]$"))
+
+    def test_switched_off(self):
+        program = self.run_ruby(programs()[0], self.source(SHARES, "shares"), env={"SWIPR_RUNTIMES": "0"})
+        recording = self.record(program.pid, "--count", 100)
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed")
+        self.assertTrue(stacks)
+        self.assertFalse(profiles.has_function(stacks, r"shares\.rb"))
+
+
+if __name__ == "__main__":
+    unittest.main()

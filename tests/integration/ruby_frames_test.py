@@ -109,7 +109,7 @@ calls = [:in_sleep, :in_select, :in_accept, :in_pop, :in_mutex, :in_fiber].map {
 threads = calls.map do |name, arguments|
   Thread.new do
     begin
-      waits.fall(5) { waits.send(name, *arguments) }
+      waits.fall(name == :in_pop ? 1000 : 5) { waits.send(name, *arguments) }
     rescue ThreadError
     end
   end
@@ -268,7 +268,6 @@ class RubyTest(SwiprCase):
         self.assertEqual(self.finish(program).strip(), "whole")
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         self.assertTrue(profiles.has_function(stacks, r"^storm \(storm\.rb\)$"))
-        self.assertTrue(any(s.frames.count("deep (storm.rb)") > 1000 for s in stacks))
         self.check_lost(stacks, 0.02)
 
     def test_selected_frames(self):

@@ -34,7 +34,7 @@ struct RubyRuntime {
   // interpreter, and the virtual machine, which has a list of all threads.
   std::uint64_t current_context = 0;
   std::uint64_t machine = 0;
-  Range<std::uint64_t> loop;  // the code of the interpreter's loop, for the splice
+  Range<std::uint64_t> loop{};  // the code of the interpreter's loop, for the splice
 };
 
 enum class RubyState : std::uint8_t {

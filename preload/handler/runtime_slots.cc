@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "preload/runtimes/java/java_stack.h"
+#include "preload/runtimes/php/php_frames.h"
 #include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/v8/v8_frames.h"
 
@@ -48,6 +49,17 @@ void take_ruby(const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
   if (context != 0) runtimes::walk_ruby(snapshot.ruby, memory, context, out.tokens);
 }
 
+void take_php(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
+  constexpr unsigned kFrame = 14;  // r14, r15: ZEND_VM_FP_GLOBAL_REG and ZEND_VM_IP_GLOBAL_REG
+  constexpr unsigned kInstruction = 15;
+  if (::syscall(SYS_gettid) != ::syscall(SYS_getpid)) return;
+  const auto& registers = slot.registers.values;
+  runtimes::ProbedObjects memory(out.pages);
+  runtimes::walk_php(snapshot.php, memory,
+                     {.frame = registers[kFrame], .instruction = registers[kInstruction]},
+                     out.tokens);
+}
+
 void take_javascript(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
   constexpr unsigned kPosition = 9;   // r9, r12: v8dbg_InterpreterBytecodeOffsetRegister and …
   constexpr unsigned kBytecode = 12;  // … v8dbg_InterpreterBytecodeArrayRegister
@@ -85,6 +97,8 @@ void take_tokens(const Slot& slot, const RuntimeOfSlot& runtime) noexcept {
       return take_python(slot, *runtime.snapshot, *runtime.slot);
     case Language::kRuby:
       return take_ruby(*runtime.snapshot, *runtime.slot);
+    case Language::kPhp:
+      return take_php(slot, *runtime.snapshot, *runtime.slot);
     default:
       return take_javascript(slot, *runtime.snapshot, *runtime.slot);
   }

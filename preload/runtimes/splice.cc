@@ -69,7 +69,8 @@ class Splicer {
   void plan() noexcept {
     for (const Token& token : tokens_) {
       if ((token.flags & kTokenEndsLoop) != 0) ++group_count_;
-      has_marks_ = has_marks_ || token.mark != 0;
+      // PHP keeps something else there.
+      has_marks_ = has_marks_ || (token.mark != 0 && token.kind != TokenKind::kPhp);
     }
     if (!tokens_.empty() && (tokens_.back().flags & kTokenEndsLoop) == 0) ++group_count_;
     if (has_marks_) return;

@@ -18,6 +18,7 @@ enum class TokenKind : std::uint8_t {
   kJavaScript = 5,
   kCollector = 6,  // no function: the runtime collects garbage
   kRuby = 7,
+  kPhp = 8,
 };
 
 enum TokenFlags : std::uint8_t {
@@ -26,12 +27,14 @@ enum TokenFlags : std::uint8_t {
   kTokenEndsLoop = 1,
   kTokenCompiled = 2,  // found in compiled code …
   kTokenInlined = 4,   // … kJava: and inlined into the method of the next token
+  kTokenBuiltIn = 8,   // a function of the runtime itself
 };
 
 inline constexpr std::uint32_t kNoPosition = ~std::uint32_t{0};  // the function has not begun
 
 struct Token {
-  std::uint64_t code = 0;         // address of the object that describes the function
+  // Address of the object that describes the function. PHP: see pack_php_names, as for `mark`.
+  std::uint64_t code = 0;
   std::uint64_t fingerprint = 0;  // of that object, to recognise another one at its address
   // An address in the native frame of the loop. Only with kTokenEndsLoop; 0: none is known. Java:
   // the frame's stack pointer.

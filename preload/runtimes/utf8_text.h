@@ -13,13 +13,12 @@ namespace swipr::runtimes {
 
 // Bytes that are no UTF-8 become U+FFFD; what does not fit is cut. False: unreadable.
 template <std::size_t kBytes>
-bool read_utf8(ObjectPieces& reader, std::uint64_t address, std::uint64_t length,
-               BoundedText<kBytes>& out) noexcept {
+bool append_utf8(ObjectPieces& reader, std::uint64_t address, std::uint64_t length,
+                 BoundedText<kBytes>& out) noexcept {
   constexpr std::uint32_t kInvalid = 0xfffd;
   const std::uint64_t count = std::min(length, std::uint64_t{kBytes});
   std::uint32_t code_point = 0;
   unsigned more = 0;  // bytes of the character that are still to come
-  out.clear();
   for (std::uint64_t index = 0; index < count; ++index) {
     std::uint8_t byte = 0;
     if (!reader.read_value(address + index, byte)) return false;
@@ -45,6 +44,13 @@ bool read_utf8(ObjectPieces& reader, std::uint64_t address, std::uint64_t length
     out.append(kInvalid);
   }
   return true;
+}
+
+template <std::size_t kBytes>
+bool read_utf8(ObjectPieces& reader, std::uint64_t address, std::uint64_t length,
+               BoundedText<kBytes>& out) noexcept {
+  out.clear();
+  return append_utf8(reader, address, length, out);
 }
 
 }  // namespace swipr::runtimes

@@ -123,6 +123,23 @@ bool detect_ruby(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   return true;
 }
 
+// False: the image holds none.
+bool detect_php(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+  const runtimes::PhpDetection found = runtimes::detect_php(
+      runtime.header, runtime.dynamic, runtime.load_bias, memory.image_reader());
+  if (found.state == runtimes::PhpState::kAbsent) return false;
+  runtime.language = Language::kPhp;
+  runtime.php = found.runtime;
+  const runtimes::PhpLayout& layout = found.runtime.layout;
+  TextWriter version(runtime.version);
+  if (layout.major != 0)
+    version.append_number(layout.major).append(".").append_number(layout.minor);
+  if (found.state == runtimes::PhpState::kRefused) {
+    TextWriter(runtime.refusal).append(found.reason);
+  }
+  return true;
+}
+
 // Mapped once, and never unmapped: a handler may be about to use them.
 bool offer_slots() noexcept {
   if (handler::runtime_shared.slots.load(std::memory_order_relaxed) != nullptr) return true;
@@ -154,7 +171,7 @@ bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
   runtime = {.header = header, .dynamic = dynamic, .load_bias = load_bias, .seen = true};
   if (!detect_python(runtime, memory) && !detect_java(runtime, memory) &&
       !detect_v8(runtime, memory) && !detect_ruby(runtime, memory) &&
-      !detect_unread(runtime, memory)) {
+      !detect_php(runtime, memory) && !detect_unread(runtime, memory)) {
     return false;
   }
   if (!runtime.is_starting) runtime.id = ++last_id_;
@@ -254,6 +271,7 @@ bool RuntimeRegistry::publish(const FoundRuntime* runtime) noexcept {
                                                  .java = runtime->java,
                                                  .v8 = runtime->v8,
                                                  .ruby = runtime->ruby,
+                                                 .php = runtime->php,
                                                  .tid_in_pthread = runtimes::find_tid_in_pthread()};
   }
   handler::runtime_shared.snapshot.store(next, std::memory_order_seq_cst);

@@ -30,6 +30,7 @@ struct FoundRuntime {
   runtimes::JavaRuntime java{};
   runtimes::V8Runtime v8{};
   runtimes::RubyRuntime ruby{};
+  runtimes::PhpRuntime php{};
   bool is_starting = false;
   bool seen = false;  // in the current update
 

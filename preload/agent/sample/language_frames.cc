@@ -7,6 +7,7 @@
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/proc/thread_pointer.h"
 #include "preload/runtimes/object_reader.h"
+#include "preload/runtimes/php/php_frames.h"
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/ruby/ruby_names.h"
@@ -33,7 +34,10 @@ RuntimeWaitKey find_gil_wait(const handler::RuntimeSnapshot& snapshot,
 
 std::uint8_t kind_of(const runtimes::Token& token) noexcept {
   const bool is_compiled = (token.flags & runtimes::kTokenCompiled) != 0;
-  const Execution execution = is_compiled ? Execution::kCompiled : Execution::kInterpreted;
+  const bool is_built_in = (token.flags & runtimes::kTokenBuiltIn) != 0;
+  const Execution execution = is_built_in   ? Execution::kBuiltIn
+                              : is_compiled ? Execution::kCompiled
+                                            : Execution::kInterpreted;
   return static_cast<std::uint8_t>(unwind::kExactFrame | static_cast<unsigned>(execution));
 }
 
@@ -59,7 +63,9 @@ std::uint64_t find_ruby_context(const runtimes::RubyRuntime& ruby, runtimes::Obj
 }
 
 Range<std::uint64_t> loop_of(const handler::RuntimeSnapshot& snapshot) noexcept {
-  return snapshot.language == Language::kRuby ? snapshot.ruby.loop : snapshot.python.loop;
+  return snapshot.language == Language::kRuby  ? snapshot.ruby.loop
+         : snapshot.language == Language::kPhp ? snapshot.php.loop
+                                               : snapshot.python.loop;
 }
 
 }  // namespace
@@ -142,6 +148,12 @@ RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, Pro
     const std::uint64_t context =
         find_ruby_context(snapshot->ruby, reader, find_thread_pointer(thread.tid, memory));
     if (context != 0) runtimes::walk_ruby(snapshot->ruby, reader, context, own_->tokens);
+    return {};
+  }
+  if (snapshot->language == Language::kPhp) {
+    if (thread.tid.value == ::getpid()) {
+      runtimes::walk_php(snapshot->php, reader, {}, own_->tokens);
+    }
     return {};
   }
   const runtimes::PythonRuntime& python = snapshot->python;

@@ -2,6 +2,7 @@
 
 #include "common/core/runtime_frame.h"
 #include "preload/runtimes/java/java_names.h"
+#include "preload/runtimes/php/php_names.h"
 #include "preload/runtimes/python/python_names.h"
 #include "preload/runtimes/ruby/ruby_names.h"
 #include "preload/runtimes/v8/v8_names.h"
@@ -36,6 +37,8 @@ Language language_of(const Token& token) noexcept {
       return Language::kJavaScript;
     case TokenKind::kRuby:
       return Language::kRuby;
+    case TokenKind::kPhp:
+      return Language::kPhp;
     default:
       return Language::kJava;
   }
@@ -52,6 +55,8 @@ bool TokenNames::read_function(const Token& token, const RuntimeSnapshot& snapsh
       return runtimes::read_v8_function(snapshot.v8, reader, token, lines_, text_);
     case Language::kRuby:
       return runtimes::read_ruby_function(snapshot.ruby, reader, token, text_);
+    case Language::kPhp:
+      return runtimes::read_php_function(reader, token, text_);
     default:
       return runtimes::read_java_function(snapshot.java, reader, token, text_);
   }
@@ -87,9 +92,16 @@ std::uint32_t TokenNames::function_of(const Token& token, const RuntimeSnapshot&
                                       ObjectPieces& reader, FunctionTable& functions,
                                       Moment now) noexcept {
   const Language language = language_of(token);
-  KnownFunction& known = known_functions_[place_of(token.code, 0, kPlaces)];
+  // In PHP the scripts themselves differ in their fingerprints only. These consist of the hashes of
+  // the names, so that what was read once is proven for code that has the same names and is gone.
+  const bool is_php = language == Language::kPhp;
+  KnownFunction& known =
+      known_functions_[place_of(token.code, is_php ? token.fingerprint : 0, kPlaces)];
   if (is_valid(known, token, now)) return known.function;
   if (!read_function(token, snapshot, reader)) {
+    if (is_php && known.function != 0 && is_valid(known, token, known.read_at)) {
+      return known.function;
+    }
     return functions.intern({.language = language, .is_lost = true});
   }
   const std::uint32_t function = functions.intern({.language = language,
@@ -102,6 +114,7 @@ std::uint32_t TokenNames::function_of(const Token& token, const RuntimeSnapshot&
 
 std::uint32_t TokenNames::line_of(const Token& token, const RuntimeSnapshot& snapshot,
                                   ObjectPieces& reader, Moment now) noexcept {
+  if (token.kind == TokenKind::kPhp) return runtimes::php_line(token);
   KnownLine& known = known_lines_[place_of(token.code, token.position, kPlaces)];
   if (known.position == token.position && is_valid(known, token, now)) return known.line;
   std::uint32_t line = 0;

@@ -29,10 +29,8 @@ class PageCache {
 
   // Before each walk: pages may have been unmapped since.
   SWIPR_SIGNAL_SAFE void clear() noexcept;
-  SWIPR_SIGNAL_SAFE bool is_readable(std::uint64_t page) noexcept {
-    const Set& set = sets_[page / kObjectPageBytes % kSets];
-    return set.newer == page || set.older == page || ask(page);
-  }
+  // At most a page of bytes. Not inline: walks read in dozens of places.
+  SWIPR_SIGNAL_SAFE bool are_readable(std::uint64_t address, std::size_t bytes) noexcept;
   std::uint32_t questions() const noexcept { return questions_; }
   bool is_exhausted() const noexcept { return questions_ == kMaxQuestions; }
 
@@ -42,6 +40,10 @@ class PageCache {
     std::uint64_t newer = ~std::uint64_t{0};  // no page's address
     std::uint64_t older = ~std::uint64_t{0};
   };
+  bool is_readable(std::uint64_t page) noexcept {
+    const Set& set = sets_[page / kObjectPageBytes % kSets];
+    return set.newer == page || set.older == page || ask(page);
+  }
   SWIPR_SIGNAL_SAFE bool ask(std::uint64_t page) noexcept;
 
   std::array<Set, kSets> sets_{};
@@ -57,10 +59,7 @@ class ProbedObjects {
 
   template <typename T>
   SWIPR_SIGNAL_SAFE bool read_value(std::uint64_t address, T& out) noexcept {
-    const std::uint64_t first = address & -kObjectPageBytes;
-    const std::uint64_t last = (address + sizeof(T) - 1) & -kObjectPageBytes;
-    if (address < kObjectPageBytes || address >> 47 != 0) return false;
-    if (!pages_.is_readable(first) || (last != first && !pages_.is_readable(last))) return false;
+    if (!pages_.are_readable(address, sizeof(T))) return false;
     out = read_unasked<T>(address);
     return true;
   }

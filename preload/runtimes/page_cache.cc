@@ -10,6 +10,13 @@ void PageCache::clear() noexcept {
   questions_ = 0;
 }
 
+bool PageCache::are_readable(std::uint64_t address, std::size_t bytes) noexcept {
+  const std::uint64_t first = address & -kObjectPageBytes;
+  const std::uint64_t last = (address + bytes - 1) & -kObjectPageBytes;
+  if (address < kObjectPageBytes || address >> 47 != 0) return false;
+  return is_readable(first) && (last == first || is_readable(last));
+}
+
 bool PageCache::ask(std::uint64_t page) noexcept {
   if (questions_ == kMaxQuestions) return false;
   ++questions_;

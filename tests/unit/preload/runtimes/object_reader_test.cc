@@ -74,24 +74,24 @@ TEST(PageCache, AsksAboutAPageOnce) {
   PageCache cache;
   for (int round = 0; round < 3; ++round) {
     // Two pages of each of the 32 sets.
-    for (std::size_t i = 0; i < 128; i += 2) EXPECT_TRUE(cache.is_readable(pages.address(i)));
+    for (std::size_t i = 0; i < 128; i += 2) EXPECT_TRUE(cache.are_readable(pages.address(i), 1));
   }
   EXPECT_LE(cache.questions(), 64u + 2 * 64u);
   cache.clear();
   EXPECT_EQ(cache.questions(), 0u);
-  EXPECT_TRUE(cache.is_readable(pages.address(0)));
-  EXPECT_TRUE(cache.is_readable(pages.address(64)));
-  EXPECT_TRUE(cache.is_readable(pages.address(0)));
+  EXPECT_TRUE(cache.are_readable(pages.address(0), 1));
+  EXPECT_TRUE(cache.are_readable(pages.address(64), 1));
+  EXPECT_TRUE(cache.are_readable(pages.address(0), 1));
   EXPECT_EQ(cache.questions(), 2u);
 }
 
 TEST(PageCache, AsksALimitedNumberOfQuestions) {
   const Pages pages(2);
   PageCache cache;
-  for (int i = 0; i < 300; ++i) EXPECT_FALSE(cache.is_readable(pages.address(1)));
+  for (int i = 0; i < 300; ++i) EXPECT_FALSE(cache.are_readable(pages.address(1), 1));
   EXPECT_EQ(cache.questions(), PageCache::kMaxQuestions);
   EXPECT_TRUE(cache.is_exhausted());
-  EXPECT_FALSE(cache.is_readable(pages.address(0)));
+  EXPECT_FALSE(cache.are_readable(pages.address(0), 1));
 }
 
 struct Source {

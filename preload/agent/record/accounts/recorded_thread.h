@@ -57,6 +57,7 @@ class BurstStack {
   std::uint32_t stack_ = 0;
   std::uint32_t generation_ = 0;
   std::int64_t ticks_cpu_ns_ = 0;  // the clock up to which ticks stand for CPU time
+  std::int64_t met_cpu_ns_ = 0;    // the clock when a tick took its last stack; 0: none yet
 };
 
 // Results of checks of the thread. Owner: Sampler.

@@ -1,6 +1,7 @@
 // Attributes CPU time of threads that run in bursts to the stacks that were taken while they ran.
 #include <algorithm>
 
+#include "preload/agent/record/accounts/burst_weight.h"
 #include "preload/agent/record/accounts/thread_accounts.h"
 
 namespace swipr::agent {
@@ -14,6 +15,7 @@ void ThreadAccounts::set_timed(RecordedThread& thread, bool timed) noexcept {
   thread.burst.answered_ = false;
   thread.burst.stack_ = 0;
   thread.burst.ticks_cpu_ns_ = thread.account.cpu_ns_;
+  thread.burst.met_cpu_ns_ = 0;
 }
 
 void ThreadAccounts::note_timer_stack(RecordedThread& thread, std::uint32_t stack) noexcept {
@@ -25,23 +27,16 @@ void ThreadAccounts::note_timer_stack(RecordedThread& thread, std::uint32_t stac
   ++counters_.cpu_timer_stacks;
 }
 
-// Ticks find a burst once per interval of its CPU time, at any phase with the same probability, so
-// each such stack stands for one interval. The CPU time since the previous stack depends on the
-// phase, because the bursts before and after are sampled independently: the difference is
-// made up for in small parts. No more than kMostRest intervals are put off, because where ticks
-// find few bursts their stacks stand for more.
 void ThreadAccounts::note_met_stack(RecordedThread& thread, std::uint32_t stack) noexcept {
-  constexpr std::int64_t kPartOfRest = 8;
-  constexpr std::int64_t kMostRest = 3;
   BurstStack& burst = thread.burst;
   if (!burst.is_timed_ || stack == 0) return;
   burst.stack_ = stack;
   burst.generation_ = stack_generation();
   const std::int64_t from_ns = thread.account.written_.cpu_ns;
+  const std::int64_t left_ns = std::max<std::int64_t>(burst.met_cpu_ns_ - from_ns, 0);
   const std::int64_t used_ns = std::max<std::int64_t>(thread.account.cpu_ns_ - from_ns, 0);
-  const std::int64_t part_ns = std::max(interval_ns_ + (used_ns - interval_ns_) / kPartOfRest,
-                                        used_ns - kMostRest * interval_ns_);
-  burst.ticks_cpu_ns_ = from_ns + std::min(part_ns, used_ns);
+  burst.ticks_cpu_ns_ = from_ns + burst_weight_ns(interval_ns_, left_ns, used_ns);
+  burst.met_cpu_ns_ = thread.account.cpu_ns_;
   credit_cpu_until(thread, burst.ticks_cpu_ns_, 1);
   ++counters_.burst_tick_stacks;
 }

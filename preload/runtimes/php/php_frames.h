@@ -161,10 +161,10 @@ class PhpHashes {
   bool complete(std::uint64_t address, PhpTextHead& text) noexcept {
     constexpr std::uint64_t kWord = sizeof(std::uint64_t);  // of which texts have whole ones
     std::uint64_t hash = kPhpHashBegin;
-    if (address == last_) {  // a function that calls itself
-      text.hash = last_hash_;
-      return true;
+    for (const Known& known : known_) {
+      text.hash = known.address == address ? known.hash : text.hash;
     }
+    if (text.hash != 0) return true;
     if (text.length > left_) return true;
     left_ -= text.length;
     for (std::uint64_t at = 0; at < text.length; at += kWord) {
@@ -176,15 +176,18 @@ class PhpHashes {
       }
     }
     text.hash = end_php_hash(hash);
-    last_ = address;
-    last_hash_ = text.hash;
+    known_ = {{{address, text.hash}, known_[0]}};
     return true;
   }
 
+  struct Known {
+    std::uint64_t address = 0;
+    std::uint64_t hash = 0;
+  };
+
   Reader& reader_;
   std::uint64_t left_ = kMaxHashedPhpText;
-  std::uint64_t last_ = 0;
-  std::uint64_t last_hash_ = 0;
+  std::array<Known, 2> known_{};  // functions that call themselves, or each other
 };
 
 template <typename Reader>

@@ -159,9 +159,17 @@ class PhpTest(SwiprCase):
         source = self.folder / f"{name}.php"
         source.write_text(text)
         for path in programs():
-            for options in ([], ["-d", "opcache.enable_cli=1", "-d", "opcache.jit=off"]):
-                with self.subTest(php=path, options=options):
-                    check([path, *options, source])
+            for settings in self.settings():
+                with self.subTest(php=path, settings=settings):
+                    check([path, *(word for setting in settings for word in ("-d", setting)), source])
+
+    def settings(self):
+        """Code without and with a cache: compiled code in shared memory, and code from files."""
+        cache = self.folder / "cached"
+        cache.mkdir(exist_ok=True)
+        yield []
+        yield ["opcache.enable_cli=1", "opcache.jit=function", "opcache.jit_buffer_size=16M"]
+        yield ["opcache.enable_cli=1", f"opcache.file_cache={cache}", "opcache.file_cache_only=1"]
 
     def run_php(self, command, *arguments, **started):
         program = self.start(*command, *arguments, preloaded=True, **started)

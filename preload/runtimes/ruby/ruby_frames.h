@@ -17,9 +17,8 @@
 
 namespace swipr::runtimes {
 
-inline constexpr unsigned kMaxRubyFrames = 4096;            // steps of one walk
-inline constexpr std::uint64_t kMaxRubyStack = 1 << 24;     // words of a stack of the machine
-inline constexpr std::uint64_t kMaxRubyPosition = 1 << 24;  // words of the code of one function
+inline constexpr unsigned kMaxRubyFrames = 4096;         // steps of one walk
+inline constexpr std::uint64_t kMaxRubyStack = 1 << 24;  // words of a stack of the machine
 
 enum class RubyWalkEnd : std::uint8_t {
   kRoot,        // the outermost frame of the thread or fiber
@@ -48,7 +47,7 @@ constexpr bool is_ruby_context(const RubyContext& context, std::uint64_t frame_b
 
 // The first fields of rb_control_frame_t.
 struct RubyFrame {
-  std::uint64_t pc;  // 0: no Ruby code, as in functions of C
+  std::uint64_t pc;  // 0: no Ruby code, as in functions of C; innermost compiled ones: anything
   std::uint64_t sp;
   std::uint64_t code;
   std::uint64_t self;
@@ -125,12 +124,44 @@ SWIPR_SIGNAL_SAFE std::uint64_t find_ruby_context(const RubyRuntime& ruby, Reade
   return is_read ? context : 0;
 }
 
+// Whether a frame may be one of compiled code (YJIT), which stores its pc only where it calls: of
+// the innermost frame it may never have been written.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE bool is_compiled_ruby(const RubyLayout& layout, Reader& reader,
+                                        std::uint64_t frame) noexcept {
+  std::uint64_t address = 0;  // rb_control_frame_t.jit_return
+  return layout.has_compiled_frames && reader.read_value(frame + layout.frame_bytes - 8, address) &&
+         address != 0;
+}
+
+enum class RubyFrameKind : std::uint8_t { kRuby, kNative, kInvalid };
+
+// `is_compiled`: its pc means nothing.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE RubyFrameKind read_ruby_frame(Reader& reader, const RubyFrame& frame,
+                                                bool is_compiled, Token& out) noexcept {
+  constexpr std::uint64_t kFirstOfLoop = 0x20;  // VM_FRAME_FLAG_FINISH …
+  constexpr std::uint64_t kNative = 0x80;       // … and VM_FRAME_FLAG_CFRAME
+  std::uint64_t flags = 0;
+  RubyCodeBody body;
+  if ((frame.pc == 0 && !is_compiled) || frame.code == 0) return RubyFrameKind::kNative;
+  if (!reader.read_value(frame.environment, flags)) return RubyFrameKind::kInvalid;
+  if ((flags & kNative) != 0) return RubyFrameKind::kNative;
+  if (!read_ruby_code(reader, frame.code, body)) return RubyFrameKind::kInvalid;
+  const std::uint64_t position = (frame.pc - body.instructions) / 8;  // of the next instruction
+  out = {.code = frame.code, .fingerprint = fingerprint_of(body), .kind = TokenKind::kRuby};
+  if (!is_compiled && position <= body.size) {
+    out.position = static_cast<std::uint32_t>(position == 0 ? 0 : position - 1);
+  }
+  if ((flags & kFirstOfLoop) != 0) out.flags = kTokenEndsLoop;
+  return RubyFrameKind::kRuby;
+}
+
 // Fills `tokens` with the frames of an execution context, which may be any number.
 template <typename Reader>
 SWIPR_SIGNAL_SAFE RubyWalkEnd walk_ruby(const RubyRuntime& ruby, Reader& reader,
                                         std::uint64_t context_address,
                                         TokenBuffer& tokens) noexcept {
-  constexpr std::uint64_t kFirstOfLoop = 0x20;  // VM_FRAME_FLAG_FINISH
   const std::uint64_t frame_bytes = ruby.layout.frame_bytes;
   RubyContext context;
   RubyWalkEnd end = RubyWalkEnd::kCut;
@@ -143,8 +174,7 @@ SWIPR_SIGNAL_SAFE RubyWalkEnd walk_ruby(const RubyRuntime& ruby, Reader& reader,
   std::uint64_t address = context.frame;
   for (unsigned step = 0; step < kMaxRubyFrames; ++step, address += frame_bytes) {
     RubyFrame frame;
-    std::uint64_t flags = 0;
-    RubyCodeBody body;
+    Token token;
     if (address == root) {
       end = RubyWalkEnd::kRoot;
       break;
@@ -153,18 +183,13 @@ SWIPR_SIGNAL_SAFE RubyWalkEnd walk_ruby(const RubyRuntime& ruby, Reader& reader,
       end = RubyWalkEnd::kUnreadable;
       break;
     }
-    if (frame.pc == 0 || frame.code == 0) continue;
-    if (!reader.read_value(frame.environment, flags) || !read_ruby_code(reader, frame.code, body)) {
+    const bool is_compiled = step == 0 && is_compiled_ruby(ruby.layout, reader, address);
+    const RubyFrameKind kind = read_ruby_frame(reader, frame, is_compiled, token);
+    if (kind == RubyFrameKind::kInvalid) {
       end = RubyWalkEnd::kInvalid;
       break;
     }
-    const std::uint64_t position = (frame.pc - body.instructions) / 8;  // of the next instruction
-    Token token{.code = frame.code, .fingerprint = fingerprint_of(body), .kind = TokenKind::kRuby};
-    if (position < kMaxRubyPosition) {
-      token.position = static_cast<std::uint32_t>(position == 0 ? 0 : position - 1);
-    }
-    if ((flags & kFirstOfLoop) != 0) token.flags = kTokenEndsLoop;
-    tokens.add(token);
+    if (kind == RubyFrameKind::kRuby) tokens.add(token);
   }
   tokens.finish(end == RubyWalkEnd::kRoot);
   return end;

@@ -10,9 +10,12 @@ namespace swipr::runtimes {
 namespace {
 
 constexpr std::array kLayouts = {
-    RubyLayout{2, 7, 56, 8, 120, true, false},  RubyLayout{3, 0, 56, 8, 120, true, false},
-    RubyLayout{3, 1, 64, 12, 120, true, false}, RubyLayout{3, 2, 64, 12, 112, false, true},
-    RubyLayout{3, 3, 56, 12, 112, false, true}, RubyLayout{3, 4, 56, 12, 112, false, true},
+    RubyLayout{2, 7, 56, 8, 120, true, false, false},
+    RubyLayout{3, 0, 56, 8, 120, true, false, false},
+    RubyLayout{3, 1, 64, 12, 120, true, false, true},
+    RubyLayout{3, 2, 64, 12, 112, false, true, true},
+    RubyLayout{3, 3, 56, 12, 112, false, true, true},
+    RubyLayout{3, 4, 56, 12, 112, false, true, true},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct RubyLayout {
   std::uint8_t lines;            // the line table, in the description of the code
   bool is_first_line_an_object;  // else an int
   bool has_text_length;          // short strings, too, have their length at 16
+  bool has_compiled_frames;      // the last word of a frame says where compiled code returns
 };
 
 // nullptr: no version that is known.

@@ -132,7 +132,11 @@ bool read_ruby_line(const RubyRuntime& ruby, ObjectPieces& reader, const Token& 
       !reader.read_value(code.body + ruby.layout.lines, table)) {
     return false;
   }
-  if (token.position == kNoPosition || (table.size > 1 && table.index == 0)) return true;
+  if (token.position == kNoPosition) {
+    line = first_line_of(ruby.layout, body);
+    return true;
+  }
+  if (table.size > 1 && table.index == 0) return true;
   if (table.size > 1 && !count_entries(reader, table.index, token.position, count)) return false;
   if (count == 0 || count > table.size) return true;
   const std::uint64_t entry = table.entries + std::uint64_t{count - 1} * ruby.layout.line_bytes;

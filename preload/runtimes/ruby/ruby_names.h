@@ -19,7 +19,8 @@ namespace swipr::runtimes {
 bool read_ruby_function(const RubyRuntime& ruby, ObjectPieces& reader, const Token& token,
                         FunctionText& out) noexcept;
 
-// The line that runs at the token's position; 0: unknown. False as above.
+// The line that runs at the token's position, without one that of the function; 0: unknown. False
+// as above.
 bool read_ruby_line(const RubyRuntime& ruby, ObjectPieces& reader, const Token& token,
                     std::uint32_t& line) noexcept;
 

@@ -79,6 +79,7 @@ class RubyMemory {
     std::uint64_t code;  // 0: a function in C
     std::uint64_t position;
     std::uint64_t flags;
+    std::uint64_t returns = 0;  // from 3.1 on; compiled code: to where
   };
   std::uint64_t context(const std::vector<Frame>& frames) {
     constexpr std::size_t kStackWords = 512;
@@ -93,6 +94,7 @@ class RubyMemory {
       if (wanted.code == 0) continue;
       frame[0] = instructions_of(wanted.code) + wanted.position * 8;
       frame[2] = wanted.code;
+      if (layout_.has_compiled_frames) frame[frame_words - 1] = wanted.returns;
     }
     std::uint64_t* const context = words(8);
     context[0] = address(stack);
@@ -175,6 +177,23 @@ TEST_P(RubyFrames, AreThoseWithCodeInnermostFirst) {
   EXPECT_TRUE(tokens->is_root_reached());
 }
 
+// YJIT pushes frames without a pc, over what was there.
+TEST_P(RubyFrames, OfCompiledCodeMayHaveAnyPc) {
+  const std::uint64_t code = memory.code(memory.text("foo"), memory.text("a.rb"), 10);
+  const std::uint64_t context = memory.context({{code, 5, 0x20, 1}, {code, 7, 0, 1}});
+  const bool may_be_compiled = memory.runtime().layout.has_compiled_frames;
+  auto* const pc = reinterpret_cast<std::uint64_t**>(context)[2];
+  for (const std::uint64_t stale : {*pc, std::uint64_t{0}, *pc + 5 * 8}) {
+    *pc = stale;
+    EXPECT_EQ(walk(context), RubyWalkEnd::kRoot);
+    const auto found = tokens->tokens();
+    ASSERT_EQ(found.size(), stale == 0 && !may_be_compiled ? 1u : 2u);
+    EXPECT_EQ(found.back().position, 4u) << "its pc was written before it called";
+    EXPECT_TRUE(!may_be_compiled || found[0].position == kNoPosition);
+  }
+  EXPECT_NE(tokens->tokens()[0].position, 11u) << "beyond the end of the code";
+}
+
 TEST_P(RubyFrames, HaveNameFileAndFirstLine) {
   std::uint64_t* const both = memory.words(5);  // an array: path and real path
   both[0] = 7 | kRubyFlag;
@@ -200,6 +219,10 @@ TEST_P(RubyFrames, HaveTheLineOfEachPosition) {
     ASSERT_TRUE(read_ruby_line(memory.runtime(), pieces, token, line));
     ASSERT_EQ(line, 100 + token.position / 3) << token.position;
   }
+  token.position = kNoPosition;
+  std::uint32_t line = 0;
+  ASSERT_TRUE(read_ruby_line(memory.runtime(), pieces, token, line));
+  EXPECT_EQ(line, 99u) << "where the function begins";
 }
 
 TEST_P(RubyFrames, OfCollectedCodeHaveNoName) {

@@ -3,13 +3,15 @@ from scenarios.unwinding import measure
 
 COLUMNS = ("what", "aim", "here")
 AIMS = {5: "≤ 2 µs", 100: "≤ 5 µs"}
+PROGRAMS = {"Python": "python_bench", "Ruby": "ruby_bench"}
 
 
 def table():
     """Rows (what, aim, here)."""
     rows = []
-    for name, row in measure("python_bench").items():
-        depth = int(name.split("/")[1])
-        rows.append((f"{depth} frames of Python", AIMS.get(depth, ""),
-                     f"{row['cpu_time'] / 1000:.2f} µs, {row['questions']:.0f} pages asked about"))
+    for language, program in PROGRAMS.items():
+        for name, row in measure(program).items():
+            depth = int(name.split("/")[1])
+            rows.append((f"{depth} frames of {language}", AIMS.get(depth, ""),
+                         f"{row['cpu_time'] / 1000:.2f} µs, {row['questions']:.0f} pages asked about"))
     return rows

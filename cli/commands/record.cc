@@ -46,7 +46,8 @@ session::StreamRequest request_of(const RecordOptions& options) {
           options.max_overhead_permille,
           static_cast<wire::RecordMode>(options.mode),
           options.jitter,
-          !options.records_arguments};
+          !options.records_arguments,
+          options.records_tasks};
 }
 
 // The exit code that a shell reports.

@@ -53,7 +53,7 @@ _swipr() {
       case $command in
         '') words='record convert report view list doctor preload-path help --help --version' ;;
         record)
-          words='--pid --name --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --json --no-arguments --no-follow --help --'
+          words='--pid --name --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --tasks --json --no-arguments --no-follow --help --'
           ;;
         convert)
           words='--format --output --weight --state --thread --from --to --only --hide --focus --frames --merge-threads --invert --diff --state-frames --frame-kinds --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'

@@ -64,6 +64,7 @@ complete -c swipr -n '__swipr_using record convert' -l output -s o -r -F -d 'Out
 complete -c swipr -n '__swipr_using record' -l format -x -a 'raw html pprof speedscope firefox perf collapsed'
 complete -c swipr -n '__swipr_using convert' -l format -x -a 'html pprof speedscope firefox perf collapsed'
 complete -c swipr -n '__swipr_using record' -l embed-symbols -d 'Store names in the recording'
+complete -c swipr -n '__swipr_using record' -l tasks -d 'Record where tasks of asyncio wait'
 complete -c swipr -n '__swipr_using record' -l no-arguments -d 'Omit the command line from the recording'
 complete -c swipr -n '__swipr_using record' -l no-follow -d 'Do not record children of the command'
 complete -c swipr -n '__swipr_using record' -l json -r -F -d 'Write the summary as JSON'

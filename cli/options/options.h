@@ -42,6 +42,7 @@ struct RecordOptions {
   bool jitter = true;
   bool records_arguments = true;
   bool embeds_symbols = false;  // store names in the recording
+  bool records_tasks = false;   // of asyncio
   bool is_quiet = false;        // print no summary
 };
 

@@ -60,6 +60,8 @@ void RecordParser::add_to(CLI::App& parent) {
          "--max-overhead", store(options.max_overhead_permille, parse_overhead),
          "Sample idle threads less often above this share of one CPU (default 2%)")
       ->type_name("PERCENT");
+  app->add_flag("--tasks", options.records_tasks,
+                "Python: record also where tasks of asyncio wait, each as a thread of its own");
   app->add_option("-o,--output", options.output,
                   "Write to FILE; - is standard output (default: PROGRAM-PID-TIME.swipr)")
       ->type_name("FILE");
@@ -91,6 +93,9 @@ ParseResult RecordParser::finish(std::vector<std::string> command, bool has_sepa
   }
   if (options.ticks != 0 && options.duration.count() != 0) {
     return UsageError{"record: --count and --duration cannot be combined"};
+  }
+  if (options.records_tasks && options.mode == profile::Mode::kCpu) {
+    return UsageError{"record: --tasks and --mode cpu cannot be combined: tasks use no CPU time"};
   }
   if (!options.follow && options.command.empty()) {
     return UsageError{"record: --no-follow is valid only with -- CMD"};

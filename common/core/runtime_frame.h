@@ -40,6 +40,7 @@ enum class RuntimeWait : std::uint8_t {
   kMonitor = 2,    // a lock of the language
   kCondition = 3,  // to be notified
   kPark = 4,       // to be unparked
+  kAwait = 5,      // no thread, but a task: to be continued by its event loop
 };
 
 // In stacks, a frame of a runtime has a pc in a range that no processor uses: these addresses are

@@ -1,6 +1,6 @@
-// Python's frames, names and lines in a memory of any contents, and the splice of what was found.
-// The first byte selects the version, the second the thread state; the rest is the memory, which
-// repeats, so that every address is readable.
+// Python's frames, names, lines and tasks of asyncio in a memory of any contents, and the splice of
+// what was found. The first byte selects the version, the second the thread state; the rest is the
+// memory, which repeats, so that every address is readable.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/python/python_names.h"
+#include "preload/runtimes/python/python_tasks.h"
 #include "preload/runtimes/splice.h"
 
 namespace {
@@ -70,6 +71,33 @@ void splice_tokens(const TokenBuffer& tokens, std::span<const std::byte> bytes) 
   if (is_whole && found != tokens.tokens().size()) std::abort();
 }
 
+void read_tasks(const PythonRuntime& python, Memory& memory, ObjectPieces& reader,
+                std::uint64_t address) {
+  static const auto list = std::make_unique<PythonTaskList>();
+  static const auto awaits = std::make_unique<PythonAwaits>();
+  static const auto text = std::make_unique<FunctionText>();
+  const PythonTaskTypes types{kBegin,        kBegin + 0x10, kBegin + 0x20, kBegin + 0x30,
+                              kBegin + 0x40, kBegin + 0x50, kBegin + 0x60};
+  PythonTaskHome home{kCodeType, address};
+  memory.reads = 0;
+  list->tasks[0] = address;
+  list->count = 1;
+  if (address % 256 == 0) {  // slow
+    list_python_tasks(python, types, home, reader, *list);
+    if (list->count > kMaxPythonTasks || memory.reads > 200'000) std::abort();
+    find_python_task_home(python, types, reader, home);
+    home.task_type = kCodeType;
+  }
+  const std::size_t count = std::min<std::size_t>(list->count, 4);
+  for (const std::uint64_t each : std::span(list->tasks).first(count)) {
+    PythonTask task;
+    memory.reads = 0;
+    read_python_task(python, types, home, reader, each, task, *awaits);
+    if (awaits->count > kMaxPythonAwaits || memory.reads > 2 * kMaxPythonAwaits * 20) std::abort();
+    read_python_task_name(python, reader, types.text, task.name, text->name);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -88,6 +116,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (tokens->added() > kMaxPythonFrames || memory.reads > kMaxReads) std::abort();
   read_tokens(python, reader, *tokens);
   splice_tokens(*tokens, memory.bytes);
+  read_tasks(python, memory, reader, thread);
   PythonGil gil;
   read_python_gil(python, reader, thread, gil);
   detect_python({kBegin, kBegin + size}, kBegin, {&read_memory, &memory});

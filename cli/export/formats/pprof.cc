@@ -150,6 +150,7 @@ class PprofWriter {
     }
     if (!stack.wait_channel.empty()) add_label(sample, "wait_channel", stack.wait_channel);
     if (stack.runtime_wait == RuntimeWait::kGil) add_label(sample, "waits_for", "GIL");
+    if (stack.runtime_wait == RuntimeWait::kAwait) add_label(sample, "waits_for", "event loop");
     if (stack.holder.value != 0) add_number(sample, "holder_tid", stack.holder.value);
   }
 

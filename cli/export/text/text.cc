@@ -54,6 +54,7 @@ std::string state_frame(const profile::Recording& recording, profile::State stat
   if (state != profile::State::kBlocked) return {};
   if (stack == profile::kNone) return "[blocked]";
   if (recording.stacks[stack].runtime_wait == RuntimeWait::kGil) return "[GIL]";
+  if (recording.stacks[stack].runtime_wait == RuntimeWait::kAwait) return "[await]";
   const std::uint32_t number = recording.stacks[stack].wait_syscall;
   if (number == profile::kNone) return "[blocked]";
   return fmt::format("[{}]", syscall_text(number));

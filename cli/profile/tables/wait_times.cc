@@ -17,6 +17,7 @@ std::vector<WaitTimes> wait_times(const Recording& recording) {
     Place place{kNone, {}};
     if (sample.stack != kNone) {
       const Stack& stack = recording.stacks[sample.stack];
+      if (stack.runtime_wait == RuntimeWait::kAwait) continue;  // no thread
       place = {stack.wait_syscall, stack.wait_channel};
     }
     WaitTimes& times = by_place[place];

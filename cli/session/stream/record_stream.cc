@@ -46,6 +46,7 @@ std::string format_record_request(const StreamRequest& request) {
     body += fmt::format(R"(,"mode":"{}")", wire::kRecordModeNames[mode]);
   }
   if (!request.jitter) body += R"(,"jitter":false)";
+  if (request.tasks) body += R"(,"tasks":true)";
   body += '}';
   return fmt::format(
       "POST /v1/record HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

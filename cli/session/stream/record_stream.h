@@ -25,6 +25,7 @@ struct StreamRequest {
   wire::RecordMode mode = wire::RecordMode::kWall;
   bool jitter = true;            // ticks at random intervals
   bool omits_arguments = false;  // remove the command line from the file; not sent to the agent
+  bool tasks = false;            // of asyncio, too
 };
 
 // The request in wire format.

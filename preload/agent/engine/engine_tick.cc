@@ -55,6 +55,7 @@ void Engine::flush(Moment now) noexcept {
 }
 
 void Engine::close_accounts(Recording& recording) noexcept {
+  sampler_.sample_tasks(recording, monotonic_now(), true);
   for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
     if (subjects_.threads[place].tid.value == 0) continue;
     sampler_.close_account(recording, place, monotonic_now());
@@ -76,6 +77,7 @@ void Engine::tick(unsigned number, Moment now) noexcept {
   }
   subjects_.modules.refresh_runtimes(subjects_.memory, now);
   sample_all(number, now);
+  sampler_.sample_tasks(recording, now, false);
   collect();
 }
 

@@ -38,7 +38,11 @@ bool Recording::create(const RecordingRequest& request, OutputQueue& output, Mom
   start_realtime_ns_ = clock_ns(CLOCK_REALTIME);
   schedule_.start(request, now, random_seed());
   accounts_.configure(request.mode, request.interval.count());
-  if (stream_.create(output, request.max_stacks)) return true;
+  // CPU time is all that counts in the other mode, and tasks have none.
+  const bool has_tasks = request.tasks && request.mode != wire::RecordMode::kCpu;
+  if (stream_.create(output, request.max_stacks) &&
+      (!has_tasks || tasks_.create(request.max_overhead_permille)))
+    return true;
   *error = "no memory for another recording";
   release();
   return false;
@@ -47,6 +51,7 @@ bool Recording::create(const RecordingRequest& request, OutputQueue& output, Mom
 void Recording::release() noexcept {
   stream_.release();
   accounts_.release();
+  tasks_.release();
   modules_.release();
   code_.release();
   next_looks_.release();
@@ -195,6 +200,16 @@ void Recording::note_clock_bound_bursts() noexcept {
       "some threads run in short bursts, which ticks could not sample in time or often enough: "
       "their stacks were taken at the kernel's clock interrupt; if the bursts are synchronous with "
       "it, the shares of their functions are wrong");
+}
+
+void Recording::note_many_tasks(std::uint32_t left_out) noexcept {
+  counters_.tasks_left_out = std::max<std::uint64_t>(counters_.tasks_left_out, left_out);
+  if (many_tasks_told_) return;
+  static_assert(TaskWaits::kMaxTasks == 4096);
+  many_tasks_told_ = stream_.write_message(wire::MessageLevel::kWarning,
+                                           "there are more tasks of asyncio than 4,096, or than "
+                                           "the time for them allows: of the others, "
+                                           "no waits are recorded");
 }
 
 std::uint32_t Recording::intern(const unwind::FrameBuffer& frames, WaitKey wait, bool& is_new,

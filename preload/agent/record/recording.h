@@ -13,6 +13,7 @@
 #include "preload/agent/modules/module_map.h"
 #include "preload/agent/record/accounts/process_account.h"
 #include "preload/agent/record/accounts/recording_counters.h"
+#include "preload/agent/record/accounts/task_waits.h"
 #include "preload/agent/record/accounts/thread_accounts.h"
 #include "preload/agent/record/overhead_budget.h"
 #include "preload/agent/record/recording_request.h"
@@ -111,12 +112,14 @@ class Recording {
   void note_blocked_signal() noexcept;
   void note_muted_thread() noexcept;
   void note_clock_bound_bursts() noexcept;
+  void note_many_tasks(std::uint32_t left_out) noexcept;
 
   std::chrono::nanoseconds interval() const noexcept { return request_.interval; }
   wire::RecordMode mode() const noexcept { return request_.mode; }
   std::uint32_t stack_generation() const noexcept { return stream_.stacks().generation(); }
   ThreadAccounts& accounts() noexcept { return accounts_; }
   const ThreadAccounts& accounts() const noexcept { return accounts_; }
+  TaskWaits& tasks() noexcept { return tasks_; }
   StreamWriter& stream() noexcept { return stream_; }
   RecordingCounters& counters() noexcept { return counters_; }
   const RecordingCounters& counters() const noexcept { return counters_; }
@@ -147,6 +150,7 @@ class Recording {
   RecordingCounters counters_;
   StreamWriter stream_;
   ThreadAccounts accounts_{stream_, counters_};
+  TaskWaits tasks_;
   ModuleStream modules_;
   CodeStream code_;
   ProcessAccount process_;
@@ -154,6 +158,7 @@ class Recording {
   bool blocked_signal_told_ = false;
   bool muted_thread_told_ = false;
   bool clock_bound_told_ = false;
+  bool many_tasks_told_ = false;
 };
 
 }  // namespace swipr::agent

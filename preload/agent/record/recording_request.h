@@ -19,6 +19,7 @@ struct RecordingRequest {
   wire::RecordMode mode = wire::RecordMode::kWall;
   bool jitter = true;            // ticks at random intervals; false: on a fixed grid
   bool omits_arguments = false;  // of the command line, which can hold passwords
+  bool tasks = false;            // of asyncio, as artificial threads
   // Of one CPU. Above it threads that hardly run are checked less often; their times stay exact.
   std::uint32_t max_overhead_permille = kDefaultMaxOverheadPermille;
   std::uint32_t max_stacks = kDefaultMaxStacks;  // kept at a time, with 12 MiB as the other bound

@@ -43,6 +43,10 @@ void Recording::put_counters(wire::TotalsEncoder& totals) const noexcept {
   totals.put(name::kThreads, counters_.threads);
   totals.put(name::kProcessCpuNs, process_.process_cpu_ns());
   totals.put(name::kAgentCpuNs, process_.agent_cpu_ns());
+  if (tasks_.is_open()) {
+    totals.put("tasks_moved", counters_.tasks_moved);
+    totals.put("tasks_left_out", counters_.tasks_left_out);
+  }
   if (counters_.unwinder_missing) totals.put(name::kUnwinderMissing, 1);
 }
 
@@ -64,6 +68,9 @@ void Recording::write_end(wire::EndReason reason, std::string_view text, const M
   complete_ = true;
   if (process_.ended_cpu_ns() > 0 && request_.mode != wire::RecordMode::kOffCpu) {
     accounts_.write_ended_threads(process_.ended_cpu_ns());
+  }
+  if (tasks_.is_open() && tasks_.problem() != nullptr) {
+    stream_.write_message(wire::MessageLevel::kWarning, tasks_.problem());
   }
   write_totals();
   stream_.put_record(wire::EndRecord{.reason = reason,

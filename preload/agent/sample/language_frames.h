@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "preload/agent/base/moment.h"
 #include "preload/agent/modules/runtime_registry.h"
@@ -17,10 +19,18 @@
 #include "preload/agent/threads/thread.h"
 #include "preload/handler/runtime_slots.h"
 #include "preload/runtimes/java/java_frames.h"
+#include "preload/runtimes/python/python_tasks.h"
 #include "preload/runtimes/splice.h"
 #include "preload/unwind/walk/walk.h"
 
 namespace swipr::agent {
+
+// Tasks of asyncio.
+struct TaskList {
+  const char* problem = nullptr;  // static text: why there are none
+  std::span<const std::uint64_t> tasks{};
+  std::uint32_t left_out = 0;  // more there is no room for
+};
 
 class LanguageFrames {
  public:
@@ -49,6 +59,13 @@ class LanguageFrames {
   void splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                       unwind::FrameBuffer& frames) noexcept;
 
+  // Lifetime: until the next call.
+  TaskList list_tasks(const RuntimeRegistry& runtimes, ProcMemory& memory, Moment now) noexcept;
+  // What one of them waits for. Lifetime: the name, until the next call.
+  runtimes::PythonTaskState read_task(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                                      std::uint64_t task, runtimes::PythonTask& parts,
+                                      std::string_view& name, unwind::FrameBuffer& frames) noexcept;
+
   // Whether a function of a spliced stack has no number: there is no room for its name.
   bool has_nameless(const unwind::FrameBuffer& frames) const noexcept;
   const FunctionTable& functions() const noexcept { return functions_; }
@@ -56,9 +73,19 @@ class LanguageFrames {
   void release() noexcept;
 
  private:
+  struct Tasks {
+    std::uint32_t runtime;  // whose types they are; 0: none
+    Moment home_due;
+    runtimes::PythonTaskTypes types;
+    runtimes::PythonTaskHome home;
+    runtimes::PythonTaskList list;
+    runtimes::PythonAwaits awaits;
+    runtimes::BoundedText<1024> name;
+  };
   // Zeroed memory is a valid one.
   struct Memory {
     TokenNames names;
+    Tasks tasks_of_asyncio;
     // Of the blocked thread that was read last, or of the part of an answer that was walked here.
     runtimes::TokenBuffer tokens;
     JavaStacks java;

@@ -71,6 +71,9 @@ class Sampler {
                         const handler::Slot& slot) noexcept;
   // Updates the thread from the answer. Call once before take_answer.
   void note_answer(std::uint32_t place, handler::Slot& slot) noexcept;
+  // Writes where tasks of asyncio wait, if the recording has them and that is due. `is_last`: the
+  // recording ends.
+  void sample_tasks(Recording& recording, Moment now, bool is_last) noexcept;
   // Adds the frames of language runtimes. Call once, after these.
   void splice_answer(std::uint32_t place, handler::Slot& slot) noexcept;
 
@@ -158,6 +161,7 @@ class Sampler {
   WaitKey wait_key(Thread& thread, const RecordedThread& known, const WaitPlace& wait) noexcept;
   std::uint32_t intern(Recording& recording, const unwind::FrameBuffer& frames,
                        WaitKey wait) noexcept;
+  void sample_task(Recording& recording, std::uint64_t task) noexcept;
 
   Subjects& subjects_;
   bool has_time_to_look() noexcept;

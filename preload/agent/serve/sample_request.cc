@@ -165,6 +165,7 @@ bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& 
     if (field.name == "maxOverhead"sv) return read_overhead(field, out.recording, error);
     if (field.name == "mode"sv) return read_mode(field, out.recording, error);
     if (field.name == "jitter"sv) return read_bool(field, out.recording.jitter, error);
+    if (field.name == "tasks"sv) return read_bool(field, out.recording.tasks, error);
     if (field.name == "arguments"sv) return read_arguments(field, out.recording, error);
     if (field.name == "format"sv) return read_format(field, out.format, error);
     return true;
@@ -179,6 +180,7 @@ bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWrite
     if (field.name == "maxOverhead"sv) return read_overhead(field, out, error);
     if (field.name == "mode"sv) return read_mode(field, out, error);
     if (field.name == "jitter"sv) return read_bool(field, out.jitter, error);
+    if (field.name == "tasks"sv) return read_bool(field, out.tasks, error);
     if (field.name == "arguments"sv) return read_arguments(field, out, error);
     if (field.name == "duration"sv) return read_duration(field, out, error);
     return true;

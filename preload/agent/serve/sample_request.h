@@ -21,10 +21,10 @@ struct SampleRequest {
 // All of these: false: refused; `error` names the field and the reason.
 
 // Body of POST /sample: numberOfSamples (100), timeInterval (10 ms), format (perf), mode (wall),
-// maxOverhead (2%), jitter (true), arguments (true).
+// maxOverhead (2%), jitter (true), tasks (false), arguments (true).
 bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& error) noexcept;
 // Body of POST /v1/record: numberOfSamples and duration (no limit), timeInterval (10 ms), mode
-// (wall), maxOverhead (2%), jitter (true), arguments (true).
+// (wall), maxOverhead (2%), jitter (true), tasks (false), arguments (true).
 bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWriter& error) noexcept;
 // Query of GET /debug/pprof/profile: seconds 0…1000 (30), rate 1…1000 (100), mode (wall),
 // jitter on or off (on).

@@ -121,6 +121,18 @@ SWIPR_SIGNAL_SAFE bool read_python_fingerprint(const PythonRuntime& python, Read
   return true;
 }
 
+// Bytes from the start of a function's bytecode, of the position as it stands in a frame.
+SWIPR_SIGNAL_SAFE constexpr std::uint32_t python_position(const PythonLayout& layout,
+                                                          std::uint64_t code,
+                                                          std::uint64_t position) noexcept {
+  if (layout.frames == PythonFrameStyle::kObjects) {
+    position *= layout.lines == PythonLineFormat::kPairs ? 2 : 1;  // −1, the unsigned: not begun
+  } else {
+    position -= code + layout.code_bytecode;
+  }
+  return position < kMaxPythonBytecode ? static_cast<std::uint32_t>(position) : kNoPosition;
+}
+
 template <typename Reader>
 class PythonWalk {
  public:
@@ -243,21 +255,11 @@ class PythonWalk {
         !read_python_fingerprint(python_, reader_, frame.code, token.fingerprint)) {
       return false;
     }
-    token.position = position_of(frame);
+    token.position = python_position(layout_, frame.code, frame.position);
     if (!has_begun(frame, token.position)) return true;
     tokens_.add(token);
     loop_has_token_ = true;
     return true;
-  }
-
-  std::uint32_t position_of(const Frame& frame) const noexcept {
-    if (layout_.frames == PythonFrameStyle::kObjects) {
-      const std::uint64_t unit = layout_.lines == PythonLineFormat::kPairs ? 2 : 1;
-      const std::uint64_t position = frame.position * unit;  // −1, the unsigned: not begun
-      return position < kMaxPythonBytecode ? static_cast<std::uint32_t>(position) : kNoPosition;
-    }
-    const std::uint64_t position = frame.position - (frame.code + layout_.code_bytecode);
-    return position < kMaxPythonBytecode ? static_cast<std::uint32_t>(position) : kNoPosition;
   }
 
   // Python itself shows no frame that has not reached its first traceable instruction, and some

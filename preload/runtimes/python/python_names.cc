@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string_view>
 
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/python/python_lines.h"
@@ -13,6 +14,11 @@ template PythonWalkEnd walk_python(const PythonRuntime&, ObjectPieces&, const Py
                                    TokenBuffer&) noexcept;
 template PythonThreadStates find_python_states(const PythonRuntime&, ObjectPieces&,
                                                const ThreadIdentity&, unsigned) noexcept;
+
+bool read_python_code_fingerprint(const PythonRuntime& python, ObjectPieces& reader,
+                                  std::uint64_t code, std::uint64_t& out) noexcept {
+  return read_python_fingerprint(python, reader, code, out);
+}
 
 namespace {
 
@@ -47,7 +53,6 @@ template <std::size_t kBytes>
 bool read_text(const PythonLayout& layout, ObjectPieces& reader, std::uint64_t address,
                BoundedText<kBytes>& out) noexcept {
   TextObject text;
-  out.clear();
   if (!read_text_object(layout, reader, address, text)) return false;
   const std::uint64_t count = std::min({text.length, kMaxCharacters, std::uint64_t{kBytes}});
   for (std::uint64_t index = 0; index < count; ++index) {
@@ -62,10 +67,14 @@ bool read_text(const PythonLayout& layout, ObjectPieces& reader, std::uint64_t a
   return true;
 }
 
+void append(BoundedText<1024>& out, std::string_view ascii) noexcept {
+  for (const char c : ascii) out.append(static_cast<unsigned char>(c));
+}
+
 bool is_same_code(const PythonRuntime& python, ObjectPieces& reader, const Token& token) noexcept {
   std::uint64_t fingerprint = 0;
   reader.forget();
-  return read_python_fingerprint(python, reader, token.code, fingerprint) &&
+  return read_python_code_fingerprint(python, reader, token.code, fingerprint) &&
          fingerprint == token.fingerprint;
 }
 
@@ -75,6 +84,8 @@ bool read_function(const PythonLayout& layout, ObjectPieces& reader, std::uint64
       layout.code_qualified_name != 0 ? layout.code_qualified_name : layout.code_name;
   std::uint64_t name = 0;
   std::uint64_t file = 0;
+  out.name.clear();
+  out.file.clear();
   return reader.read_value(code + name_at, name) &&
          reader.read_value(code + layout.code_file, file) &&
          reader.read_value(code + layout.code_first_line, out.first_line) &&
@@ -82,6 +93,29 @@ bool read_function(const PythonLayout& layout, ObjectPieces& reader, std::uint64
 }
 
 }  // namespace
+
+bool read_python_task_name(const PythonRuntime& python, ObjectPieces& reader,
+                           std::uint64_t text_type, std::uint64_t name,
+                           BoundedText<1024>& out) noexcept {
+  std::uint64_t type = 0;
+  if (!reader.read_value(name + kPythonObjectType, type)) return false;
+  out.clear();
+  append(out, "task ");
+  if (type == text_type) return read_text(python.layout, reader, name, out);
+  // 3.12+: a number, until somebody asks for the name.
+  constexpr std::uint64_t kDigit = 24;
+  std::uint32_t number = 0;
+  if (!reader.read_value(name + kDigit, number)) return false;
+  std::array<char, 10> digits{};
+  std::size_t begin = digits.size();
+  do {
+    digits[--begin] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
+  append(out, "Task-");
+  append(out, {digits.data() + begin, digits.size() - begin});
+  return true;
+}
 
 bool read_python_function(const PythonRuntime& python, ObjectPieces& reader, const Token& token,
                           FunctionText& out) noexcept {

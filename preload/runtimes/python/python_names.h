@@ -23,4 +23,13 @@ bool read_python_function(const PythonRuntime& python, ObjectPieces& reader, con
 bool read_python_line(const PythonRuntime& python, ObjectPieces& reader, const Token& token,
                       std::uint32_t& line) noexcept;
 
+// read_python_fingerprint of python_frames.h, from outside.
+bool read_python_code_fingerprint(const PythonRuntime& python, ObjectPieces& reader,
+                                  std::uint64_t code, std::uint64_t& out) noexcept;
+
+// A task's name behind "task ", as Python shows it. False: unreadable.
+bool read_python_task_name(const PythonRuntime& python, ObjectPieces& reader,
+                           std::uint64_t text_type, std::uint64_t name,
+                           BoundedText<1024>& out) noexcept;
+
 }  // namespace swipr::runtimes

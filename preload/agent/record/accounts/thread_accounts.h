@@ -130,6 +130,11 @@ class ThreadAccounts {
   void stage_ends() noexcept;
   // An artificial thread for CPU time that is known only as a sum, without stacks and wall time.
   void write_ended_threads(std::int64_t cpu_ns) noexcept;
+  // A task waits at this tick, and did for `wall_ns`: an entry of the artificial thread with that
+  // number (TaskWaits::kUnknownThread: it gets one, with that name). It has no CPU time. False: no
+  // room.
+  bool write_task(std::uint32_t& thread, std::string_view name, std::uint32_t stack,
+                  std::int64_t wall_ns) noexcept;
   // CPU time attributed to threads by their checks.
   std::int64_t attributed_cpu_ns() const noexcept { return attributed_cpu_ns_; }
 

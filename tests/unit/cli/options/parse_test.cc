@@ -101,6 +101,8 @@ TEST(ParseRecord, DefaultsToTenMillisecondsWithoutEnd) {
   EXPECT_FALSE(parsed<RecordOptions>({"record", "--pid", "1", "--no-arguments"}).records_arguments);
   EXPECT_EQ(parsed<RecordOptions>({"record", "--pid", "1", "--mode", "offcpu"}).mode,
             profile::Mode::kOffCpu);
+  EXPECT_FALSE(options.records_tasks);
+  EXPECT_TRUE(parsed<RecordOptions>({"record", "--pid", "1", "--tasks"}).records_tasks);
 }
 
 TEST(ParseRecord, LeavesEverythingBehindTheSeparatorToTheCommand) {

@@ -90,15 +90,17 @@ std::string name_of_interpreter(const ::testing::TestParamInfo<Interpreter>& inf
   return name;
 }
 
-PythonProcess::PythonProcess(const Interpreter& interpreter) {
+PythonProcess::PythonProcess(const Interpreter& interpreter, const char* app, std::size_t stacks,
+                             std::size_t blocked)
+    : expected_(stacks) {
   int input[2] = {-1, -1};
   int output[2] = {-1, -1};
   if (::pipe2(input, O_CLOEXEC) != 0 || ::pipe2(output, O_CLOEXEC) != 0) return;
   input_ = input[1];
-  start(interpreter, input[0], output[1]);
+  start(interpreter, app, input[0], output[1]);
   ::close(input[0]);
   ::close(output[1]);
-  read_output(output[0]);
+  read_output(output[0], blocked);
   ::close(output[0]);
   memory_ = ::open(("/proc/" + std::to_string(pid_) + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
   if (!wait_until_blocked()) stacks_.clear();
@@ -114,8 +116,9 @@ PythonProcess::~PythonProcess() {
 }
 
 // The program comes through a descriptor, since a chroot does not have its file.
-void PythonProcess::start(const Interpreter& interpreter, int input, int output) {
-  std::ifstream file(SWIPR_PYTHON_APP);
+void PythonProcess::start(const Interpreter& interpreter, const char* app_file, int input,
+                          int output) {
+  std::ifstream file(app_file);
   std::ostringstream text;
   text << file.rdbuf();
   const std::string app = text.str();
@@ -130,12 +133,12 @@ void PythonProcess::start(const Interpreter& interpreter, int input, int output)
   ::_exit(1);
 }
 
-void PythonProcess::read_output(int output) {
+void PythonProcess::read_output(int output, std::size_t most_blocked) {
   FILE* const stream = ::fdopen(::dup(output), "r");
   char* line = nullptr;
   std::size_t room = 0;
   std::size_t blocked = 0;
-  while (blocked<kStacks&& ::getline(&line, &room, stream)> 0) {
+  while (blocked<most_blocked&& ::getline(&line, &room, stream)> 0) {
     std::string text(line);
     text.pop_back();
     const std::vector<std::string> fields = split(text, '\t');
@@ -195,6 +198,8 @@ PythonDetection PythonProcess::detect() {
     const Range<std::uint64_t> dynamic{image.dynamic.begin + image.load_bias,
                                        image.dynamic.end + image.load_bias};
     const PythonDetection found = detect_python(dynamic, image.load_bias, reader());
+    dynamic_ = dynamic;
+    load_bias_ = image.load_bias;
     if (found.state != PythonState::kAbsent) return found;
   }
   return {};

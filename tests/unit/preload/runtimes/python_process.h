@@ -61,26 +61,33 @@ struct ExpectedCode {
 
 class PythonProcess {
  public:
-  explicit PythonProcess(const Interpreter& interpreter);
+  // `app`: a program that writes that many stacks in the format of python_app.py, and blocks.
+  explicit PythonProcess(const Interpreter& interpreter, const char* app = SWIPR_PYTHON_APP,
+                         std::size_t stacks = 15, std::size_t blocked = 15);
   ~PythonProcess();
   PythonProcess(const PythonProcess&) = delete;
   PythonProcess& operator=(const PythonProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  bool is_ready() const { return stacks_.size() == kStacks; }
+  bool is_ready() const { return !stacks_.empty() && stacks_.size() == expected_; }
   const std::vector<ExpectedStack>& stacks() const { return stacks_; }
   const std::vector<ExpectedCode>& codes() const { return codes_; }
   unwind::ImageReader reader() { return {&read_memory, this}; }
   // The first image of the process that holds CPython.
   PythonDetection detect();
+  // … after that: what find_exported needs.
+  Range<std::uint64_t> dynamic() const { return dynamic_; }
+  std::uint64_t load_bias() const { return load_bias_; }
 
  private:
-  static constexpr std::size_t kStacks = 15;
   static bool read_memory(void* state, std::uint64_t address, std::span<std::byte> out) noexcept;
-  void start(const Interpreter& interpreter, int input, int output);
-  void read_output(int output);
+  void start(const Interpreter& interpreter, const char* app_file, int input, int output);
+  void read_output(int output, std::size_t most_blocked);
   bool wait_until_blocked() const;
 
+  std::size_t expected_;
+  Range<std::uint64_t> dynamic_{};
+  std::uint64_t load_bias_ = 0;
   pid_t pid_ = -1;
   int memory_ = -1;
   int input_ = -1;  // nothing is ever written to it

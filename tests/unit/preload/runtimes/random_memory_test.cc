@@ -9,6 +9,7 @@
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/python/python_lines.h"
 #include "preload/runtimes/python/python_names.h"
+#include "preload/runtimes/python/python_tasks.h"
 #include "preload/runtimes/splice.h"
 
 namespace swipr::runtimes {
@@ -61,6 +62,25 @@ void read_everything(const PythonRuntime& python, RandomMemory& memory, TokenBuf
     EXPECT_LE(text->name.view().size(), 1024u);
     if (++named == 20) break;
   }
+  const PythonTaskTypes types{kRandomCodeType, kRandomCodeType, kRandomCodeType, kRandomCodeType,
+                              kRandomCodeType, kRandomCodeType, kRandomCodeType};
+  PythonTaskHome home{kRandomCodeType, thread};
+  const auto tasks = std::make_unique<PythonTaskList>();
+  PythonTask task;
+  if (memory.random()() % 16 == 0) {  // the slowest
+    memory.reads = 0;
+    list_python_tasks(python, types, home, reader, *tasks);
+    EXPECT_LE(memory.reads, 200'000u);
+    EXPECT_LE(tasks->count, kMaxPythonTasks);
+    find_python_task_home(python, types, reader, home);
+    home = {kRandomCodeType, thread};
+  }
+  const auto awaits = std::make_unique<PythonAwaits>();
+  memory.reads = 0;
+  read_python_task(python, types, home, reader, thread, task, *awaits);
+  EXPECT_LE(memory.reads, 2 * kMaxPythonAwaits * 20);
+  EXPECT_LE(awaits->count, kMaxPythonAwaits);
+  read_python_task_name(python, reader, kRandomCodeType, task.name, text->name);
   PythonGil gil;
   read_python_gil(python, reader, thread, gil);
 }

@@ -41,6 +41,16 @@ TEST(AgentSampleRequest, LeavesArgumentsOutWhenAsked) {
   EXPECT_TRUE(sample_error(R"({"arguments":"no"})").starts_with("arguments: "));
 }
 
+TEST(AgentSampleRequest, HasTasksWhenAsked) {
+  std::string body = R"({"tasks":true})";
+  FixedText<512> error;
+  RecordingRequest recording;
+  EXPECT_FALSE(recording.tasks);
+  ASSERT_TRUE(parse_record_request(body, recording, error)) << error.c_str();
+  EXPECT_TRUE(recording.tasks);
+  EXPECT_TRUE(sample_error(R"({"tasks":1})").starts_with("tasks: "));
+}
+
 TEST(AgentSampleRequest, HasDefaults) {
   SampleRequest request;
   FixedText<512> error;

@@ -1,0 +1,164 @@
+"""Tasks of asyncio in recordings: where each waits while another blocks the event loop, in every CPython on
+this machine whose version is supported."""
+
+import collections
+import json
+import os
+import re
+import unittest
+
+import python_frames_test
+from support.case import SwiprCase
+
+APP = """
+import asyncio, sys, threading, time
+async def leaf(): await asyncio.sleep(1000)          # line of the leaf
+async def middle(): await leaf()
+async def numbers():
+    yield 1
+    await leaf()
+async def loop():
+    async for number in numbers(): pass
+async def gather(): await asyncio.gather(leaf(), leaf())
+async def ends(): pass
+async def busy():
+    while not ended.is_set():
+        begin = time.monotonic()
+        while time.monotonic() - begin < 0.02: sum(range(1000))
+        await asyncio.sleep(0)
+async def main():
+    started = []
+    def start(coroutine, name):
+        started.append(asyncio.get_running_loop().create_task(coroutine))
+        started[-1].set_name(name)
+    for number in range(int(sys.argv[1])): start(middle(), f"one{number}")
+    start(loop(), "loop"); start(gather(), "gather"); start(ends(), "ended"); start(leaf(), "cancelled")
+    if sys.argv[2] == "busy": start(busy(), "busy")
+    await asyncio.sleep(0.01)
+    next(task for task in started if task.get_name() == "cancelled").cancel()
+    await asyncio.sleep(0.01)
+    print("ready", flush=True)
+    if sys.argv[2] == "blocked": sys.stdin.read()
+    else: await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    ended.set()
+ended = threading.Event()
+asyncio.run(main())
+"""
+
+
+FIRST = 11  # tasks of older versions are not read
+LIMIT = 4096  # tasks of one look
+
+
+def minor(path):
+    return int(re.search(r"python3\.(\d+)$", os.path.realpath(path))[1])
+
+
+class PythonTasksTest(SwiprCase):
+    def for_each_interpreter(self, check):
+        paths = [path for path in python_frames_test.interpreters() if minor(path) >= FIRST]
+        self.assertTrue(paths, "no CPython of a supported version on this machine")
+        for path in paths:
+            with self.subTest(interpreter=path):
+                check(path)
+
+    def record_tasks(self, path, tasks, how, *options):
+        script = self.folder / "app.py"
+        script.write_text(APP)
+        program = self.start(path, script, tasks, how, preloaded=True)
+        program.wait_ready()
+        self.wait_for_socket(program.pid)
+        recording = self.record(program.pid, "--count", 150, "--interval", "10ms", *options)
+        self.assertEqual(program.end().code, 0)
+        return recording
+
+    def chains(self, recording):
+        """{task: {its chain of Python's frames, root first}}"""
+        found = collections.defaultdict(set)
+        for stack in self.convert(recording, "collapsed", "--weight", "wall"):
+            if stack.thread.startswith("task "):
+                names = tuple(re.sub(r" \(.*", "", frame) for frame in stack.frames if frame != "[await]")
+                found[stack.thread.removeprefix("task ")].add(names)
+        return found
+
+    def walls(self, recording):
+        """{thread: its time by the wall clock}"""
+        found = collections.Counter()
+        for stack in self.convert(recording, "collapsed", "--weight", "wall"):
+            found[stack.thread] += stack.weight
+        return found
+
+    def test_blocked_loop(self):
+        self.for_each_interpreter(self.check_blocked_loop)
+
+    def check_blocked_loop(self, path):
+        recording = self.record_tasks(path, 2, "blocked", "--tasks")
+        found = self.chains(recording)
+        unnamed = [name for name in found if name.startswith("Task-")]
+        self.assertEqual(len(unnamed), 2, "those of gather; the task that runs is no wait")
+        expected = {
+            "one0": ("middle", "leaf", "sleep"),
+            "one1": ("middle", "leaf", "sleep"),
+            "loop": ("loop", "numbers", "leaf", "sleep"),
+            "gather": ("gather",),
+            **dict.fromkeys(unnamed, ("leaf", "sleep")),
+        }
+        self.assertEqual(dict(found), {name: {chain} for name, chain in expected.items()})
+        # Tasks wait as long as the thread does, and use no CPU time.
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu")
+        self.assertFalse([s for s in stacks if s.thread.startswith("task ")])
+        walls = self.walls(recording)
+        whole = max(weight for thread, weight in walls.items() if not thread.startswith("task "))
+        for name in expected:
+            self.assertGreater(walls[f"task {name}"], 0.9 * whole, name)
+            self.assertLessEqual(walls[f"task {name}"], 1.001 * whole, name)
+
+    def test_busy_loop(self):
+        self.for_each_interpreter(self.check_busy_loop)
+
+    def check_busy_loop(self, path):
+        found = self.chains(self.record_tasks(path, 20, "busy", "--tasks"))
+        for number in range(20):
+            self.assertEqual(found[f"one{number}"], {("middle", "leaf", "sleep")})
+        self.assertLessEqual(found["busy"], {("busy",), ("busy", "sleep"), ("busy", "sleep", "__sleep0")})
+
+    def test_thousands(self):
+        self.for_each_interpreter(self.check_thousands)
+
+    def check_thousands(self, path):
+        recording = self.record_tasks(path, 10_000, "blocked", "--tasks")
+        found = self.chains(recording)
+        self.assertGreater(len(found), 200)
+        self.assertLessEqual(len(found), LIMIT)
+        walls = self.walls(recording)
+        whole = max(weight for thread, weight in walls.items() if not thread.startswith("task "))
+        for name, chains in found.items():
+            self.assertLessEqual(walls[f"task {name}"], 1.001 * whole, name)
+            if name.startswith("one"):
+                self.assertEqual(chains, {("middle", "leaf", "sleep")})
+        self.assertIn("more tasks of asyncio than 4,096", self.swipr("report", recording).err)
+        report = json.loads(self.swipr("report", "--json", recording).out)
+        left_out = report["processes"][0]["totals"]["tasks_left_out"]
+        self.assertGreaterEqual(left_out + LIMIT, 10_000)
+
+    def test_older_version(self):
+        for path in python_frames_test.interpreters():
+            if minor(path) < FIRST:
+                recording = self.record_tasks(path, 2, "blocked", "--tasks")
+                self.assertFalse(self.chains(recording))
+                self.assertIn("tasks are read from CPython 3.11 on", self.swipr("report", recording).err)
+
+    def test_not_asked(self):
+        for path in python_frames_test.interpreters()[:1]:
+            self.assertFalse(self.chains(self.record_tasks(path, 2, "blocked")))
+
+    def test_no_tasks(self):
+        target = self.start_target("waiter_nofp")
+        recording = self.record(target.pid, "--count", 5, "--tasks")
+        self.assertIn("no task of asyncio was found", self.swipr("report", recording).err)
+        self.assert_one_line_error(
+            self.swipr("record", "--pid", target.pid, "--mode", "cpu", "--tasks", expect=2), "--tasks", codes=(2,))
+
+
+if __name__ == "__main__":
+    unittest.main()

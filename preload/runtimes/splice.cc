@@ -37,6 +37,7 @@ class Splicer {
       begin = end;
       if (at == native_count_) {
         if (has_marks_) ++lost_;
+        if (group == 0 && is_entering_) put_tokens(end);
         continue;
       }
       if (has_marks_ && next_token_ < first && native_.omitted_at == 0) out_.is_uneven = true;
@@ -72,7 +73,9 @@ class Splicer {
       // PHP keeps something else there.
       has_marks_ = has_marks_ || (token.mark != 0 && token.kind != TokenKind::kPhp);
     }
-    if (!tokens_.empty() && (tokens_.back().flags & kTokenEndsLoop) == 0) ++group_count_;
+    // The outermost function, if it is built in, is not run by a loop.
+    constexpr unsigned kNoOtherGroup = kTokenEndsLoop | kTokenBuiltIn;
+    if (!tokens_.empty() && (tokens_.back().flags & kNoOtherGroup) == 0) ++group_count_;
     if (has_marks_) return;
     std::uint32_t inner = 0;  // loops before the omitted frames
     for (std::uint32_t index = 0; index < native_count_; ++index) {
@@ -90,9 +93,11 @@ class Splicer {
     }
     paired_inside_ = inner;
     paired_outside_ = std::min(loop_count_ - inner, group_count_);
-    out_.is_uneven = native_.is_root_reached && is_token_root_ && native_.omitted_at == 0 &&
-                     tokens_gap_ == 0 && loop_count_ != group_count_ &&
-                     loop_count_ != group_count_ + 1;
+    const bool is_whole =
+        native_.is_root_reached && is_token_root_ && native_.omitted_at == 0 && tokens_gap_ == 0;
+    is_entering_ = is_whole && group_count_ == loop_count_ + 1;
+    out_.is_uneven =
+        is_whole && loop_count_ != group_count_ && loop_count_ != group_count_ + 1 && !is_entering_;
   }
 
   // The native frame whose place the group takes; native_count_: none.
@@ -193,6 +198,7 @@ class Splicer {
   std::uint32_t next_native_ = 0;
   std::uint32_t next_token_ = 0;
   std::uint32_t lost_ = 0;
+  bool is_entering_ = false;     // without marks: the innermost group's loop has not begun
   bool is_behind_loop_ = false;  // the frame before next_native_ was replaced
 };
 

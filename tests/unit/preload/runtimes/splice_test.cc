@@ -18,7 +18,8 @@ constexpr std::uint64_t stack_of(std::uint32_t frame) { return kStackBegin + fra
 constexpr std::uint64_t mark_in(std::uint32_t frame) { return stack_of(frame) + 0x40; }
 
 // Native frames as letters, innermost first: L in the loop's symbol, others elsewhere; "|": frames
-// are omitted here. Tokens likewise: each letter a frame, "," ends a group.
+// are omitted here. Tokens likewise: each letter a frame, "," ends a group,
+// "'" is behind a function that is built in.
 struct Case {
   std::string native;
   std::string tokens;
@@ -42,6 +43,10 @@ std::vector<Token> tokens_of(const Case& given) {
   std::vector<Token> tokens;
   std::size_t group = 0;
   for (const char c : given.tokens) {
+    if (c == '\'') {
+      tokens.back().flags = kTokenBuiltIn;
+      continue;
+    }
     if (c != ',') {
       tokens.push_back({.code = static_cast<std::uint64_t>(c)});
       continue;
@@ -138,9 +143,19 @@ TEST(Splice, PairsAsManyLoopsAsGroupsWithoutMarks) {
   EXPECT_EQ(spliced({"aLbLLc", "1,2,3,", {}}), (Spliced{"a1b23c", false, 0}));
 }
 
+TEST(Splice, BeginsWithAGroupWhoseLoopHasNotBegun) {
+  EXPECT_EQ(spliced({"aLbLc", "1,2,3,", {}}), (Spliced{"1a2b3c", false, 0}));
+}
+
 TEST(Splice, PairsFromTheRootWhereLoopsAndGroupsAreUneven) {
   EXPECT_EQ(spliced({"LaLbLc", "1,", {}}), (Spliced{"LaLb1c", true, 2}));
   EXPECT_EQ(spliced({"aLb", "1,2,3,", {}}), (Spliced{"a123b", true, 0}));
+}
+
+TEST(Splice, TakesBuiltInFunctionsForPartsOfGroups) {
+  EXPECT_EQ(spliced({"aLbLc", "1'2,3'4,", {}}), (Spliced{"a12b34c", false, 0}));
+  EXPECT_EQ(spliced({"aLbLc", "1,2,3'", {}}), (Spliced{"a1b2c3", true, 0}))
+      << "no loop runs the outermost";
 }
 
 TEST(Splice, PairsFromTheInsideWhereTheRootIsMissing) {

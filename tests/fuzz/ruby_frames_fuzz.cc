@@ -43,6 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const unsigned version = data[0] % 6;
   RubyRuntime ruby{.layout =
                        *find_ruby_layout(version == 0 ? 2 : 3, version == 0 ? 7 : version - 1)};
+  ruby.names = kBegin + 64;
   ObjectPieces reader({&read_memory, &memory});
   walk_ruby(ruby, reader, kBegin, *tokens);
   if (tokens->added() > kMaxRubyFrames) std::abort();

@@ -139,6 +139,18 @@ caller_of_leaf(100_000) until $ended
 """
 YJIT = ("--yjit", "--yjit-call-threshold=2")
 
+# A method in C calls a block; the names of both are known, whatever the symbols of the library are.
+BUILT_IN = """
+TEXT = 'a' * 2000
+def rewrite
+  TEXT.gsub(/a/) { |c| c.upcase }
+end
+puts 'ready'
+STDOUT.flush
+Thread.new { STDIN.read; $ended = true }
+rewrite until $ended
+"""
+
 # Garbage, exceptions, deep recursion, fibers, code and threads that come and go.
 STORM = """
 def deep(n); n == 0 ? 0 : 1 + deep(n - 1); end
@@ -276,6 +288,27 @@ class RubyTest(SwiprCase):
         stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
         whole = sum(s.weight for s in stacks if s.frames[-2:] == ["caller_of_leaf (leaf.rb)", "leaf (leaf.rb)"])
         self.assertGreater(whole, 0.9 * profiles.total(stacks))
+
+    def test_methods_in_c(self):
+        self.for_each_ruby(self.check_methods_in_c, BUILT_IN, "built_in")
+
+    def check_methods_in_c(self, path, source):
+        program = self.run_ruby(path, source)
+        recording = self.record(program.pid, "--count", 400, "--interval", "2ms")
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
+        chain = ["rewrite (built_in.rb)", "gsub", "block in rewrite (built_in.rb)", "upcase"]
+        own = [(stack.frames[stack.frames.index(chain[0]):], stack.weight) for stack in stacks if chain[0] in stack.frames]
+        self.assertGreater(sum(weight for _, weight in own), 0.95 * profiles.total(stacks))
+        for length in (2, 3, 4):
+            self.assertIn(chain[:length], [frames for frames, _ in own])
+        whole = sum(weight for frames, weight in own if frames == chain[:len(frames)])
+        self.assertGreater(whole, 0.95 * profiles.total(stacks))
+        mixed = self.convert(recording, "collapsed", "--weight", "cpu")
+        # The functions of C that run the method, and call its block, stand between the two.
+        both = [(s.frames, s.weight) for s in mixed if chain[2] in s.frames]
+        between = sum(weight for frames, weight in both if frames.index(chain[1]) + 1 < frames.index(chain[2]))
+        self.assertGreater(between, 0.95 * sum(weight for _, weight in both))
 
     def lines_of(self, trace):
         """Of the program's own functions: those in C have the line of their caller."""

@@ -89,6 +89,19 @@ SWIPR_SIGNAL_SAFE bool read_ruby_code(Reader& reader, std::uint64_t address,
          is_ruby_code(code.flags) && code.body % 8 == 0 && reader.read_value(code.body, out);
 }
 
+// The first fields of rb_callable_method_entry_t, which belongs to the method and is collected.
+struct RubyMethod {
+  std::uint64_t flags;
+  std::uint64_t defined_class;
+  std::uint64_t definition;
+  std::uint64_t name;  // ID: a number, which stays the same
+};
+constexpr bool is_ruby_method(std::uint64_t flags) noexcept {
+  constexpr std::uint64_t kInternal = 0x1a;
+  constexpr std::uint64_t kMethod = 6;  // imemo_ment
+  return (flags & 0x1f) == kInternal && (flags >> 12 & 0xf) == kMethod;
+}
+
 // What code hardly shares with later code at its address.
 constexpr std::uint64_t fingerprint_of(const RubyCodeBody& body) noexcept {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
@@ -134,19 +147,44 @@ SWIPR_SIGNAL_SAFE bool is_compiled_ruby(const RubyLayout& layout, Reader& reader
          address != 0;
 }
 
-enum class RubyFrameKind : std::uint8_t { kRuby, kNative, kInvalid };
+// kOther: none of a function.
+enum class RubyFrameKind : std::uint8_t { kFunction, kOther, kInvalid };
+
+// Of a method that is written in C: its name is its token.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE RubyFrameKind read_built_in_ruby_frame(Reader& reader, const RubyFrame& frame,
+                                                         Token& out) noexcept {
+  constexpr std::uint64_t kKinds = 0x7fff'0001;     // VM_FRAME_MAGIC_MASK
+  constexpr std::uint64_t kOfMethod = 0x5555'0001;  // VM_FRAME_MAGIC_CFUNC
+  struct {
+    std::uint64_t method;
+    std::uint64_t block;
+    std::uint64_t flags;
+  } environment;
+  RubyMethod method;
+  const bool is_method = reader.read_value(frame.environment - 16, environment) &&
+                         (environment.flags & kKinds) == kOfMethod && environment.method % 8 == 0 &&
+                         reader.read_value(environment.method, method) &&
+                         is_ruby_method(method.flags);
+  if (!is_method) return RubyFrameKind::kOther;
+  out = {.code = method.name, .kind = TokenKind::kRuby, .flags = kTokenBuiltIn};
+  return RubyFrameKind::kFunction;
+}
 
 // `is_compiled`: its pc means nothing.
 template <typename Reader>
-SWIPR_SIGNAL_SAFE RubyFrameKind read_ruby_frame(Reader& reader, const RubyFrame& frame,
-                                                bool is_compiled, Token& out) noexcept {
+SWIPR_SIGNAL_SAFE RubyFrameKind read_ruby_frame(const RubyRuntime& ruby, Reader& reader,
+                                                const RubyFrame& frame, bool is_compiled,
+                                                Token& out) noexcept {
   constexpr std::uint64_t kFirstOfLoop = 0x20;  // VM_FRAME_FLAG_FINISH …
   constexpr std::uint64_t kNative = 0x80;       // … and VM_FRAME_FLAG_CFRAME
   std::uint64_t flags = 0;
   RubyCodeBody body;
-  if ((frame.pc == 0 && !is_compiled) || frame.code == 0) return RubyFrameKind::kNative;
+  if ((frame.pc == 0 && !is_compiled) || frame.code == 0) {
+    return ruby.names == 0 ? RubyFrameKind::kOther : read_built_in_ruby_frame(reader, frame, out);
+  }
   if (!reader.read_value(frame.environment, flags)) return RubyFrameKind::kInvalid;
-  if ((flags & kNative) != 0) return RubyFrameKind::kNative;
+  if ((flags & kNative) != 0) return RubyFrameKind::kOther;
   if (!read_ruby_code(reader, frame.code, body)) return RubyFrameKind::kInvalid;
   const std::uint64_t position = (frame.pc - body.instructions) / 8;  // of the next instruction
   out = {.code = frame.code, .fingerprint = fingerprint_of(body), .kind = TokenKind::kRuby};
@@ -154,7 +192,7 @@ SWIPR_SIGNAL_SAFE RubyFrameKind read_ruby_frame(Reader& reader, const RubyFrame&
     out.position = static_cast<std::uint32_t>(position == 0 ? 0 : position - 1);
   }
   if ((flags & kFirstOfLoop) != 0) out.flags = kTokenEndsLoop;
-  return RubyFrameKind::kRuby;
+  return RubyFrameKind::kFunction;
 }
 
 // Fills `tokens` with the frames of an execution context, which may be any number.
@@ -184,12 +222,12 @@ SWIPR_SIGNAL_SAFE RubyWalkEnd walk_ruby(const RubyRuntime& ruby, Reader& reader,
       break;
     }
     const bool is_compiled = step == 0 && is_compiled_ruby(ruby.layout, reader, address);
-    const RubyFrameKind kind = read_ruby_frame(reader, frame, is_compiled, token);
+    const RubyFrameKind kind = read_ruby_frame(ruby, reader, frame, is_compiled, token);
     if (kind == RubyFrameKind::kInvalid) {
       end = RubyWalkEnd::kInvalid;
       break;
     }
-    if (kind == RubyFrameKind::kRuby) tokens.add(token);
+    if (kind == RubyFrameKind::kFunction) tokens.add(token);
   }
   tokens.finish(end == RubyWalkEnd::kRoot);
   return end;

@@ -36,6 +36,8 @@ struct RubyRuntime {
   std::uint64_t current_context = 0;
   std::uint64_t machine = 0;
   Range<std::uint64_t> loop{};  // the code of the interpreter's loop, for the splice
+  // The variable with the table of names of methods; 0: those that are written in C have no tokens.
+  std::uint64_t names = 0;
 };
 
 enum class RubyState : std::uint8_t {

@@ -36,19 +36,27 @@ bool read_text(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t add
   return length < kImplausible && read_utf8(reader, begin, length, out);
 }
 
+// RArray. False: it is none, or ends before that element.
+bool read_element(ObjectPieces& reader, std::uint64_t array, std::uint64_t index,
+                  std::uint64_t& out) noexcept {
+  constexpr unsigned kLengthBit = 15;       // of arrays within their object
+  std::array<std::uint64_t, 5> words = {};  // flags, class, length, capacity, elements
+  if (array == 0 || array % 8 != 0 || !reader.read_value(array, words) ||
+      (words[0] & kTypeMask) != kArray) {
+    return false;
+  }
+  const bool is_within = (words[0] & kFlag) != 0;
+  const std::uint64_t length = is_within ? words[0] >> kLengthBit & 0x7f : words[2];
+  const std::uint64_t elements = is_within ? array + 16 : words[4];
+  return index < length && length < kImplausible && reader.read_value(elements + index * 8, out);
+}
+
 // A string, or an array of that and the real path.
 bool read_path(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t address,
                FunctionText& out) noexcept {
-  constexpr std::uint64_t kElsewhere = 32;  // RArray.as.heap.ptr
-  constexpr std::uint64_t kWithin = 16;
-  std::uint64_t flags = 0;
-  if (address == 0 || address % 8 != 0 || !reader.read_value(address, flags)) return false;
-  if ((flags & kTypeMask) == kArray) {
-    std::uint64_t elements = address + kWithin;
-    if ((flags & kFlag) == 0 && !reader.read_value(address + kElsewhere, elements)) return false;
-    if (!reader.read_value(elements, address)) return false;
-  }
-  return read_text(layout, reader, address, out.file);
+  return read_text(layout, reader, address, out.file) ||
+         (read_element(reader, address, 0, address) &&
+          read_text(layout, reader, address, out.file));
 }
 
 bool read_same_code(ObjectPieces& reader, const Token& token, RubyCodeBody& body) noexcept {
@@ -112,9 +120,30 @@ bool count_entries(ObjectPieces& reader, std::uint64_t index, std::uint32_t posi
 
 }  // namespace
 
+bool read_ruby_name(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t names,
+                    std::uint64_t name, FunctionText& out) noexcept {
+  constexpr std::uint64_t kOperators = 1024;  // above tLAST_OP_ID, below the first other ID
+  constexpr unsigned kScopeBits = 4;          // ID_SCOPE_SHIFT
+  constexpr std::uint64_t kUnit = 512;        // ID_ENTRY_UNIT, each: text, symbol
+  const std::uint64_t number = name < kOperators ? name : name >> kScopeBits;
+  std::uint64_t unit = 0;
+  std::uint64_t text = 0;
+  out.first_line = 0;
+  out.file.clear();
+  return read_element(reader, names, number / kUnit, unit) &&
+         read_element(reader, unit, number % kUnit * 2, text) &&
+         read_text(layout, reader, text, out.name);
+}
+
 bool read_ruby_function(const RubyRuntime& ruby, ObjectPieces& reader, const Token& token,
                         FunctionText& out) noexcept {
   RubyCodeBody body;
+  if ((token.flags & kTokenBuiltIn) != 0) {
+    std::uint64_t names = 0;
+    reader.forget();
+    return reader.read_value(ruby.names, names) &&
+           read_ruby_name(ruby.layout, reader, names, token.code, out);
+  }
   if (!read_same_code(reader, token, body)) return false;
   out.first_line = first_line_of(ruby.layout, body);
   return read_text(ruby.layout, reader, body.label, out.name) &&
@@ -128,6 +157,7 @@ bool read_ruby_line(const RubyRuntime& ruby, ObjectPieces& reader, const Token& 
   LineTable table;
   std::uint32_t count = 1;
   line = 0;
+  if ((token.flags & kTokenBuiltIn) != 0) return true;
   if (!read_same_code(reader, token, body) || !reader.read_value(token.code, code) ||
       !reader.read_value(code.body + ruby.layout.lines, table)) {
     return false;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 
 #include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/ruby/ruby_names.h"
@@ -10,26 +11,38 @@ namespace {
 constexpr std::uint64_t kMaxModules = 64;
 constexpr std::uint64_t kMaxTlsBytes = 4096;
 
-// The size of the image's PT_TLS; 0: it has none.
-std::uint64_t find_tls_bytes(std::uint64_t header, ObjectPieces& reader) noexcept {
+constexpr std::uint32_t kLoad = 1;  // PT_LOAD
+constexpr std::uint32_t kTls = 7;   // PT_TLS
+constexpr std::uint32_t kWritable = 2;
+
+// The first fields of Elf64_Phdr.
+struct Segment {
+  std::uint32_t type;
+  std::uint32_t flags;
+  std::uint64_t offset;
+  std::uint64_t begin;
+  std::uint64_t physical;
+  std::uint64_t file_bytes;
+  std::uint64_t bytes;
+};
+
+// The first segment of that type from number `next` on; then `next` is the one behind it.
+bool find_segment(std::uint64_t header, ObjectPieces& reader, std::uint32_t type,
+                  std::uint32_t flags, std::uint64_t& next, Segment& out) noexcept {
   constexpr std::uint64_t kOffset = 32;  // Elf64_Ehdr: e_phoff, e_phnum
   constexpr std::uint64_t kCount = 56;
-  constexpr std::uint64_t kSize = 40;  // Elf64_Phdr: p_memsz
   constexpr std::uint64_t kEntry = 56;
-  constexpr std::uint32_t kTls = 7;
+  constexpr std::uint16_t kMost = 64;
   std::uint64_t offset = 0;
   std::uint16_t count = 0;
   if (!reader.read_value(header + kOffset, offset) || !reader.read_value(header + kCount, count)) {
-    return 0;
+    return false;
   }
-  for (std::uint64_t at = 0; at < std::min<std::uint64_t>(count, kMaxModules); ++at) {
-    const std::uint64_t entry = header + offset + at * kEntry;
-    std::uint32_t type = 0;
-    std::uint64_t bytes = 0;
-    if (!reader.read_value(entry, type)) return 0;
-    if (type == kTls) return reader.read_value(entry + kSize, bytes) ? bytes : 0;
+  while (next < std::min(count, kMost)) {
+    if (!reader.read_value(header + offset + next++ * kEntry, out)) return false;
+    if (out.type == type && (out.flags & flags) == flags) return true;
   }
-  return 0;
+  return false;
 }
 
 class Starter {
@@ -38,17 +51,27 @@ class Starter {
       : ruby_(ruby), header_(header), image_reader_(reader), reader_(reader) {}
 
   bool run(std::uint64_t thread_pointer) noexcept {
+    if (!find_context(thread_pointer)) return false;
+    find_names();
+    return true;
+  }
+
+ private:
+  bool find_context(std::uint64_t thread_pointer) noexcept {
     if (ruby_.machine != 0) {
       return try_context(find_listed_ruby_context(ruby_, reader_, thread_pointer));
     }
     constexpr std::uint64_t kModuleTable = 8;  // glibc, tcbhead_t.dtv; its size is before it
-    const std::uint64_t bytes = std::min(find_tls_bytes(header_, reader_), kMaxTlsBytes);
+    Segment variables;
+    std::uint64_t next = 0;
     std::uint64_t table = 0;
     std::uint64_t count = 0;
-    if (bytes == 0 || !reader_.read_value(thread_pointer + kModuleTable, table) ||
+    if (!find_segment(header_, reader_, kTls, 0, next, variables) ||
+        !reader_.read_value(thread_pointer + kModuleTable, table) ||
         !reader_.read_value(table - 16, count)) {
       return false;
     }
+    const std::uint64_t bytes = std::min(variables.bytes, kMaxTlsBytes);
     for (std::uint64_t module = 1; module <= std::min(count, kMaxModules); ++module) {
       std::uint64_t block = 0;
       if (!reader_.read_value(table + 16 * module, block)) return false;
@@ -64,7 +87,6 @@ class Starter {
     return false;
   }
 
- private:
   // Whether its outermost frame is one, whose function can be named; then the loop is known.
   bool try_context(std::uint64_t address) noexcept {
     constexpr unsigned kMaxSteps = 16;  // outer frames without code of Ruby
@@ -99,6 +121,7 @@ class Starter {
     const unwind::BuildResult image = unwind::describe_image(header_, image_reader_);
     unwind::FdeList fdes;
     const std::uint64_t at = address - image.load_bias;
+    load_bias_ = image.load_bias;
     const bool is_found = image.search.count != 0 && image.text.contains(at) &&
                           unwind::find_fdes(image, {at, at + kLargest}, image_reader_, fdes) ==
                               unwind::BuildStatus::kOk &&
@@ -110,8 +133,33 @@ class Starter {
     return is_found && ruby_.loop.contains(address);
   }
 
+  // A variable of the image leads to the table, in which operators have the number of their
+  // character.
+  void find_names() noexcept {
+    constexpr std::uint64_t kMaxBytes = 1 << 20;
+    Segment segment;
+    for (std::uint64_t next = 0; find_segment(header_, reader_, kLoad, kWritable, next, segment);) {
+      const std::uint64_t begin = (load_bias_ + segment.begin + 7) & -std::uint64_t{8};
+      const std::uint64_t bytes = std::min(segment.bytes, kMaxBytes);
+      for (std::uint64_t at = begin; at + 8 <= begin + bytes; at += 8) {
+        std::uint64_t names = 0;
+        if (!reader_.read_value(at, names)) break;
+        const bool is_own = names - begin < bytes;
+        if (names % 8 != 0 || names < kMaxBytes || is_own) continue;
+        if (!is_name(names, '+') || !is_name(names, '-')) continue;
+        ruby_.names = at;
+        return;
+      }
+    }
+  }
+  bool is_name(std::uint64_t names, char name) noexcept {
+    return read_ruby_name(ruby_.layout, reader_, names, static_cast<unsigned char>(name), text_) &&
+           text_.name.view() == std::string_view(&name, 1);
+  }
+
   RubyRuntime& ruby_;
   std::uint64_t header_;
+  std::uint64_t load_bias_ = 0;
   unwind::ImageReader image_reader_;
   ObjectPieces reader_;
   FunctionText text_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -74,12 +75,29 @@ class RubyMemory {
     return address(object);
   }
 
+  std::uint64_t array(const std::vector<std::uint64_t>& elements) {
+    std::uint64_t* const object = words(5);
+    std::uint64_t* const heap = words(elements.size());
+    std::copy(elements.begin(), elements.end(), heap);
+    object[0] = 7;
+    object[2] = elements.size();
+    object[4] = address(heap);
+    return address(object);
+  }
+  std::uint64_t method(std::uint64_t name) {
+    std::uint64_t* const object = words(5);
+    object[0] = 0x601a;  // T_IMEMO, imemo_ment
+    object[3] = name;
+    return address(object);
+  }
+
   // Frames from the outermost on; `flags` as in the environment.
   struct Frame {
     std::uint64_t code;  // 0: a function in C
     std::uint64_t position;
     std::uint64_t flags;
     std::uint64_t returns = 0;  // from 3.1 on; compiled code: to where
+    std::uint64_t method = 0;
   };
   std::uint64_t context(const std::vector<Frame>& frames) {
     constexpr std::size_t kStackWords = 512;
@@ -88,9 +106,10 @@ class RubyMemory {
     std::uint64_t* frame = stack + kStackWords - frame_words;  // the dummy
     for (const Frame& wanted : frames) {
       frame -= frame_words;
-      std::uint64_t* const environment = words(1);
-      *environment = wanted.flags;
-      frame[4] = address(environment);
+      std::uint64_t* const environment = words(3);
+      environment[0] = wanted.method;
+      environment[2] = wanted.flags;
+      frame[4] = address(environment + 2);
       if (wanted.code == 0) continue;
       frame[0] = instructions_of(wanted.code) + wanted.position * 8;
       frame[2] = wanted.code;
@@ -144,6 +163,7 @@ class RubyFrames : public ::testing::TestWithParam<RubyVersion> {
   std::unique_ptr<FunctionText> text = std::make_unique<FunctionText>();
   std::unique_ptr<PageCache> pages = std::make_unique<PageCache>();
   ObjectPieces pieces{RubyMemory::reader()};
+  RubyRuntime runtime = memory.runtime();
 
   Token token_of(std::uint64_t code) {
     RubyCodeBody body;
@@ -153,7 +173,7 @@ class RubyFrames : public ::testing::TestWithParam<RubyVersion> {
   }
   RubyWalkEnd walk(std::uint64_t context) {
     ProbedObjects inside(*pages);
-    return walk_ruby(memory.runtime(), inside, context, *tokens);
+    return walk_ruby(runtime, inside, context, *tokens);
   }
 };
 
@@ -194,9 +214,43 @@ TEST_P(RubyFrames, OfCompiledCodeMayHaveAnyPc) {
   EXPECT_NE(tokens->tokens()[0].position, 11u) << "beyond the end of the code";
 }
 
+TEST_P(RubyFrames, OfMethodsInCAreTheirNames) {
+  constexpr std::uint64_t kMethodInC = 0x5555'00a1;
+  const std::uint64_t code = memory.code(memory.text("foo"), memory.text("a.rb"), 10);
+  const std::uint64_t method = memory.method(std::uint64_t{700} << 4 | 1);
+  const std::uint64_t context = memory.context({{code, 5, 0x20},
+                                                {0, 0, kMethodInC, 0, method},
+                                                {0, 0, 0x6666'00a1, 0, method},  // a block in C
+                                                {0, 0, kMethodInC, 0, code},
+                                                {0, 0, kMethodInC, 0, 0}});
+  EXPECT_EQ(walk(context), RubyWalkEnd::kRoot);
+  EXPECT_EQ(tokens->added(), 1u) << "the table of names was not found";
+  std::vector<std::uint64_t> first(1024, 8), second(1024, 8);
+  first['+' * 2] = memory.text("+");
+  second[(700 - 512) * 2] = memory.text("each");
+  const std::uint64_t names = memory.array({memory.array(first), memory.array(second)});
+  runtime.names = RubyMemory::address(&names);
+  EXPECT_EQ(walk(context), RubyWalkEnd::kRoot);
+  ASSERT_EQ(tokens->added(), 2u);
+  const Token token = tokens->tokens()[0];
+  std::uint32_t line = 1;
+  EXPECT_EQ(token.flags, kTokenBuiltIn);
+  ASSERT_TRUE(read_ruby_function(runtime, pieces, token, *text));
+  EXPECT_EQ(text->name.view(), "each");
+  EXPECT_EQ(text->file.view(), "");
+  EXPECT_TRUE(read_ruby_line(runtime, pieces, token, line));
+  EXPECT_EQ(line, 0u);
+  EXPECT_TRUE(read_ruby_name(runtime.layout, pieces, names, '+', *text));
+  EXPECT_EQ(text->name.view(), "+");
+  for (const std::uint64_t number : {std::uint64_t{'-'}, std::uint64_t{701} << 4 | 1,
+                                     std::uint64_t{1024} << 4, ~std::uint64_t{0}}) {
+    EXPECT_FALSE(read_ruby_name(runtime.layout, pieces, names, number, *text)) << number;
+  }
+}
+
 TEST_P(RubyFrames, HaveNameFileAndFirstLine) {
   std::uint64_t* const both = memory.words(5);  // an array: path and real path
-  both[0] = 7 | kRubyFlag;
+  both[0] = 7 | kRubyFlag | 2 << 15;
   both[2] = memory.text("/home/someone/with/a/long/path/näme.rb");
   const std::uint64_t code =
       memory.code(memory.text("block (2 levels) in a_method"), RubyMemory::address(both), 10);

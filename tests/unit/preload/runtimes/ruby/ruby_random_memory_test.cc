@@ -17,7 +17,7 @@ constexpr std::uint64_t kRubyBegin = 0x7f00'0000'0000;
 // Most words are addresses again; some are the flags of code, texts and arrays.
 RandomMemory random_ruby_memory(std::uint64_t seed) {
   const auto make_word = [](std::mt19937_64& random) -> std::uint64_t {
-    constexpr std::uint64_t kFlags[] = {0x701a, 0x701a, 0x701a, 0x2005, 0x4005, 7, 0x2007, 0x20};
+    constexpr std::uint64_t kFlags[] = {0x701a, 0x701a, 0x601a, 0x2005, 0x4005, 7, 0x2007, 0x20};
     switch (random() % 10) {
       case 0:
         return random();
@@ -42,6 +42,9 @@ void read_all_ruby(const RubyRuntime& ruby, RandomMemory& memory, FunctionText& 
   memory.reads = 0;
   walk_ruby(ruby, reader, context, tokens);
   EXPECT_LE(memory.reads, kMaxRubyFrames * 16);
+  memory.reads = 0;
+  if (read_ruby_name(ruby.layout, reader, context, memory.random()() % 9999, text)) ++named;
+  EXPECT_LE(memory.reads, kMost);
   find_ruby_context(ruby, reader, context);
   memory.reads = 0;
   RubyRuntime listed = ruby;
@@ -68,6 +71,7 @@ TEST(RandomMemory, OfRubyIsReadWithinBounds) {
   std::uint64_t named = 0;
   for (const unsigned minor : {7u, 1u, 3u}) {
     RubyRuntime ruby{.layout = *find_ruby_layout(minor == 7 ? 2 : 3, minor)};
+    ruby.names = kRubyBegin;
     for (std::uint64_t seed = 0; seed < 2000; ++seed) {
       RandomMemory memory = random_ruby_memory(seed);
       read_all_ruby(ruby, memory, *text, *tokens, named);

@@ -54,6 +54,33 @@ def minor(path):
     return int(re.search(r"python3\.(\d+)$", os.path.realpath(path))[1])
 
 
+# Two event loops in two threads, that of the main thread blocked; TaskGroup, wait_for, queues.
+LOOPS = """
+import asyncio, sys, threading
+async def leaf(queue): await queue.get()
+async def member(): await leaf(asyncio.Queue())
+async def group():
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(member(), name=where() + " member")
+async def timed(): await asyncio.wait_for(member(), 1000)
+def where(): return "main" if threading.current_thread() is threading.main_thread() else "second"
+async def main(block):
+    loop = asyncio.get_running_loop()
+    tasks = [loop.create_task(group(), name=where() + " group"), loop.create_task(timed(), name=where() + " timed")]
+    await asyncio.sleep(0.01)
+    ready.wait()
+    if where() == "main": print("ready", flush=True)
+    if block: sys.stdin.read(); ended.set()
+    else: await loop.run_in_executor(None, ended.wait)
+    for task in tasks: task.cancel()
+ready, ended = threading.Barrier(2), threading.Event()
+thread = threading.Thread(target=lambda: asyncio.run(main(False)))
+thread.start()
+asyncio.run(main(True))
+thread.join()
+"""
+
+
 class PythonTasksTest(SwiprCase):
     def for_each_interpreter(self, check):
         paths = [path for path in python_frames_test.interpreters() if minor(path) >= FIRST]
@@ -62,9 +89,9 @@ class PythonTasksTest(SwiprCase):
             with self.subTest(interpreter=path):
                 check(path)
 
-    def record_tasks(self, path, tasks, how, *options):
+    def record_tasks(self, path, tasks, how, *options, app=APP):
         script = self.folder / "app.py"
-        script.write_text(APP)
+        script.write_text(app)
         program = self.start(path, script, tasks, how, preloaded=True)
         program.wait_ready()
         self.wait_for_socket(program.pid)
@@ -121,6 +148,18 @@ class PythonTasksTest(SwiprCase):
         for number in range(20):
             self.assertEqual(found[f"one{number}"], {("middle", "leaf", "sleep")})
         self.assertLessEqual(found["busy"], {("busy",), ("busy", "sleep"), ("busy", "sleep", "__sleep0")})
+
+    def test_loops_in_threads(self):
+        self.for_each_interpreter(self.check_loops_in_threads)
+
+    def check_loops_in_threads(self, path):
+        found = self.chains(self.record_tasks(path, 0, "", "--tasks", app=LOOPS))
+        for where in "main", "second":
+            self.assertEqual(found[f"{where} group"], {("group", "TaskGroup.__aexit__")})
+            self.assertEqual(found[f"{where} member"], {("member", "leaf", "Queue.get")})
+            # From 3.12 on wait_for awaits in its own task.
+            timed = ("timed", "wait_for") + (("member", "leaf", "Queue.get") if minor(path) >= 12 else ())
+            self.assertEqual(found[f"{where} timed"], {timed})
 
     def test_thousands(self):
         self.for_each_interpreter(self.check_thousands)

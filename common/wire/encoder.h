@@ -19,6 +19,7 @@ class Encoder {
   explicit Encoder(std::span<std::byte> out) noexcept : out_(out) {}
 
   std::size_t size() const noexcept { return size_; }
+  std::size_t capacity() const noexcept { return out_.size(); }
   bool overflowed() const noexcept { return overflowed_; }
   std::span<const std::byte> bytes() const noexcept { return out_.first(size_); }
   // Forgets what was written after `size`, and an overflow.

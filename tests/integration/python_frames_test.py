@@ -186,6 +186,18 @@ def language_frames(stack):
     return [frame for frame in stack.frames if re.search(r" \([^()]*\)$", frame)]
 
 
+# A stack whose names need more than 256 KiB.
+LONG_FILES = """
+import sys
+def call(depth):
+    if depth == 0:
+        print("ready", flush=True)
+        return sys.stdin.read()
+    exec(compile("call(depth)", 4000 * "f" + str(depth), "exec"), {"call": call, "depth": depth - 1})
+call(100)
+"""
+
+
 class PythonTest(SwiprCase):
     def for_each_interpreter(self, check):
         paths = interpreters()
@@ -356,6 +368,15 @@ class PythonTest(SwiprCase):
         self.assertTrue([text for text in report["warnings"] if "fill the memory for names" in text], report["warnings"])
         self.assertIn("fill the memory for names", self.swipr("convert", recording, "--format", "collapsed").err)
         self.assertTrue(profiles.has_function(self.convert(recording, "collapsed"), r"^\[function gone\]$"))
+
+    def test_definition_larger_than_a_block(self):
+        program = self.run_python("/usr/bin/python3", LONG_FILES)
+        recording = self.record(program.pid, "--count", 20)
+        self.finish(program)
+        totals = json.loads(self.swipr("report", "--json", recording).out)["processes"][0]["totals"]
+        self.assertEqual(totals["samples_dropped"], 0)
+        depth = max(len(language_frames(stack)) for stack in self.convert(recording, "collapsed"))
+        self.assertGreaterEqual(depth, 200)
 
     def test_selected_frames(self):
         program = self.run_python("/usr/bin/python3", SHARES)

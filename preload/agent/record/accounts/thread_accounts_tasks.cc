@@ -16,14 +16,15 @@ bool ThreadAccounts::write_task(std::uint32_t& thread, std::string_view name, st
                                  .stack_id = stack,
                                  .wall_ns = growth(0, wall_ns),
                                  .ticks = 1};
-  const bool written = stream_.put([&](wire::Encoder& out) {
+  const auto encode = [&](wire::Encoder& out) {
     stream_.settle_definition(stack, false);
     if (is_new) wire::encode(out, introduced);
     stream_.define(out, stack);
     wire::TickEncoder tick(out, growth(record_ns_, tick_ns_));
     tick.put(sample, false, false);
     tick.end();
-  });
+  };
+  const bool written = stream_.define_ahead(stack) && stream_.put(encode);
   stream_.settle_definition(stack, written);
   if (!written) {
     ++counters_.samples_dropped;

@@ -52,6 +52,7 @@ void ThreadAccounts::write_staged(ThreadList& threads, bool can_resolve) noexcep
     bool written = can_resolve;
     for (std::size_t at = begin; at < chunk.end; ++at) {
       written = introduce(staged_[at].place, threads) && written;
+      written = written && stream_.define_ahead(staged_[at].stack);
     }
     written =
         written && stream_.put([this, chunk](wire::Encoder& out) { encode_chunk(out, chunk); });

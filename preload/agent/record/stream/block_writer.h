@@ -38,6 +38,8 @@ class BlockWriter {
   // False: the output has no room now.
   bool flush() noexcept;
   std::size_t pending_bytes() const noexcept { return payload_.size(); }
+  // Of what one `put` can write.
+  std::size_t max_bytes() const noexcept { return payload_.capacity(); }
 
  private:
   OutputQueue* output_ = nullptr;

@@ -27,25 +27,45 @@ void for_each_function(const StoredStack& stack, Use use) noexcept {
 
 }  // namespace
 
+void FunctionStream::set_told(std::uint32_t function, Told told) noexcept {
+  // Without memory it is written again with the next stack.
+  if (function >= told_.size() && !told_.resize(2 * std::size_t{function} + 64)) return;
+  told_[function] = told;
+}
+
+void FunctionStream::encode(wire::Encoder& out, std::uint32_t number) const noexcept {
+  const LanguageFunction function = functions_->function(number);
+  wire::encode(out, wire::FunctionRecord{.function = number,
+                                         .language = function.language,
+                                         .name = function.name,
+                                         .file = function.file,
+                                         .start_line = function.start_line,
+                                         .flags = flags_of(function)});
+}
+
 void FunctionStream::define(wire::Encoder& out, const StoredStack& stack) noexcept {
   for_each_function(stack, [this, &out](std::uint32_t number) {
     if (number == 0 || is_told(number)) return;
-    // Without memory it is written again with the next stack.
-    if (number < told_.size() || told_.resize(2 * std::size_t{number} + 64)) told_[number] = true;
-    const LanguageFunction function = functions_->function(number);
-    wire::encode(out, wire::FunctionRecord{.function = number,
-                                           .language = function.language,
-                                           .name = function.name,
-                                           .file = function.file,
-                                           .start_line = function.start_line,
-                                           .flags = flags_of(function)});
+    set_told(number, Told::kDefining);
+    encode(out, number);
   });
 }
 
-void FunctionStream::undo(const StoredStack& stack) noexcept {
-  for_each_function(stack, [this](std::uint32_t number) {
-    if (number < told_.size()) told_[number] = false;
+void FunctionStream::settle(const StoredStack& stack, bool written) noexcept {
+  for_each_function(stack, [this, written](std::uint32_t number) {
+    if (number >= told_.size() || told_[number] != Told::kDefining) return;
+    told_[number] = written ? Told::kYes : Told::kNo;
   });
+}
+
+bool FunctionStream::define_ahead(BlockWriter& blocks, const StoredStack& stack) noexcept {
+  bool has_room = true;
+  for_each_function(stack, [&](std::uint32_t number) {
+    if (number == 0 || is_told(number) || !has_room) return;
+    has_room = blocks.put([&](wire::Encoder& out) { encode(out, number); });
+    if (has_room) set_told(number, Told::kYes);
+  });
+  return has_room;
 }
 
 std::size_t FunctionStream::definition_bytes(const StoredStack& stack) const noexcept {

@@ -63,6 +63,11 @@ bool StreamWriter::introduce(ThreadInStream& known, const Thread& thread,
   return true;
 }
 
+bool StreamWriter::define_ahead(std::uint32_t stack) noexcept {
+  if (definition_bytes(stack) <= blocks_.max_bytes() / 2) return true;
+  return functions_.define_ahead(blocks_, stacks_.stack(stack));
+}
+
 void StreamWriter::define(wire::Encoder& out, std::uint32_t stack) noexcept {
   if (stack == 0) return;
   StoredStack& stored = stacks_.stack(stack);
@@ -76,7 +81,7 @@ void StreamWriter::settle_definition(std::uint32_t stack, bool written) noexcept
   if (stack == 0) return;
   StoredStack& stored = stacks_.stack(stack);
   if (stored.defining && written) stored.defined = true;
-  if (stored.defining && !written) functions_.undo(stored);
+  if (stored.defining) functions_.settle(stored, written);
   stored.defining = false;
 }
 

@@ -60,6 +60,9 @@ class StreamWriter {
   void set_functions(const FunctionTable& functions) noexcept {
     functions_.set_functions(functions);
   }
+  // Writes the functions of a definition that may be too large for a block, before `put`. False: no
+  // room now.
+  bool define_ahead(std::uint32_t stack) noexcept;
   // Within `put`: defines the stack if neither the stream nor these bytes do. Afterwards call
   // settle_definition for each.
   void define(wire::Encoder& out, std::uint32_t stack) noexcept;

@@ -11,6 +11,7 @@
 #include "common/core/runtime_frame.h"
 #include "common/wire/decoder.h"
 #include "common/wire/runtimes.h"
+#include "preload/agent/record/stream/stream_writer.h"
 
 namespace swipr::agent {
 namespace {
@@ -98,7 +99,7 @@ TEST_F(FunctionStreamTest, WritesWhatTheTableKnows) {
 TEST_F(FunctionStreamTest, WritesADefinitionAgainThatWasRolledBack) {
   const StoredStack& stack = stack_of({1, 2});
   define(stack);
-  stream_.undo(stack);
+  stream_.settle(stack, false);
   EXPECT_EQ(define(stack_of({2})), Numbers{2});
   EXPECT_EQ(define(stack), Numbers{1});
 }
@@ -121,6 +122,39 @@ TEST_F(FunctionStreamTest, NeedsNoMoreBytesThanItSays) {
     EXPECT_LE(out_.size(), said);
     EXPECT_EQ(stream_.definition_bytes(stack), 0u);
   }
+}
+
+// Functions of a stack that need more than a block, and more than the output has room for at once.
+TEST_F(FunctionStreamTest, DefinesAheadWhatIsLargerThanABlock) {
+  constexpr std::uint32_t kLarge = 100;
+  OutputQueue output;
+  ASSERT_TRUE(output.create(std::size_t{1} << 20));
+  StreamWriter writer;
+  ASSERT_TRUE(writer.create(output, 16));
+  writer.set_functions(functions_);
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t count = 0; count < kLarge; ++count) {
+    const std::string file = std::to_string(count) + std::string(16'000, 'f');
+    numbers.push_back(functions_.intern({.language = Language::kPython, .file = file}));
+  }
+  stack_of(numbers);
+  bool is_new = false;
+  const std::uint32_t stack = writer.stacks().intern(*frames_, {}, is_new);
+  const auto write = [&] {
+    const bool written = writer.put([&](wire::Encoder& out) {
+      writer.settle_definition(stack, false);
+      writer.define(out, stack);
+    });
+    writer.settle_definition(stack, written);
+    return written;
+  };
+  EXPECT_FALSE(write());
+  EXPECT_FALSE(writer.define_ahead(stack));  // the output is full
+  while (output.size() != 0) output.pop(output.front().size());
+  EXPECT_TRUE(writer.define_ahead(stack));
+  EXPECT_TRUE(write());
+  EXPECT_EQ(writer.definition_bytes(stack), 0u);
+  writer.release();
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ class Splicer {
     out_.count = 0;
     out_.omitted_at = 0;
     out_.is_uneven = false;
+    out_.is_paired = false;
     out_.loops_left = 0;
     plan();
     std::uint32_t begin = 0;
@@ -78,11 +79,13 @@ class Splicer {
     if (!tokens_.empty() && (tokens_.back().flags & kNoOtherGroup) == 0) ++group_count_;
     if (has_marks_) return;
     std::uint32_t inner = 0;  // loops before the omitted frames
+    const bool has_all = is_token_root_ && native_.omitted_at == 0 && tokens_gap_ == 0;
     for (std::uint32_t index = 0; index < native_count_; ++index) {
       if (!is_loop(index)) continue;
       ++loop_count_;
       if (index < native_.omitted_at) ++inner;
     }
+    out_.is_paired = has_all && group_count_ == loop_count_;
     if (!is_token_root_) {
       inner = std::min(loop_count_, group_count_);
       loop_count_ = inner;  // the others have no tokens
@@ -93,8 +96,7 @@ class Splicer {
     }
     paired_inside_ = inner;
     paired_outside_ = std::min(loop_count_ - inner, group_count_);
-    const bool is_whole =
-        native_.is_root_reached && is_token_root_ && native_.omitted_at == 0 && tokens_gap_ == 0;
+    const bool is_whole = native_.is_root_reached && has_all;
     is_entering_ = is_whole && group_count_ == loop_count_ + 1;
     out_.is_uneven =
         is_whole && loop_count_ != group_count_ && loop_count_ != group_count_ + 1 && !is_entering_;

@@ -50,6 +50,7 @@ struct SplicedStack {
   std::uint32_t count = 0;
   std::uint32_t omitted_at = 0;  // index of the first frame after the gap; 0: nothing is omitted
   bool is_uneven = false;        // groups and loops do not match: some frames may be misplaced
+  bool is_paired = false;        // without marks: each group has its loop, each loop its group
   std::uint32_t loops_left = 0;  // native frames in the loop's symbol
   std::array<SplicedFrame, wire::kMaxFrames + TokenBuffer::kCapacity> frames;
 

@@ -151,6 +151,23 @@ Thread.new { STDIN.read; $ended = true }
 rewrite until $ended
 """
 
+FIBERS = """
+def spin(n)
+  i = 0
+  i += 1 while i < n
+end
+def in_fiber
+  5.times { spin(20_000); Fiber.yield }
+end
+puts 'ready'
+STDOUT.flush
+Thread.new { STDIN.read; $ended = true }
+until $ended
+  fibers = 20.times.map { Fiber.new { in_fiber } }
+  5.times { fibers.each(&:resume) }
+end
+"""
+
 # Garbage, exceptions, deep recursion, fibers, code and threads that come and go.
 STORM = """
 def deep(n); n == 0 ? 0 : 1 + deep(n - 1); end
@@ -288,6 +305,22 @@ class RubyTest(SwiprCase):
         stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
         whole = sum(s.weight for s in stacks if s.frames[-2:] == ["caller_of_leaf (leaf.rb)", "leaf (leaf.rb)"])
         self.assertGreater(whole, 0.9 * profiles.total(stacks))
+
+    def test_fibers(self):
+        self.for_each_ruby(self.check_fibers, FIBERS, "fibers")
+
+    def check_fibers(self, path, source):
+        program = self.run_ruby(path, source)
+        recording = self.record(program.pid, "--count", 400, "--interval", "2ms")
+        self.finish(program)
+        (read,) = raw.read(recording.read_bytes()).values()
+        self.assertGreater(read.totals["stacks_rooted"], 0.9 * read.totals["stacks_walked"])
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
+        whole = [s for s in stacks if any("(fibers.rb)" in f for f in s.frames)]
+        self.assertGreater(profiles.total(whole), 0.9 * profiles.total(stacks))
+        spinning = [s for s in stacks if "spin (fibers.rb)" in s.frames]
+        self.assertGreater(profiles.total(spinning), 0.3 * profiles.total(stacks))
+        self.assertTrue(all("in_fiber (fibers.rb)" in s.frames for s in spinning))
 
     def test_methods_in_c(self):
         self.for_each_ruby(self.check_methods_in_c, BUILT_IN, "built_in")

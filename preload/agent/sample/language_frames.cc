@@ -199,6 +199,11 @@ void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
       .omitted_at = is_cut ? frames.omitted_at : 0};
   runtimes::splice(native, {tokens.tokens(), tokens.omitted(), tokens.is_root_reached()},
                    loop_of(snapshot), own_->spliced);
+  // The outermost function of a fiber returns to 0, which alone proves no root; but its stack has
+  // all frames of the fiber's first function.
+  if (snapshot.language == Language::kRuby && own_->spliced.is_paired) {
+    frames.flags = (frames.flags & ~std::uint64_t{wire::kStackBroken}) | wire::kStackRootReached;
+  }
   const Moment now = monotonic_now();
   const auto all = own_->spliced.view();
   for (std::size_t at = 0; at < all.size(); ++at) {

@@ -58,8 +58,8 @@ std::vector<Token> tokens_of(const Case& given) {
   return tokens;
 }
 
-Spliced spliced(const Case& given) {
-  std::string names;
+std::unique_ptr<SplicedStack> spliced_stack(const Case& given, const std::vector<Token>& tokens,
+                                            std::string& names) {
   std::vector<std::uint64_t> pcs;
   std::vector<std::uint64_t> stacks;
   std::uint32_t omitted_at = 0;
@@ -72,10 +72,16 @@ Spliced spliced(const Case& given) {
     stacks.push_back(stack_of(static_cast<std::uint32_t>(pcs.size())));
     pcs.push_back(c == 'L' ? kLoop.begin + 8 : 0x5000);
   }
-  const std::vector<Token> tokens = tokens_of(given);
-  const auto out = std::make_unique<SplicedStack>();
+  auto out = std::make_unique<SplicedStack>();
   splice({pcs, stacks, given.is_root_reached, omitted_at}, {tokens, 0, given.has_token_root}, kLoop,
          *out);
+  return out;
+}
+
+Spliced spliced(const Case& given) {
+  const std::vector<Token> tokens = tokens_of(given);
+  std::string names;
+  const auto out = spliced_stack(given, tokens, names);
   Spliced result{"", out->is_uneven, out->loops_left};
   for (const SplicedFrame& frame : out->view()) {
     if (out->omitted_at != 0 && &frame == &out->frames[out->omitted_at]) result.frames += '|';
@@ -141,6 +147,20 @@ TEST(Splice, EndsWithFramesWhoseLoopIsNotKnown) {
 
 TEST(Splice, PairsAsManyLoopsAsGroupsWithoutMarks) {
   EXPECT_EQ(spliced({"aLbLLc", "1,2,3,", {}}), (Spliced{"a1b23c", false, 0}));
+}
+
+bool is_paired(const Case& given) {
+  std::string names;
+  return spliced_stack(given, tokens_of(given), names)->is_paired;
+}
+
+TEST(Splice, TellsWhetherAllLoopsArePaired) {
+  EXPECT_TRUE(is_paired({"aLbLc", "1,2,", {}}));
+  EXPECT_TRUE(is_paired({"aLbLc", "1,2,", {}, false})) << "a fiber";
+  EXPECT_FALSE(is_paired({"aLb", "1,2,", {}, false}));
+  EXPECT_FALSE(is_paired({"aLbLc", "1,", {}}));
+  EXPECT_FALSE(is_paired({"aLbLc", "1,2", {}, false, false}));
+  EXPECT_FALSE(is_paired({"aL|bLc", "1,2,", {}}));
 }
 
 TEST(Splice, BeginsWithAGroupWhoseLoopHasNotBegun) {

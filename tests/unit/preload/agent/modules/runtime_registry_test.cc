@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -167,6 +169,34 @@ TEST_F(RuntimeRegistryTest, RefusesAJavaMachineUntilItHasStarted) {
   EXPECT_GT(registry_.runtimes()[1].id, registry_.runtimes()[0].id);
   EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(9))));
   EXPECT_EQ(published(), python_.runtime());
+}
+
+class FakeRuby : public FakeImage {
+ public:
+  explicit FakeRuby(std::int32_t major, std::int32_t minor) : version_{major, minor, 7} {
+    text_ = std::to_string(major) + "." + std::to_string(minor) + ".7";
+    add_symbol("ruby_version", text_.c_str());
+    add_symbol("ruby_api_version", version_.data());
+    finish();
+  }
+
+ private:
+  std::string text_;
+  std::array<std::int32_t, 3> version_;
+};
+
+TEST_F(RuntimeRegistryTest, RefusesRubyUntilItRunsAndUnknownVersions) {
+  const FakeRuby ruby{3, 1};
+  const FakeRuby future{9, 0};
+  update({&ruby, &future});
+  EXPECT_EQ(refusals(),
+            (Refusals{"its main thread runs no Ruby", "unsupported version; 2.7 to 3.4 are"}));
+  EXPECT_EQ(registry_.runtimes()[0].language, Language::kRuby);
+  EXPECT_STREQ(registry_.runtimes()[0].version, "3.1.7");
+  EXPECT_EQ(registry_.runtimes()[0].id, 0u) << "recordings do not have it yet";
+  EXPECT_NE(registry_.runtimes()[1].id, 0u);
+  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(1))));
+  EXPECT_EQ(registry_.current(), nullptr);
 }
 
 class FakeUnread : public FakeImage {

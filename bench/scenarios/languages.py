@@ -3,7 +3,7 @@ from scenarios.unwinding import measure
 
 COLUMNS = ("what", "aim", "here")
 AIMS = {5: "≤ 2 µs", 100: "≤ 5 µs"}
-PROGRAMS = {"Python": "python_bench", "Ruby": "ruby_bench"}
+PROGRAMS = {"Python": "python_bench", "Ruby": "ruby_bench", "PHP": "php_bench"}
 
 
 def table():

@@ -73,7 +73,11 @@ void SourceRecords::complete_totals(profile::Process& process) const {
   at_least(counter::kStacksMissing, received_.samples_without_stack);
   at_least(counter::kStacksWalked, received_.stacks);
   at_least(counter::kStacksRooted, received_.stacks_rooted);
-  at_least(counter::kThreads, threads_.size());
+  // An artificial thread has no tid.
+  at_least(counter::kThreads, static_cast<std::uint64_t>(std::count_if(
+                                  threads_.begin(), threads_.end(), [this](const auto& thread) {
+                                    return builder_.thread(thread.second.index).tid.value != 0;
+                                  })));
   at_least(counter::kProcessCpuNs, received_.cpu_ns);
 }
 

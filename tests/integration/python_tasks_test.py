@@ -136,6 +136,11 @@ class PythonTasksTest(SwiprCase):
         self.assertFalse([s for s in stacks if s.thread.startswith("task ")])
         walls = self.walls(recording)
         whole = max(weight for thread, weight in walls.items() if not thread.startswith("task "))
+        report = json.loads(self.swipr("report", "--json", recording).out)
+        self.assertEqual(report["processes"][0]["totals"]["threads"], 1)
+        tasks = {entry["chain"]: entry["tasks"] for entry in report["tasks"]}
+        self.assertEqual(tasks["middle (app.py) → leaf (app.py) → sleep (tasks.py)"], 2)
+        self.assertIn(b"where tasks of asyncio waited", self.swipr("report", recording).out)
         for name in expected:
             self.assertGreater(walls[f"task {name}"], 0.9 * whole, name)
             self.assertLessEqual(walls[f"task {name}"], 1.001 * whole, name)

@@ -6,6 +6,7 @@
 #include "cli/profile/tables/collector_weight.h"
 #include "cli/profile/tables/gil_waits.h"
 #include "cli/profile/tables/java_work.h"
+#include "cli/profile/tables/task_waits.h"
 #include "cli/profile/tables/thread_times.h"
 #include "cli/profile/tables/top_functions.h"
 #include "cli/profile/tables/wait_times.h"
@@ -76,6 +77,12 @@ host::Result<void> write_report_json(const profile::Recording& recording,
                                {"samples", waits.samples},
                                {"threads", waits.threads},
                                {"blocked_ns", waits.blocked.count()}});
+  }
+  for (const auto& waits : profile::task_waits(recording, names)) {
+    report["tasks"].push_back({{"chain", waits.chain},
+                               {"samples", waits.samples},
+                               {"tasks", waits.tasks},
+                               {"waited_ns", waits.waited.count()}});
   }
   if (const auto weight = profile::collector_weight(recording, options.weight); weight != 0) {
     report["garbage_collection"] = weight;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "cli/profile/tables/collector_weight.h"
 #include "cli/profile/tables/gil_waits.h"
 #include "cli/profile/tables/java_work.h"
+#include "cli/profile/tables/task_waits.h"
 #include "cli/profile/tables/thread_times.h"
 #include "cli/profile/tables/top_functions.h"
 #include "cli/profile/tables/wait_times.h"
@@ -194,6 +196,24 @@ void put_waits(TerminalPage& page, const profile::Recording& recording,
   put_rest(page, 31, waits.size() - count);
 }
 
+void put_tasks(TerminalPage& page, const profile::Recording& recording, const profile::Names& names,
+               const ReportOptions& options) {
+  const auto waits = profile::task_waits(recording, names);
+  if (waits.empty()) return;
+  page.line("");
+  page.line(fmt::format("{:>10} {:>9} {:>8}  {}", "waited s", "samples", "tasks",
+                        "where tasks of asyncio waited"),
+            Style::kHeading);
+  const std::size_t count = std::min(options.row_count, waits.size());
+  for (const profile::TaskWaits& each : std::span(waits).first(count)) {
+    page.put(fmt::format("{:10.3f}", seconds(each.waited)), Style::kBlocked)
+        .put(fmt::format(" {:9} {:8}  ", each.samples, each.tasks))
+        .put(each.chain, Style::kLanguage)
+        .end_line();
+  }
+  put_rest(page, 31, waits.size() - count);
+}
+
 void put_collector(TerminalPage& page, const profile::Recording& recording, std::uint64_t whole,
                    const ReportOptions& options) {
   const std::uint64_t weight = profile::collector_weight(recording, options.weight);
@@ -265,6 +285,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
   put_threads(page, recording, options);
   put_cpu_waits(page, recording);
   put_waits(page, recording, options);
+  put_tasks(page, recording, names, options);
   put_collector(page, recording, top.total, options);
   put_gil(page, recording, names, options);
   put_java(page, recording);

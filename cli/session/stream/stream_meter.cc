@@ -46,7 +46,10 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
       return observe_source(payload);
     case wire::RecordType::kThread: {
       const auto thread = wire::decode_thread(payload);
-      if (thread && threads_.size() < kMaxThreads) threads_.insert(thread->thread_index);
+      // An artificial thread has no tid.
+      if (thread && thread->tid != 0 && threads_.size() < kMaxThreads) {
+        threads_.insert(thread->thread_index);
+      }
       summary_.threads = threads_.size();
       return thread.has_value();
     }

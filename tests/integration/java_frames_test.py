@@ -62,8 +62,10 @@ WAITS = """
 import java.net.ServerSocket;
 import java.util.concurrent.locks.LockSupport;
 public class Waits {
-  static final Object held = new Object();
-  static final Object notified = new Object();
+  static class Lock { }
+  static class Mail { }
+  static final Object held = new Lock();
+  static final Object notified = new Mail();
   interface Wait { void run() throws Exception; }
   static void sleeps() throws Exception { Thread.sleep(1_000_000); }          // wait
   static void parks() { LockSupport.park(); }                                 // wait
@@ -389,6 +391,20 @@ class JavaTest(SwiprCase):
         text = self.swipr("convert", recording, "--format", "perf", "--file-lines", "--state", "blocked").out.decode()
         found = set(map(int, re.findall(r"Waits\.java:(\d+)", text)))
         self.assertLessEqual(lines, found)
+        self.check_monitors(recording)
+
+    def check_monitors(self, recording):
+        """The main thread holds what one thread wants to enter, and reads meanwhile. Another is to be notified."""
+        stacks = self.convert(recording, "collapsed", "--weight", "blocked", "--state-frames", "on")
+        for thread, state in (("enters", "[monitor Waits$Lock]"), ("awaits", "[wait Waits$Mail]"), ("parks", "[futex]"),
+                              ("sleeps", "[futex]")):
+            self.assertEqual({s.frames[-1] for s in stacks if s.thread == thread}, {state}, thread)
+        monitors = json.loads(self.swipr("report", "--json", recording).out)["monitors"]
+        (holder,) = monitors["holders"]
+        self.assertEqual((holder["type"], holder["waited_ns"]), ("Waits$Lock", monitors["waited_ns"]))
+        self.assertRegex(holder["function"], r"\.read")
+        waiting = sum(s.weight for s in stacks if s.thread == "enters")
+        self.assertEqual(monitors["waited_ns"], waiting)
 
     def waits(self, pid):
         """The state of each thread. One that waits for a monitor wakes now and then, by itself."""

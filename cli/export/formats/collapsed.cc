@@ -143,7 +143,9 @@ class CollapsedWriter {
 
   std::uint32_t rest_of(const profile::MergedStack& merged) {
     const std::string state = state_frame(recording_, merged.state, merged.stack);
-    if (!state.empty()) return rests_.find(fmt::format("{};{}", stack_text(merged.stack), state));
+    if (!state.empty()) {
+      return rests_.find(fmt::format("{};{}", stack_text(merged.stack), frame_text(state)));
+    }
     if (merged.stack == profile::kNone) return rests_.find(stack_text(merged.stack));
     std::uint32_t& rest = rests_of_stacks_[merged.stack];
     if (rest == profile::kNone) rest = rests_.find(stack_text(merged.stack));

@@ -149,8 +149,9 @@ class PprofWriter {
       add_label(sample, "syscall", syscall_text(stack.wait_syscall));
     }
     if (!stack.wait_channel.empty()) add_label(sample, "wait_channel", stack.wait_channel);
-    if (stack.runtime_wait == RuntimeWait::kGil) add_label(sample, "waits_for", "GIL");
-    if (stack.runtime_wait == RuntimeWait::kAwait) add_label(sample, "waits_for", "event loop");
+    if (const std::string wait = runtime_wait_text(stack); !wait.empty()) {
+      add_label(sample, "waits_for", wait);
+    }
     if (stack.holder.value != 0) add_number(sample, "holder_tid", stack.holder.value);
   }
 

@@ -4,8 +4,8 @@
 #include "cli/export/report/report_paths.h"
 #include "cli/export/text/text.h"
 #include "cli/profile/tables/collector_weight.h"
-#include "cli/profile/tables/gil_waits.h"
 #include "cli/profile/tables/java_work.h"
+#include "cli/profile/tables/lock_waits.h"
 #include "cli/profile/tables/task_waits.h"
 #include "cli/profile/tables/thread_times.h"
 #include "cli/profile/tables/top_functions.h"
@@ -40,6 +40,19 @@ Json thread_json(const profile::Recording& recording, const profile::ThreadTimes
           {"cpu_ns", times.cpu.count()},
           {"runqueue_ns", times.runqueue.count()},
           {"blocked_ns", times.blocked.count()}};
+}
+
+void put_locks(Json& report, const char* key, const profile::LockWaits& waits) {
+  if (waits.waited.count() == 0) return;
+  Json holders = Json::array();
+  for (const auto& holder : waits.holders) {
+    Json entry = {{"function", holder.function}, {"waited_ns", holder.waited.count()}};
+    if (!holder.type.empty()) entry["type"] = holder.type;
+    holders.push_back(std::move(entry));
+  }
+  report[key] = {{"waited_ns", waits.waited.count()},
+                 {"running_ns", waits.running.count()},
+                 {"holders", std::move(holders)}};
 }
 
 }  // namespace
@@ -87,15 +100,8 @@ host::Result<void> write_report_json(const profile::Recording& recording,
   if (const auto weight = profile::collector_weight(recording, options.weight); weight != 0) {
     report["garbage_collection"] = weight;
   }
-  if (const auto gil = profile::gil_waits(recording, names); gil.waited.count() != 0) {
-    report["gil"] = {{"waited_ns", gil.waited.count()},
-                     {"running_ns", gil.running.count()},
-                     {"holders", Json::array()}};
-    for (const auto& holder : gil.holders) {
-      report["gil"]["holders"].push_back(
-          {{"function", holder.function}, {"waited_ns", holder.waited.count()}});
-    }
-  }
+  put_locks(report, "gil", profile::lock_waits(recording, names, RuntimeWait::kGil));
+  put_locks(report, "monitors", profile::lock_waits(recording, names, RuntimeWait::kMonitor));
   if (const auto java = profile::java_times(recording); java.all.count() != 0) {
     report["java"] = {{"cpu_ns", java.all.count()},
                       {"collectors_ns", java.collectors.count()},

@@ -14,8 +14,8 @@
 #include "cli/export/report/terminal_page.h"
 #include "cli/export/text/text.h"
 #include "cli/profile/tables/collector_weight.h"
-#include "cli/profile/tables/gil_waits.h"
 #include "cli/profile/tables/java_work.h"
+#include "cli/profile/tables/lock_waits.h"
 #include "cli/profile/tables/task_waits.h"
 #include "cli/profile/tables/thread_times.h"
 #include "cli/profile/tables/top_functions.h"
@@ -224,23 +224,25 @@ void put_collector(TerminalPage& page, const profile::Recording& recording, std:
             Style::kHeading);
 }
 
-// Of the time in which threads ran or waited for the GIL, how long they waited, and for whom.
-void put_gil(TerminalPage& page, const profile::Recording& recording, const profile::Names& names,
-             const ReportOptions& options) {
-  const profile::GilWaits waits = profile::gil_waits(recording, names);
+// Of the time in which threads ran or waited for such a lock, how long they waited, and for whom.
+void put_locks(TerminalPage& page, const profile::LockWaits& waits, std::string_view lock,
+               const ReportOptions& options) {
   if (waits.waited.count() == 0) return;
   const auto share = [](std::chrono::nanoseconds part, std::chrono::nanoseconds whole) {
     return 100 * seconds(part) / seconds(whole);
   };
   page.line("");
-  page.line(fmt::format("threads waited {:.3f} s for the GIL, {:.1f} % of the time in which they "
-                        "ran or waited for it",
-                        seconds(waits.waited), share(waits.waited, waits.waited + waits.running)),
-            Style::kHeading);
+  page.line(
+      fmt::format("threads waited {:.3f} s for {}, {:.1f} % of the time in which they ran or "
+                  "waited for {}",
+                  seconds(waits.waited), lock, share(waits.waited, waits.waited + waits.running),
+                  lock == "the GIL" ? "it" : "them"),
+      Style::kHeading);
   const std::size_t count = std::min(options.row_count, waits.holders.size());
   for (std::size_t index = 0; index < count; ++index) {
-    const profile::GilHolder& holder = waits.holders[index];
+    const profile::LockHolder& holder = waits.holders[index];
     page.put(fmt::format("{:6.1f} %", share(holder.waited, waits.waited)), Style::kBlocked)
+        .put(holder.type.empty() ? "" : fmt::format("  {}", clean_text(holder.type)))
         .put(holder.function.empty() ? "  holder not known"
                                      : fmt::format("  while {} held it", holder.function))
         .end_line();
@@ -287,7 +289,9 @@ host::Result<void> write_report_text(const profile::Recording& recording,
   put_waits(page, recording, options);
   put_tasks(page, recording, names, options);
   put_collector(page, recording, top.total, options);
-  put_gil(page, recording, names, options);
+  put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kGil), "the GIL", options);
+  put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kMonitor), "monitors",
+            options);
   put_java(page, recording);
   sink.write(page.text());
   return sink.flush();

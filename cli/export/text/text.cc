@@ -48,13 +48,36 @@ std::string syscall_text(std::uint32_t number) {
   return name.empty() ? fmt::format("syscall {}", number) : std::string(name);
 }
 
+std::string runtime_wait_text(const profile::Stack& stack) {
+  const auto with_type = [&stack](std::string_view what) {
+    return stack.wait_type.empty() ? std::string(what)
+                                   : fmt::format("{} {}", what, clean_text(stack.wait_type));
+  };
+  switch (stack.runtime_wait) {
+    case RuntimeWait::kGil:
+      return "GIL";
+    case RuntimeWait::kMonitor:
+      return with_type("monitor");
+    case RuntimeWait::kCondition:
+      return with_type("wait");
+    case RuntimeWait::kPark:
+      return with_type("park");
+    case RuntimeWait::kAwait:
+      return "await";
+    case RuntimeWait::kNone:
+      break;
+  }
+  return {};
+}
+
 std::string state_frame(const profile::Recording& recording, profile::State state,
                         std::uint32_t stack) {
   if (state == profile::State::kRunnable) return "[runnable]";
   if (state != profile::State::kBlocked) return {};
   if (stack == profile::kNone) return "[blocked]";
-  if (recording.stacks[stack].runtime_wait == RuntimeWait::kGil) return "[GIL]";
-  if (recording.stacks[stack].runtime_wait == RuntimeWait::kAwait) return "[await]";
+  if (const std::string wait = runtime_wait_text(recording.stacks[stack]); !wait.empty()) {
+    return fmt::format("[{}]", wait);
+  }
   const std::uint32_t number = recording.stacks[stack].wait_syscall;
   if (number == profile::kNone) return "[blocked]";
   return fmt::format("[{}]", syscall_text(number));

@@ -99,6 +99,7 @@ struct Stack {
   std::string wait_channel{};  // kernel function in which it waits; empty: not known
   RuntimeWait runtime_wait = RuntimeWait::kNone;  // what of its language runtime it waits for
   Tid holder{};                                   // the thread that holds it; 0: not known
+  std::string wait_type{};                        // of what it waits for; empty: not known
 };
 
 struct Thread {

@@ -14,6 +14,7 @@ namespace swipr::agent {
 struct RuntimeWaitKey {
   RuntimeWait kind = RuntimeWait::kNone;
   std::uint32_t holder_tid = 0;  // 0: unknown
+  std::uint32_t type = 0;        // of what it waits for: whose name it is in FunctionTable; 0: none
   friend bool operator==(const RuntimeWaitKey&, const RuntimeWaitKey&) = default;
 };
 

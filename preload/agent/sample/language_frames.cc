@@ -137,9 +137,13 @@ RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, Pro
                                             const WaitPlace& wait,
                                             const unwind::FrameBuffer& frames) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
-  if (snapshot == nullptr || snapshot->language == Language::kJava || !has_memory()) return {};
-  own_->tokens.clear();
+  if (snapshot == nullptr || !has_memory()) return {};
   runtimes::ObjectPieces reader(memory.image_reader());
+  if (snapshot->language == Language::kJava) {
+    const bool may_wait = wait.system_call == SYS_futex && own_->tokens.added() != 0;
+    return may_wait ? find_java_wait(*snapshot, reader, thread) : RuntimeWaitKey{};
+  }
+  own_->tokens.clear();
   if (snapshot->language == Language::kJavaScript) {
     runtimes::read_v8_tokens(snapshot->v8, reader, frames, {}, own_->tokens);
     return {};

@@ -50,9 +50,8 @@ class LanguageFrames {
                      Thread& thread, const handler::Slot& slot,
                      unwind::FrameBuffer& frames) noexcept;
   // Reads the frames of a thread that is blocked there and whose walk has filled `frames`, and what
-  // of its runtime it waits for. If
-  // its CPU clock has advanced meanwhile, they are not used; otherwise the frames are put into its
-  // native stack afterwards.
+  // of its runtime it waits for. If its CPU clock has advanced meanwhile, they are not used;
+  // otherwise the frames are put into its native stack afterwards.
   RuntimeWaitKey read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                               std::uint32_t place, Thread& thread, const WaitPlace& wait,
                               const unwind::FrameBuffer& frames) noexcept;
@@ -89,6 +88,8 @@ class LanguageFrames {
     // Of the blocked thread that was read last, or of the part of an answer that was walked here.
     runtimes::TokenBuffer tokens;
     JavaStacks java;
+    std::uint64_t monitor_holder;  // a hint: the JavaThread that held a monitor
+    runtimes::BoundedText<1024> wait_type;
     runtimes::SplicedStack spliced;
     std::array<std::uint64_t, wire::kMaxFrames> pcs;
     std::array<std::uint8_t, wire::kMaxFrames> kinds;
@@ -102,6 +103,10 @@ class LanguageFrames {
   void name_java(const handler::RuntimeSnapshot& snapshot,
                  std::span<const runtimes::Token> of_handler, ProcMemory& memory,
                  unwind::FrameBuffer& frames) noexcept;
+  RuntimeWaitKey find_java_wait(const handler::RuntimeSnapshot& snapshot,
+                                runtimes::ObjectPieces& reader, Thread& thread) noexcept;
+  static std::uint64_t find_java_thread(const handler::RuntimeSnapshot& snapshot,
+                                        runtimes::ObjectPieces& reader, Thread& thread) noexcept;
   static bool find_anchor(const handler::RuntimeSnapshot& snapshot, runtimes::ObjectPieces& reader,
                           Thread& thread, runtimes::JavaRegisters& out) noexcept;
 

@@ -3,6 +3,7 @@
 #include "preload/agent/sample/language_frames.h"
 #include "preload/runtimes/java/java_stack.h"
 #include "preload/runtimes/java/java_thread_walk.h"
+#include "preload/runtimes/java/java_waits.h"
 #include "preload/runtimes/object_reader.h"
 
 namespace swipr::agent {
@@ -53,18 +54,39 @@ unwind::WalkEnd LanguageFrames::walk_on(const RuntimeRegistry& runtimes, ProcMem
   return walk(known);
 }
 
-bool LanguageFrames::find_anchor(const handler::RuntimeSnapshot& snapshot,
-                                 runtimes::ObjectPieces& reader, Thread& thread,
-                                 runtimes::JavaRegisters& out) noexcept {
+std::uint64_t LanguageFrames::find_java_thread(const handler::RuntimeSnapshot& snapshot,
+                                               runtimes::ObjectPieces& reader,
+                                               Thread& thread) noexcept {
   const auto tid = static_cast<std::uint32_t>(thread.tid.value);
   std::uint64_t& known = thread.runtime.java_thread_;
   if (!runtimes::is_java_thread(snapshot.java, reader, known, tid)) {
     known = runtimes::find_java_thread(snapshot.java, reader, tid);
   }
-  return known != 0 &&
-         runtimes::read_java_anchor(snapshot.java, reader,
-                                    known + snapshot.java.layout.thread_anchor, out) &&
+  return known;
+}
+
+bool LanguageFrames::find_anchor(const handler::RuntimeSnapshot& snapshot,
+                                 runtimes::ObjectPieces& reader, Thread& thread,
+                                 runtimes::JavaRegisters& out) noexcept {
+  const std::uint64_t own = find_java_thread(snapshot, reader, thread);
+  return own != 0 &&
+         runtimes::read_java_anchor(snapshot.java, reader, own + snapshot.java.layout.thread_anchor,
+                                    out) &&
          out.stack != 0;
+}
+
+RuntimeWaitKey LanguageFrames::find_java_wait(const handler::RuntimeSnapshot& snapshot,
+                                              runtimes::ObjectPieces& reader,
+                                              Thread& thread) noexcept {
+  const std::uint64_t own = find_java_thread(snapshot, reader, thread);
+  if (own == 0) return {};
+  const runtimes::JavaWait wait =
+      runtimes::read_java_wait(snapshot.java, reader, own, own_->monitor_holder, own_->wait_type);
+  const std::string_view type = own_->wait_type.view();
+  return {
+      .kind = wait.kind,
+      .holder_tid = wait.holder_tid,
+      .type = type.empty() ? 0 : functions_.intern({.language = Language::kJava, .name = type})};
 }
 
 void LanguageFrames::name_java(const handler::RuntimeSnapshot& snapshot,

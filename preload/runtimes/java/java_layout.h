@@ -69,6 +69,18 @@ struct JavaLayout {
   std::uint32_t os_tid = kNoJavaField;
   std::uint32_t threads_length = kNoJavaField;
   std::uint32_t threads_array = kNoJavaField;
+  // Of java_waits.h:
+  std::uint32_t thread_entered = kNoJavaField;    // the monitor that it waits to enter
+  std::uint32_t thread_awaited = kNoJavaField;    // … in whose Object.wait() it is
+  std::uint32_t thread_owner_id = kNoJavaField;   // what its monitors call it, 24+
+  std::uint32_t thread_stack_end = kNoJavaField;  // the highest address
+  std::uint32_t thread_stack_bytes = kNoJavaField;
+  std::uint32_t thread_locks = kNoJavaField;  // the objects that it has locked without a monitor
+  std::uint32_t locks_top = kNoJavaField;     // holds an offset in the thread
+  std::uint32_t locks_first = kNoJavaField;
+  std::uint32_t monitor_object = kNoJavaField;
+  std::uint32_t monitor_owner = kNoJavaField;
+  std::uint32_t object_class = kNoJavaField;
 
   friend bool operator==(const JavaLayout&, const JavaLayout&) = default;
 };
@@ -83,6 +95,8 @@ struct JavaStatics {
   std::uint64_t call_stub_return = 0;
   std::uint64_t threads = 0;       // a list, 17+ …
   std::uint64_t first_thread = 0;  // … or the first of linked threads
+  std::uint64_t class_base = 0;    // of compressed pointers to classes …
+  std::uint64_t class_shift = 0;   // … 32 bits
 
   friend bool operator==(const JavaStatics&, const JavaStatics&) = default;
 };

@@ -5,6 +5,7 @@
 
 #include "preload/runtimes/java/java_frames.h"
 #include "preload/runtimes/java/java_lines.h"
+#include "preload/runtimes/java/java_symbols.h"
 #include "preload/runtimes/java/java_thread_walk.h"
 
 namespace swipr::runtimes {
@@ -14,79 +15,6 @@ template JavaWalkEnd walk_java_thread(const JavaRuntime&, ObjectPieces&, std::ui
                                       TokenBuffer&) noexcept;
 
 namespace {
-
-constexpr std::uint64_t kMaxTextBytes = 4096;
-
-enum class JavaText : bool { kPlain, kClass };
-
-// Modified UTF-8: code points beyond 16 bits are two surrogates of three bytes each.
-class SymbolDecoder {
- public:
-  SymbolDecoder(Range<std::uint64_t> bytes, ObjectPieces& reader) noexcept
-      : bytes_(bytes), reader_(reader) {}
-
-  // False: the end, or unreadable.
-  bool next(std::uint32_t& out) noexcept {
-    if (!next_unit(out)) return false;
-    const bool is_first = out >= 0xd800 && out < 0xdc00;
-    const Range<std::uint64_t> after_first = bytes_;
-    std::uint32_t second = 0;
-    if (is_first && next_unit(second) && second >= 0xdc00 && second < 0xe000) {
-      out = 0x10000 + ((out - 0xd800) << 10) + (second - 0xdc00);
-    } else if (is_first) {
-      bytes_ = after_first;
-    }
-    return true;
-  }
-  bool is_at_end() const noexcept { return bytes_.empty(); }
-  bool is_address_next() noexcept {
-    std::array<char, 2> text{};
-    return bytes_.begin + text.size() < bytes_.end && reader_.read_value(bytes_.begin, text) &&
-           text[0] == '0' && text[1] == 'x';
-  }
-
- private:
-  bool next_unit(std::uint32_t& out) noexcept {
-    std::uint8_t first = 0;
-    if (!next_byte(first)) return false;
-    const unsigned more = first < 0xc0 ? 0 : first < 0xe0 ? 1 : 2;
-    out = more == 0 ? first : first & (more == 1 ? 0x1fu : 0xfu);
-    for (unsigned i = 0; i < more; ++i) {
-      std::uint8_t byte = 0;
-      if (!next_byte(byte)) return false;
-      out = out << 6 | (byte & 0x3fu);
-    }
-    return true;
-  }
-  bool next_byte(std::uint8_t& out) noexcept {
-    if (bytes_.empty() || !reader_.read_value(bytes_.begin, out)) return false;
-    ++bytes_.begin;
-    return true;
-  }
-
-  Range<std::uint64_t> bytes_;
-  ObjectPieces& reader_;
-};
-
-// Appends. A class is a/b/C in the VM, that of a lambda a/b/C$$Lambda+0xADDRESS (11: with a /).
-template <std::size_t kBytes>
-bool read_symbol(const JavaLayout& layout, ObjectPieces& reader, std::uint64_t symbol,
-                 JavaText kind, BoundedText<kBytes>& out) noexcept {
-  std::uint16_t length = 0;
-  if (symbol == 0 || !reader.read_value(symbol + layout.symbol_bytes, length)) return false;
-  const std::uint64_t begin = symbol + layout.symbol_body;
-  const std::uint64_t count = std::min<std::uint64_t>(length, kMaxTextBytes);
-  SymbolDecoder decoder({begin, begin + count}, reader);
-  while (!decoder.is_at_end()) {
-    std::uint32_t c = 0;
-    if (!decoder.next(c)) return false;
-    const bool is_separator = kind == JavaText::kClass && (c == '/' || c == '+');
-    if (is_separator && decoder.is_address_next()) return true;
-    out.append(kind == JavaText::kClass && c == '/' ? '.' : c);
-  }
-  if (count < length) out.cut();
-  return true;
-}
 
 // The text at an index of a constant pool.
 bool read_pool_entry(const JavaLayout& layout, ObjectPieces& reader, std::uint64_t pool,
@@ -105,11 +33,11 @@ bool read_name(const JavaLayout& layout, ObjectPieces& reader, const JavaMethod&
       !reader.read_value(holder + layout.class_name, class_name) ||
       !reader.read_value(method.description + layout.const_name, index) ||
       !read_pool_entry(layout, reader, method.pool, index, name) ||
-      !read_symbol(layout, reader, class_name, JavaText::kClass, out.name)) {
+      !read_java_symbol(layout, reader, class_name, JavaText::kClass, out.name)) {
     return false;
   }
   out.name.append('.');
-  return read_symbol(layout, reader, name, JavaText::kPlain, out.name);
+  return read_java_symbol(layout, reader, name, JavaText::kPlain, out.name);
 }
 
 bool read_file(const JavaLayout& layout, ObjectPieces& reader, const JavaMethod& method,
@@ -125,7 +53,7 @@ bool read_file(const JavaLayout& layout, ObjectPieces& reader, const JavaMethod&
   }
   if (!reader.read_value(holder + offset, index)) return false;
   return index == 0 || (read_pool_entry(layout, reader, method.pool, index, name) &&
-                        read_symbol(layout, reader, name, JavaText::kPlain, out.file));
+                        read_java_symbol(layout, reader, name, JavaText::kPlain, out.file));
 }
 
 // 0: it has no lines.

@@ -23,17 +23,17 @@ SWIPR_SIGNAL_SAFE bool is_java_thread(const JavaRuntime& java, Reader& reader,
          reader.read_value(os + java.layout.os_tid, found) && found == tid;
 }
 
-// The JavaThread of a thread; 0: it has none, or kMaxJavaThreads come first.
-template <typename Reader>
-SWIPR_SIGNAL_SAFE std::uint64_t find_java_thread(const JavaRuntime& java, Reader& reader,
-                                                 std::uint32_t tid) noexcept {
+// The first JavaThread that is wanted; 0: none, or kMaxJavaThreads come first.
+template <typename Reader, typename Predicate>
+SWIPR_SIGNAL_SAFE std::uint64_t find_java_thread_if(const JavaRuntime& java, Reader& reader,
+                                                    const Predicate& is_wanted) noexcept {
   const JavaLayout& layout = java.layout;
   std::uint64_t thread = 0;
   if (java.statics.threads == 0 || layout.threads_length == kNoJavaField ||
       layout.threads_array == kNoJavaField) {
     if (!reader.read_value(java.statics.first_thread, thread)) return 0;
     for (unsigned i = 0; thread != 0 && i < kMaxJavaThreads; ++i) {
-      if (is_java_thread(java, reader, thread, tid)) return thread;
+      if (is_wanted(thread)) return thread;
       if (!reader.read_value(thread + layout.thread_next, thread)) return 0;
     }
     return 0;
@@ -48,9 +48,18 @@ SWIPR_SIGNAL_SAFE std::uint64_t find_java_thread(const JavaRuntime& java, Reader
   }
   for (std::uint32_t i = 0; i < count && i < kMaxJavaThreads; ++i) {
     if (!reader.read_value(threads + i * sizeof thread, thread)) return 0;
-    if (is_java_thread(java, reader, thread, tid)) return thread;
+    if (is_wanted(thread)) return thread;
   }
   return 0;
+}
+
+// The JavaThread of a thread; 0: as above.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE std::uint64_t find_java_thread(const JavaRuntime& java, Reader& reader,
+                                                 std::uint32_t tid) noexcept {
+  return find_java_thread_if(java, reader, [&](std::uint64_t thread) {
+    return is_java_thread(java, reader, thread, tid);
+  });
 }
 
 }  // namespace swipr::runtimes

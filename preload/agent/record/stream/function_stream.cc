@@ -51,6 +51,10 @@ void FunctionStream::define(wire::Encoder& out, const StoredStack& stack) noexce
   });
 }
 
+std::string_view FunctionStream::name(std::uint32_t function) const noexcept {
+  return function == 0 ? std::string_view{} : functions_->function(function).name;
+}
+
 void FunctionStream::settle(const StoredStack& stack, bool written) noexcept {
   for_each_function(stack, [this, written](std::uint32_t number) {
     if (number >= told_.size() || told_[number] != Told::kDefining) return;
@@ -70,7 +74,7 @@ bool FunctionStream::define_ahead(BlockWriter& blocks, const StoredStack& stack)
 
 std::size_t FunctionStream::definition_bytes(const StoredStack& stack) const noexcept {
   constexpr std::size_t kRecordBytes = 48;  // without the texts
-  std::size_t bytes = 0;
+  std::size_t bytes = name(stack.wait.runtime.type).size();
   for_each_function(stack, [this, &bytes](std::uint32_t number) {
     if (number == 0 || is_told(number)) return;
     const LanguageFunction function = functions_->function(number);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "common/wire/encoder.h"
 #include "preload/agent/base/mapped_memory.h"
@@ -21,12 +22,14 @@ class FunctionStream {
   // Before the stack's own definition, in the same bytes: defines those of its functions that the
   // stream lacks.
   void define(wire::Encoder& out, const StoredStack& stack) noexcept;
+  // Empty for 0. Lifetime: until the next function is added.
+  std::string_view name(std::uint32_t function) const noexcept;
   // `written` false: the bytes were rolled back, and what `define` put there is written again.
   void settle(const StoredStack& stack, bool written) noexcept;
   // Defines them in records of their own, so that only the stack's own definition is left. False:
   // no room for all; the next call goes on.
   bool define_ahead(BlockWriter& blocks, const StoredStack& stack) noexcept;
-  // Approximate number of bytes that `define` needs.
+  // Approximate number of bytes that `define` and the name of what the stack waits for need.
   std::size_t definition_bytes(const StoredStack& stack) const noexcept;
 
  private:

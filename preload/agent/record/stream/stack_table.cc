@@ -19,6 +19,7 @@ std::uint64_t hash_of(const unwind::FrameBuffer& frames, WaitKey wait) noexcept 
   hash = mix(hash, wait.channel);
   hash = mix(hash, std::uint64_t{wait.runtime.holder_tid} << 8 |
                        static_cast<std::uint64_t>(wait.runtime.kind));
+  hash = mix(hash, wait.runtime.type);
   for (std::uint32_t frame = 0; frame < frames.frame_count; ++frame) {
     hash = mix(hash, frames.pcs[frame] ^ std::uint64_t{frames.kinds[frame]} << 56);
   }

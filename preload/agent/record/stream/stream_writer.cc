@@ -100,7 +100,8 @@ void StreamWriter::encode_stack(wire::Encoder& out, const StoredStack& stack) no
                                                      ? std::string_view{}
                                                      : wait_channels_->name(stack.wait.channel),
                                  .runtime_wait = stack.wait.runtime.kind,
-                                 .holder_tid = stack.wait.runtime.holder_tid};
+                                 .holder_tid = stack.wait.runtime.holder_tid,
+                                 .wait_object = functions_.name(stack.wait.runtime.type)};
   wire::encode(out, record, entries_of(stack.pcs(), stack.kinds(), stack.frame_count));
 }
 

@@ -28,6 +28,23 @@ TEST(StateFrame, NamesTheSystemCallInWhichAThreadWaits) {
   EXPECT_EQ(state_frame(recording, State::kUnknown, 0), "");
 }
 
+TEST(StateFrame, NamesWhatALanguageWaitsFor) {
+  profile::Recording recording;
+  const auto text = [&recording](RuntimeWait wait, const char* type) {
+    recording.stacks = {{{}, kNone, SYS_futex, true}};
+    recording.stacks[0].runtime_wait = wait;
+    recording.stacks[0].wait_type = type;
+    return state_frame(recording, State::kBlocked, 0);
+  };
+  EXPECT_EQ(text(RuntimeWait::kGil, ""), "[GIL]");
+  EXPECT_EQ(text(RuntimeWait::kMonitor, "java.util.Vector"), "[monitor java.util.Vector]");
+  EXPECT_EQ(text(RuntimeWait::kMonitor, ""), "[monitor]");
+  EXPECT_EQ(text(RuntimeWait::kCondition, "Job"), "[wait Job]");
+  EXPECT_EQ(text(RuntimeWait::kNone, "Job"), "[futex]");
+  EXPECT_EQ(text(static_cast<RuntimeWait>(200), "Job"), "[futex]");
+  EXPECT_EQ(text(RuntimeWait::kMonitor, "a\nb").find('\n'), std::string::npos);
+}
+
 TEST(SyscallNames, KnowWhereThreadsWait) {
   EXPECT_EQ(find_syscall_name(SYS_poll), "poll");
   EXPECT_EQ(find_syscall_name(SYS_futex), "futex");

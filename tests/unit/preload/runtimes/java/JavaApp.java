@@ -6,8 +6,12 @@ import java.util.function.Supplier;
 
 /** Threads that block at known places; prints what Java says their stacks are. Ends with its input. */
 public class JavaApp {
-  static final Object held = new Object();
-  static final Object waitedFor = new Object();
+  static class Held {}
+
+  static class WaitedFor {}
+
+  static final Object held = new Held();
+  static final Object waitedFor = new WaitedFor();
   static int sink;
 
   static class Initialized {
@@ -55,6 +59,12 @@ public class JavaApp {
           return park(captured);
         };
     return supplier.get();
+  }
+
+  static int holdMonitor() {
+    synchronized (held) {
+      return park(3);
+    }
   }
 
   static int enterMonitor() {
@@ -108,6 +118,14 @@ public class JavaApp {
         || state == Thread.State.BLOCKED;
   }
 
+  static void waitUntilBlocked() throws InterruptedException {
+    for (Thread thread : threads) {
+      while (!isBlocked(thread)) {
+        Thread.sleep(1);
+      }
+    }
+  }
+
   static void print(Thread thread) throws IOException {
     StringBuilder text = new StringBuilder("thread\t" + thread.getName() + "\n");
     for (StackTraceElement frame : thread.getStackTrace()) {
@@ -119,26 +137,22 @@ public class JavaApp {
   }
 
   public static void main(String[] arguments) throws Exception {
-    synchronized (held) {
-      start("jv-plain", () -> outermost(1));
-      start("jv-deep", () -> recurse(300));
-      start("jv-lambda", JavaApp::callLambda);
-      start("jv-monitor", JavaApp::enterMonitor);
-      start("jv-sleep", JavaApp::sleepLong);
-      start("jv-wait", JavaApp::waitLong);
-      start("jv-class", () -> Initialized.value);
-      start("jv-utf8", JavaApp::überschrift);
-      for (Thread thread : threads) {
-        while (!isBlocked(thread)) {
-          Thread.sleep(1);
-        }
-      }
-      for (Thread thread : threads) {
-        print(thread);
-      }
-      System.out.println("ready");
-      System.out.flush();
-      System.in.read();
+    start("jv-holder", JavaApp::holdMonitor);
+    waitUntilBlocked();
+    start("jv-plain", () -> outermost(1));
+    start("jv-deep", () -> recurse(300));
+    start("jv-lambda", JavaApp::callLambda);
+    start("jv-monitor", JavaApp::enterMonitor);
+    start("jv-sleep", JavaApp::sleepLong);
+    start("jv-wait", JavaApp::waitLong);
+    start("jv-class", () -> Initialized.value);
+    start("jv-utf8", JavaApp::überschrift);
+    waitUntilBlocked();
+    for (Thread thread : threads) {
+      print(thread);
     }
+    System.out.println("ready");
+    System.out.flush();
+    System.in.read();
   }
 }

@@ -11,6 +11,7 @@
 
 #include "preload/runtimes/java/java_names.h"
 #include "preload/runtimes/java/java_thread_walk.h"
+#include "preload/runtimes/java/java_waits.h"
 
 namespace swipr::runtimes {
 namespace {
@@ -67,7 +68,7 @@ class JavaProcesses : public ::testing::TestWithParam<JavaMachine> {
   void SetUp() override {
     process_ = std::make_unique<JavaProcess>(GetParam());
     ASSERT_TRUE(process_->is_ready());
-    ASSERT_EQ(process_->stacks().size(), 8u);
+    ASSERT_EQ(process_->stacks().size(), 9u);
     found_ = process_->detect();
     ASSERT_EQ(found_.state, JavaState::kFound) << (found_.reason != nullptr ? found_.reason : "");
     reader_ = std::make_unique<ObjectPieces>(process_->reader());
@@ -79,6 +80,15 @@ class JavaProcesses : public ::testing::TestWithParam<JavaMachine> {
     EXPECT_NE(thread, 0u);
     EXPECT_EQ(walk_java_thread(java(), *reader_, thread, *tokens_), JavaWalkEnd::kRoot);
     return thread;
+  }
+
+  const ExpectedJavaStack& stack_of(const std::string& name) const {
+    return *std::ranges::find(process_->stacks(), name, &ExpectedJavaStack::name);
+  }
+  JavaWait wait_of(const std::string& name, std::uint64_t& holder, BoundedText<1024>& type) {
+    const std::uint64_t thread = find_java_thread(java(), *reader_, stack_of(name).tid);
+    EXPECT_NE(thread, 0u);
+    return read_java_wait(java(), *reader_, thread, holder, type);
   }
 
   std::unique_ptr<JavaProcess> process_;
@@ -156,6 +166,37 @@ TEST_P(JavaProcesses, LoseATokenWithAnotherFingerprint) {
     EXPECT_EQ(expand_java_token(java(), *reader_, token, inlined), 0u);
     EXPECT_FALSE(read_java_function(java(), *reader_, token, *text));
     EXPECT_FALSE(read_java_line(java(), *reader_, token, line));
+  }
+}
+
+TEST_P(JavaProcesses, WaitForMonitorsThatOthersHold) {
+  BoundedText<1024> type;
+  std::uint64_t holder = 0;
+  for (int repeat = 0; repeat < 2; ++repeat) {  // without and with a hint
+    const JavaWait entering = wait_of("jv-monitor", holder, type);
+    EXPECT_EQ(entering.kind, RuntimeWait::kMonitor);
+    EXPECT_EQ(entering.holder_tid, stack_of("jv-holder").tid);
+    EXPECT_EQ(type.view(), "JavaApp$Held");
+  }
+  holder = find_java_thread(java(), *reader_, stack_of("jv-plain").tid);
+  EXPECT_EQ(wait_of("jv-monitor", holder, type).holder_tid, stack_of("jv-holder").tid);
+}
+
+TEST_P(JavaProcesses, WaitToBeNotified) {
+  BoundedText<1024> type;
+  std::uint64_t holder = 0;
+  const JavaWait waiting = wait_of("jv-wait", holder, type);
+  EXPECT_EQ(waiting.kind, RuntimeWait::kCondition);
+  EXPECT_EQ(waiting.holder_tid, 0u);
+  EXPECT_EQ(type.view(), "JavaApp$WaitedFor");
+}
+
+TEST_P(JavaProcesses, WaitForNoMonitorInOtherCalls) {
+  BoundedText<1024> type;
+  std::uint64_t holder = 0;
+  for (const char* name : {"jv-holder", "jv-plain", "jv-sleep", "jv-class"}) {
+    EXPECT_EQ(wait_of(name, holder, type).kind, RuntimeWait::kNone) << name;
+    EXPECT_EQ(type.view(), "") << name;
   }
 }
 

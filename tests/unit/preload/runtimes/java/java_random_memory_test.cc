@@ -12,6 +12,7 @@
 #include "preload/runtimes/java/java_names.h"
 #include "preload/runtimes/java/java_stack.h"
 #include "preload/runtimes/java/java_thread_walk.h"
+#include "preload/runtimes/java/java_waits.h"
 #include "preload/unwind/table/code_map.h"
 #include "tests/unit/preload/runtimes/random_memory.h"
 
@@ -52,7 +53,8 @@ JavaRuntime random_runtime(std::mt19937_64& random) {
   if (random() % 2 == 0) java.layout.blob_code_begin = kNoJavaField;
   if (random() % 2 == 0) java.layout.blob_mutable_data = kNoJavaField;
   if (random() % 2 == 0) java.layout.nmethod_immutable_data = kNoJavaField;
-  java.statics = {kBegin, kBegin + 8, kBegin, kBegin, kBegin, kBegin, kBegin + 800, kBegin + 1600};
+  java.statics = {kBegin, kBegin + 8,   kBegin,        kBegin, kBegin,
+                  kBegin, kBegin + 800, kBegin + 1600, kBegin, kBegin + random() % 800 * 8};
   java.version = random() % 2 == 0 ? 17 : 25;
   java.segment_shift = 7;
   java.code = {kBegin, kBegin + kBytes};
@@ -96,6 +98,23 @@ TEST(RandomJavaMemory, IsReadWithinBounds) {
     }
     refresh_java(java, memory.reader());
   }
+}
+
+TEST(RandomJavaMemory, IsWaitedForWithinBounds) {
+  int waits = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    RandomMemory memory = random_java_memory(seed);
+    ObjectPieces reader(memory.reader());
+    const JavaRuntime java = random_runtime(memory.random());
+    BoundedText<1024> type;
+    std::uint64_t holder = memory.random()() % 2 == 0 ? 0 : kRandomBegin + 8 * (seed % 4096);
+    memory.reads = 0;
+    const JavaWait wait =
+        read_java_wait(java, reader, kRandomBegin + memory.random()() % 4096 * 8, holder, type);
+    EXPECT_LE(memory.reads, std::uint64_t{kMaxJavaThreads} * 8);
+    waits += wait.kind != RuntimeWait::kNone ? 1 : 0;
+  }
+  EXPECT_GT(waits, 100);  // else there was nothing to read
 }
 
 TEST(RandomJavaMemory, MakesFramesOfAnyRegisters) {

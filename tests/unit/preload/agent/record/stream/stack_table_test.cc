@@ -42,6 +42,16 @@ TEST_F(StackTableTest, StacksThatDifferInAnythingDiffer) {
   const std::uint32_t waiting = intern(0x1000, 3, {.syscall = 1});
   EXPECT_NE(waiting, plain);
   EXPECT_NE(intern(0x1000, 3, {.syscall = 1, .channel = 2}), waiting);
+  const WaitKey monitor{.syscall = 1, .runtime = {.kind = RuntimeWait::kMonitor, .type = 1}};
+  const std::uint32_t entering = intern(0x1000, 3, monitor);
+  EXPECT_NE(entering, waiting);
+  WaitKey other = monitor;
+  other.runtime.type = 2;
+  EXPECT_NE(intern(0x1000, 3, other), entering);
+  other = monitor;
+  other.runtime.holder_tid = 7;
+  EXPECT_NE(intern(0x1000, 3, other), entering);
+  EXPECT_EQ(intern(0x1000, 3, monitor), entering);
   frames_->flags = 1;
   EXPECT_NE(intern(0x1000), plain);
   frames_->flags = 0;

@@ -1,4 +1,4 @@
-#include "cli/profile/tables/gil_waits.h"
+#include "cli/profile/tables/lock_waits.h"
 
 #include <algorithm>
 #include <map>
@@ -11,19 +11,19 @@ namespace {
 
 using Place = std::pair<std::uint32_t, Tid>;  // process and thread
 
-// The stack of a thread that waits for a GIL; nullptr: the sample is another.
-const Stack* gil_wait(const Recording& recording, const Sample& sample) {
+// The stack of a thread that waits for such a lock; nullptr: the sample is another.
+const Stack* lock_wait(const Recording& recording, RuntimeWait kind, const Sample& sample) {
   if (sample.state != State::kBlocked || sample.stack == kNone) return nullptr;
   const Stack& stack = recording.stacks[sample.stack];
-  return stack.runtime_wait == RuntimeWait::kGil ? &stack : nullptr;
+  return stack.runtime_wait == kind ? &stack : nullptr;
 }
 
-// The samples of each thread that held a GIL, in order of time.
+// The samples of each thread that held such a lock, in order of time.
 class Holders {
  public:
-  explicit Holders(const Recording& recording) {
+  Holders(const Recording& recording, RuntimeWait kind) {
     for (const Sample& sample : recording.samples) {
-      if (const Stack* const stack = gil_wait(recording, sample)) {
+      if (const Stack* const stack = lock_wait(recording, kind, sample)) {
         samples_[{recording.threads[sample.thread].process, stack->holder}];
       }
     }
@@ -62,29 +62,30 @@ std::string_view innermost_function(const Recording& recording, const Names& nam
 
 }  // namespace
 
-GilWaits gil_waits(const Recording& recording, const Names& names) {
-  GilWaits result;
-  const Holders holders(recording);
-  std::map<std::string_view, std::chrono::nanoseconds> by_function;
+LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait kind) {
+  LockWaits result;
+  const Holders holders(recording, kind);
+  using TypeAndFunction = std::pair<std::string_view, std::string_view>;
+  std::map<TypeAndFunction, std::chrono::nanoseconds> by_holder;
   std::vector<bool> waited(recording.threads.size());
   for (const Sample& sample : recording.samples) {
-    const Stack* const stack = gil_wait(recording, sample);
+    const Stack* const stack = lock_wait(recording, kind, sample);
     if (stack == nullptr) continue;
     waited[sample.thread] = true;
     const std::chrono::nanoseconds time(weight_of(sample, Weight::kBlocked));
     result.waited += time;
     const Sample* const holder =
         holders.find({recording.threads[sample.thread].process, stack->holder}, sample.time);
-    by_function[innermost_function(recording, names, holder)] += time;
+    by_holder[{stack->wait_type, innermost_function(recording, names, holder)}] += time;
   }
   for (const Sample& sample : recording.samples) {
     if (waited[sample.thread]) result.running += sample.cpu;
   }
-  for (const auto& [function, time] : by_function) {
-    result.holders.push_back({std::string(function), time});
+  for (const auto& [holder, time] : by_holder) {
+    result.holders.push_back({std::string(holder.first), std::string(holder.second), time});
   }
   std::stable_sort(result.holders.begin(), result.holders.end(),
-                   [](const GilHolder& a, const GilHolder& b) { return a.waited > b.waited; });
+                   [](const LockHolder& a, const LockHolder& b) { return a.waited > b.waited; });
   return result;
 }
 

@@ -1,0 +1,89 @@
+#include "cli/profile/tables/lock_waits.h"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+namespace swipr::profile {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint32_t kWaiter = 0;
+constexpr std::uint32_t kHolder = 1;
+
+// A thread waits for two locks, 30 ms for each, which another thread holds meanwhile.
+class LockWaitsTest : public testing::Test {
+ protected:
+  LockWaitsTest() {
+    recording_.processes.resize(1);
+    recording_.threads = {{0, Tid{70}, "waiter"}, {0, Tid{71}, "holder"}};
+    add_stack("Main.fill (Main.java)");
+    add_stack("Main.drain (Main.java)");
+    add_waiting_stack(RuntimeWait::kMonitor, Tid{71}, "java.util.Vector");
+    add_waiting_stack(RuntimeWait::kMonitor, Tid{71}, "Job");
+    add_waiting_stack(RuntimeWait::kMonitor, Tid{}, "Job");
+    add_sample(kHolder, 0, 30, State::kRunning);
+    add_sample(kHolder, 1, 60, State::kRunning);
+    add_sample(kWaiter, 2, 30, State::kBlocked);
+    add_sample(kWaiter, 3, 60, State::kBlocked);
+    add_sample(kWaiter, 4, 70, State::kBlocked);
+    add_sample(kWaiter, 0, 80, State::kRunning);
+  }
+  LockWaits waits(RuntimeWait kind) const { return lock_waits(recording_, names_, kind); }
+
+ private:
+  std::uint32_t add_stack(std::string_view function) {
+    recording_.stacks.push_back({{static_cast<std::uint32_t>(names_.frames.size())}});
+    NamedFrame frame;
+    frame.function = function;
+    frame.language = Language::kJava;
+    names_.frames.push_back({frame});
+    return static_cast<std::uint32_t>(recording_.stacks.size() - 1);
+  }
+  void add_waiting_stack(RuntimeWait wait, Tid holder, const char* type) {
+    Stack& stack = recording_.stacks[add_stack("Main.enter (Main.java)")];
+    stack.runtime_wait = wait;
+    stack.holder = holder;
+    stack.wait_type = type;
+  }
+  // From the thread's previous sample to `end_ms`.
+  void add_sample(std::uint32_t thread, std::uint32_t stack, int end_ms, State state) {
+    Sample sample;
+    const milliseconds time(end_ms - last_ms_[thread]);
+    sample.time = milliseconds(end_ms);
+    sample.thread = thread;
+    sample.stack = stack;
+    sample.state = state;
+    sample.wall = time;
+    if (state == State::kRunning) sample.cpu = time;
+    last_ms_[thread] = end_ms;
+    recording_.samples.push_back(sample);
+  }
+
+  Recording recording_;
+  Names names_;
+  int last_ms_[2] = {};
+};
+
+TEST_F(LockWaitsTest, AreByTypeOfLockAndByWhatTheHolderDid) {
+  const LockWaits found = waits(RuntimeWait::kMonitor);
+  EXPECT_EQ(found.waited, milliseconds(70));
+  EXPECT_EQ(found.running, milliseconds(10));
+  ASSERT_EQ(found.holders.size(), 3u);
+  EXPECT_EQ(found.holders[0].type, "Job");
+  EXPECT_EQ(found.holders[0].function, "Main.drain (Main.java)");
+  EXPECT_EQ(found.holders[0].waited, milliseconds(30));
+  EXPECT_EQ(found.holders[1].type, "java.util.Vector");
+  EXPECT_EQ(found.holders[1].function, "Main.fill (Main.java)");
+  EXPECT_EQ(found.holders[2].function, "");
+  EXPECT_EQ(found.holders[2].waited, milliseconds(10));
+}
+
+TEST_F(LockWaitsTest, AreOfOneKind) {
+  EXPECT_EQ(waits(RuntimeWait::kGil).waited, milliseconds(0));
+  EXPECT_TRUE(waits(RuntimeWait::kGil).holders.empty());
+}
+
+}  // namespace
+}  // namespace swipr::profile

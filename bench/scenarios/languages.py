@@ -12,6 +12,7 @@ def table():
     for language, program in PROGRAMS.items():
         for name, row in measure(program).items():
             depth = int(name.split("/")[1])
-            rows.append((f"{depth} frames of {language}", AIMS.get(depth, ""),
+            what = "methods" if name.startswith("methods") else "frames"
+            rows.append((f"{depth} {what} of {language}", AIMS.get(depth, ""),
                          f"{row['cpu_time'] / 1000:.2f} µs, {row['questions']:.0f} pages asked about"))
     return rows

@@ -19,6 +19,7 @@ using namespace swipr::runtimes;
 
 constexpr std::uint64_t kBegin = 0x7f00'0000'0000;
 constexpr std::uint64_t kCodeType = kBegin + 0x1000;
+constexpr std::uint64_t kMaxTaskReads = std::uint64_t{2} * kMaxPythonAwaits * 20 + 4096;
 constexpr std::uint64_t kMaxReads = std::uint64_t{kMaxPythonThreads} * 8 + kMaxPythonFrames * 8;
 
 struct Memory {
@@ -93,7 +94,7 @@ void read_tasks(const PythonRuntime& python, Memory& memory, ObjectPieces& reade
     PythonTask task;
     memory.reads = 0;
     read_python_task(python, types, home, reader, each, task, *awaits);
-    if (awaits->count > kMaxPythonAwaits || memory.reads > 2 * kMaxPythonAwaits * 20) std::abort();
+    if (awaits->count > kMaxPythonAwaits || memory.reads > kMaxTaskReads) std::abort();
     read_python_task_name(python, reader, types.text, task.name, text->name);
   }
 }

@@ -81,6 +81,28 @@ thread.join()
 """
 
 
+# Tasks that run all the time, and create others that end. The functions of each have its number.
+MOVING = """
+import asyncio, sys
+functions = {"asyncio": asyncio}
+for number in range(20):
+    exec(f"async def c{number}():\\n await asyncio.sleep(0)\\n await asyncio.sleep(0.0005)\\n"
+         f"async def b{number}(): await c{number}()\\nasync def a{number}(): await b{number}()", functions)
+async def worker(number):
+    while not ended:
+        await functions[f"a{number}"]()
+        await asyncio.create_task(functions[f"b{number}"](), name=f"short{number}")
+async def main():
+    workers = [asyncio.create_task(worker(number), name=f"long{number}") for number in range(20)]
+    print("ready", flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    ended.append(True)
+    await asyncio.gather(*workers)
+ended = []
+asyncio.run(main())
+"""
+
+
 class PythonTasksTest(SwiprCase):
     def for_each_interpreter(self, check):
         paths = [path for path in python_frames_test.interpreters() if minor(path) >= FIRST]
@@ -89,13 +111,13 @@ class PythonTasksTest(SwiprCase):
             with self.subTest(interpreter=path):
                 check(path)
 
-    def record_tasks(self, path, tasks, how, *options, app=APP):
+    def record_tasks(self, path, tasks, how, *options, app=APP, ticks=(150, "10ms")):
         script = self.folder / "app.py"
         script.write_text(app)
         program = self.start(path, script, tasks, how, preloaded=True)
         program.wait_ready()
         self.wait_for_socket(program.pid)
-        recording = self.record(program.pid, "--count", 150, "--interval", "10ms", *options)
+        recording = self.record(program.pid, "--count", ticks[0], "--interval", ticks[1], *options)
         self.assertEqual(program.end().code, 0)
         return recording
 
@@ -165,6 +187,23 @@ class PythonTasksTest(SwiprCase):
             # From 3.12 on wait_for awaits in its own task.
             timed = ("timed", "wait_for") + (("member", "leaf", "Queue.get") if minor(path) >= 12 else ())
             self.assertEqual(found[f"{where} timed"], {timed})
+
+    def test_moving_tasks(self):
+        """A chain is never made of two moments, or of two tasks."""
+        self.for_each_interpreter(self.check_moving_tasks)
+
+    def check_moving_tasks(self, path):
+        recording = self.record_tasks(
+            path, 0, "", "--tasks", "--max-overhead", "50%", app=MOVING, ticks=(1000, "2ms"))
+        found = self.chains(recording)
+        found.pop("Task-1", None)
+        self.assertTrue(found)
+        for name, chains in found.items():
+            number = re.search(r"\d+$", name)[0]
+            whole = [f"{letter}{number}" for letter in "abc"] + ["sleep", "__sleep0"]
+            whole = ["worker", *whole] if name.startswith("long") else whole[1:]
+            for chain in chains:
+                self.assertEqual(list(chain), whole[: len(chain)], name)
 
     def test_thousands(self):
         self.for_each_interpreter(self.check_thousands)

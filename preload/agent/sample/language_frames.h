@@ -79,7 +79,6 @@ class LanguageFrames {
     runtimes::PythonTaskHome home;
     runtimes::PythonTaskList list;
     runtimes::PythonAwaits awaits;
-    runtimes::BoundedText<1024> name;
   };
   // Zeroed memory is a valid one.
   struct Memory {

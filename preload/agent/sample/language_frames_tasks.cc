@@ -1,6 +1,5 @@
 // Tasks of asyncio.
 #include "preload/agent/sample/language_frames.h"
-#include "preload/runtimes/python/python_names.h"
 
 namespace swipr::agent {
 
@@ -68,11 +67,7 @@ runtimes::PythonTaskState LanguageFrames::read_task(const RuntimeRegistry& runti
   const PythonTaskState state = runtimes::read_python_task(
       snapshot->python, tasks.types, tasks.home, reader, task, parts, tasks.awaits);
   if (state != PythonTaskState::kWaits) return state;
-  if (!runtimes::read_python_task_name(snapshot->python, reader, tasks.types.text, parts.name,
-                                       tasks.name)) {
-    return PythonTaskState::kMoved;
-  }
-  name = tasks.name.view();
+  name = tasks.awaits.name.view();
   frames.frame_count = frames.omitted_at = frames.claim_count = 0;
   frames.hole = {};
   frames.flags = wire::kStackRootReached;

@@ -1,9 +1,10 @@
 // Tasks of asyncio: what each waits for, as the stack of an artificial thread.
-#include <algorithm>
+#include <span>
 
 #include "preload/agent/base/clock.h"
 #include "preload/agent/proc/thread_clock.h"
 #include "preload/agent/sample/sampler.h"
+#include "preload/unwind/base/code_hash.h"
 
 namespace swipr::agent {
 
@@ -39,7 +40,8 @@ void Sampler::sample_task(Recording& recording, std::uint64_t task) noexcept {
       subjects_.modules.runtimes(), subjects_.memory, task, parts, name, frames_);
   if (state == runtimes::PythonTaskState::kMoved) ++recording.counters().tasks_moved;
   if (state != runtimes::PythonTaskState::kWaits) return;
-  TaskWaits::Known& known = waits.known({task, parts.coroutine, parts.name});
+  TaskWaits::Known& known =
+      waits.known({task, parts.coroutine, unwind::hash_bytes(std::as_bytes(std::span(name)), 0)});
   const std::int64_t wait_ns = waits.wait_of(known, accounts.tick_ns());
   if (wait_ns <= 0) return;
   const WaitKey wait{.runtime = {RuntimeWait::kAwait, 0}};

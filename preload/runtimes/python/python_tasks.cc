@@ -120,24 +120,30 @@ std::uint64_t PythonTaskReader::word(std::uint64_t address) const noexcept {
 
 PythonTaskState read_python_task(const PythonRuntime& python, const PythonTaskTypes& types,
                                  const PythonTaskHome& home, ObjectPieces& reader,
-                                 std::uint64_t task, PythonTask& out,
+                                 std::uint64_t address, PythonTask& out,
                                  PythonAwaits& awaits) noexcept {
   const PythonTaskReader read{python, types, reader};
   const PythonTaskLayout* const layout = find_python_task_layout(read.minor());
-  if (layout == nullptr || task % 8 != 0) return PythonTaskState::kEnded;
+  if (layout == nullptr || address % 8 != 0) return PythonTaskState::kEnded;
   AwaitWalk walk(read, layout->generator_frame, awaits);
   for (const bool is_second : {false, true}) {
     reader.forget();
     PythonObjectPart<kMaxPythonTaskBytes> part;
     const auto bytes = std::as_writable_bytes(std::span(part.bytes));
-    if (!is_task(read, home, task) || !reader.read(task, bytes.first(layout->task_bytes)) ||
+    if (!is_task(read, home, address) || !reader.read(address, bytes.first(layout->task_bytes)) ||
         part.template at<std::int32_t>(layout->task_state) != 0) {
       return is_second ? PythonTaskState::kMoved : PythonTaskState::kEnded;
     }
-    out.coroutine = part.template at<std::uint64_t>(layout->task_coroutine);
-    out.name = part.template at<std::uint64_t>(layout->task_coroutine + 8u);
-    const PythonTaskState state = walk.run(out.coroutine, is_second);
+    const PythonTask task{part.template at<std::uint64_t>(layout->task_coroutine),
+                          part.template at<std::uint64_t>(layout->task_coroutine + 8u)};
+    if (is_second && task != out) return PythonTaskState::kMoved;
+    out = task;
+    const PythonTaskState state = walk.run(task.coroutine, is_second);
     if (state != PythonTaskState::kWaits) return state;
+    // Between both reads, because the name goes with the task.
+    if (!is_second && !read_python_task_name(python, reader, types.text, task.name, awaits.name)) {
+      return PythonTaskState::kMoved;
+    }
   }
   return PythonTaskState::kWaits;
 }

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "common/core/range.h"
+#include "preload/runtimes/function_text.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/python/python_layout.h"
 #include "preload/runtimes/token.h"
@@ -69,11 +70,12 @@ struct PythonTask {
 struct PythonAwaits {
   std::array<Token, kMaxPythonAwaits> tokens;
   std::uint32_t count = 0;
+  BoundedText<1024> name;  // of the task, behind "task "
 };
 // Discards the reader's pieces.
 PythonTaskState read_python_task(const PythonRuntime& python, const PythonTaskTypes& types,
                                  const PythonTaskHome& home, ObjectPieces& reader,
-                                 std::uint64_t task, PythonTask& out,
+                                 std::uint64_t address, PythonTask& out,
                                  PythonAwaits& awaits) noexcept;
 
 }  // namespace swipr::runtimes

@@ -22,7 +22,7 @@ class TaskWaits {
   static constexpr std::uint32_t kUnknownThread = ~std::uint32_t{0};
   static constexpr std::uint32_t kMaxTasks = 4096;
 
-  // Addresses of its objects: those of another task at another time may be the same.
+  // Addresses of its objects, which later tasks use again, and a checksum of its name.
   struct Task {
     std::uint64_t task;
     std::uint64_t coroutine;

@@ -78,7 +78,7 @@ void read_everything(const PythonRuntime& python, RandomMemory& memory, TokenBuf
   const auto awaits = std::make_unique<PythonAwaits>();
   memory.reads = 0;
   read_python_task(python, types, home, reader, thread, task, *awaits);
-  EXPECT_LE(memory.reads, 2 * kMaxPythonAwaits * 20);
+  EXPECT_LE(memory.reads, 2 * kMaxPythonAwaits * 20 + 4096);
   EXPECT_LE(awaits->count, kMaxPythonAwaits);
   read_python_task_name(python, reader, kRandomCodeType, task.name, text->name);
   PythonGil gil;

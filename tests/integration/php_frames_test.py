@@ -168,8 +168,10 @@ class PhpTest(SwiprCase):
         cache = self.folder / "cached"
         cache.mkdir(exist_ok=True)
         yield []
-        yield ["opcache.enable_cli=1", "opcache.jit=function", "opcache.jit_buffer_size=16M"]
-        yield ["opcache.enable_cli=1", f"opcache.file_cache={cache}", "opcache.file_cache_only=1"]
+        # Else new files are not cached.
+        cached = ["opcache.enable_cli=1", "opcache.file_update_protection=0"]
+        yield [*cached, "opcache.jit=function", "opcache.jit_buffer_size=16M"]
+        yield [*cached, f"opcache.file_cache={cache}", "opcache.file_cache_only=1"]
 
     def run_php(self, command, *arguments, **started):
         program = self.start(*command, *arguments, preloaded=True, **started)

@@ -39,6 +39,7 @@ pm = static
 pm.max_children = 1
 {user}
 """
+CACHED = ("-d", "opcache.enable=1", "-d", "opcache.file_update_protection=0")
 SAME_USER = "user = root\ngroup = root" if os.geteuid() == 0 else ""
 
 
@@ -102,10 +103,10 @@ class FpmTest(SwiprCase):
         self.assertIn(["request.php (request.php)", "App\\wait (request.php)", "usleep"], [s.frames[-3:] for s in waiting])
 
     def test_workers_with_cached_code(self):
-        self.check(SAME_USER, "-d", "opcache.enable=1")
+        self.check(SAME_USER, *CACHED)
 
     def test_workers_with_compiled_code(self):
-        self.check(SAME_USER, "-d", "opcache.jit=function", "-d", "opcache.jit_buffer_size=16M")
+        self.check(SAME_USER, *CACHED, "-d", "opcache.jit=function", "-d", "opcache.jit_buffer_size=16M")
 
     def test_workers_without_cached_code(self):
         self.check(SAME_USER, "-d", "opcache.enable=0")

@@ -222,7 +222,9 @@ class PhpTest(SwiprCase):
             for caller, name in zip(names, names[1:]):
                 self.assertEqual(name[:-1], caller, stack.frames)
         deep = [s for s in stacks if profiles.has_function([s], r"^Made\\r[abc]{4} ")]
-        self.assertGreater(profiles.total(deep), 0.5 * profiles.total(stacks))
+        # The stacks of new fibers take as much time as compiled code.
+        others = [s for s in stacks if s.frames[-1] != "Fiber::start"]
+        self.assertGreater(profiles.total(deep), 0.7 * profiles.total(others))
         for stack in deep:
             if "[function gone]" not in stack.frames:
                 self.assertEqual(stack.frames[:3], ["chains.php (chains.php)", "Made\\run (made.php)",

@@ -152,7 +152,8 @@ class PprofWriter {
     if (const std::string wait = runtime_wait_text(stack); !wait.empty()) {
       add_label(sample, "waits_for", wait);
     }
-    if (stack.holder.value != 0) add_number(sample, "holder_tid", stack.holder.value);
+    if (stack.holder.value != 0 && stack.runtime_wait != RuntimeWait::kMutex)
+      add_number(sample, "holder_tid", stack.holder.value);
   }
 
   void add_label(Builder<SampleTag>& sample, std::string_view key, std::string_view text) {

@@ -47,7 +47,7 @@ void put_locks(Json& report, const char* key, const profile::LockWaits& waits) {
   Json holders = Json::array();
   for (const auto& holder : waits.holders) {
     Json entry = {{"function", holder.function}, {"waited_ns", holder.waited.count()}};
-    if (!holder.type.empty()) entry["type"] = holder.type;
+    if (!holder.lock.empty()) entry["lock"] = holder.lock;
     holders.push_back(std::move(entry));
   }
   report[key] = {{"waited_ns", waits.waited.count()},
@@ -102,6 +102,7 @@ host::Result<void> write_report_json(const profile::Recording& recording,
   }
   put_locks(report, "gil", profile::lock_waits(recording, names, RuntimeWait::kGil));
   put_locks(report, "monitors", profile::lock_waits(recording, names, RuntimeWait::kMonitor));
+  put_locks(report, "mutexes", profile::lock_waits(recording, names, RuntimeWait::kMutex));
   if (const auto java = profile::java_times(recording); java.all.count() != 0) {
     report["java"] = {{"cpu_ns", java.all.count()},
                       {"collectors_ns", java.collectors.count()},

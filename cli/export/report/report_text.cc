@@ -242,7 +242,7 @@ void put_locks(TerminalPage& page, const profile::LockWaits& waits, std::string_
   for (std::size_t index = 0; index < count; ++index) {
     const profile::LockHolder& holder = waits.holders[index];
     page.put(fmt::format("{:6.1f} %", share(holder.waited, waits.waited)), Style::kBlocked)
-        .put(holder.type.empty() ? "" : fmt::format("  {}", clean_text(holder.type)))
+        .put(holder.lock.empty() ? "" : fmt::format("  {}", clean_text(holder.lock)))
         .put(holder.function.empty() ? "  holder not known"
                                      : fmt::format("  while {} held it", holder.function))
         .end_line();
@@ -292,6 +292,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
   put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kGil), "the GIL", options);
   put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kMonitor), "monitors",
             options);
+  put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kMutex), "mutexes", options);
   put_java(page, recording);
   sink.write(page.text());
   return sink.flush();

@@ -64,6 +64,7 @@ std::string runtime_wait_text(const profile::Stack& stack) {
       return with_type("park");
     case RuntimeWait::kAwait:
       return "await";
+    case RuntimeWait::kMutex:  // the stack shows it
     case RuntimeWait::kNone:
       break;
   }

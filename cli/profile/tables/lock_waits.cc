@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -11,19 +12,88 @@ namespace {
 
 using Place = std::pair<std::uint32_t, Tid>;  // process and thread
 
-// The stack of a thread that waits for such a lock; nullptr: the sample is another.
-const Stack* lock_wait(const Recording& recording, RuntimeWait kind, const Sample& sample) {
-  if (sample.state != State::kBlocked || sample.stack == kNone) return nullptr;
-  const Stack& stack = recording.stacks[sample.stack];
-  return stack.runtime_wait == kind ? &stack : nullptr;
+std::string_view file_of(const Recording& recording, std::uint32_t frame) {
+  const std::uint32_t module = recording.frames[frame].module;
+  if (module == kNone) return {};
+  const std::string_view path = recording.modules[module].path;
+  return path.substr(path.rfind('/') + 1);
 }
+
+bool is_in_c_library(const Recording& recording, std::uint32_t frame) {
+  const std::string_view file = file_of(recording, frame);
+  return file.starts_with("libc.so") || file.starts_with("libc-2.") ||
+         file.starts_with("libpthread") || file.starts_with("[vdso]");
+}
+
+// Of a language runtime if there is one; else the innermost outside the C library, without what is
+// inlined there. `frames`: innermost first.
+std::string_view innermost_function(const Recording& recording, const Names& names,
+                                    std::span<const std::uint32_t> frames) {
+  for (const std::uint32_t frame : frames) {
+    const NamedFrame& named = names.frames[frame].front();
+    if (!is_native(named)) return named.function;
+  }
+  for (const std::uint32_t frame : frames) {
+    if (!is_in_c_library(recording, frame)) return names.frames[frame].back().function;
+  }
+  return {};
+}
+
+// The samples in which a thread waits for a lock of that kind.
+class LockSamples {
+ public:
+  LockSamples(const Recording& recording, const Names& names, RuntimeWait kind)
+      : recording_(recording), names_(names), kind_(kind), mutexes_(recording.stacks.size()) {}
+
+  // nullptr: the sample is another.
+  const Stack* wait(const Sample& sample) {
+    if (sample.state != State::kBlocked || sample.stack == kNone) return nullptr;
+    const Stack& stack = recording_.stacks[sample.stack];
+    if (stack.runtime_wait != kind_) return nullptr;
+    return kind_ != RuntimeWait::kMutex || mutex(sample.stack).is_one ? &stack : nullptr;
+  }
+  // What it waits for: a type, or where the thread wants the mutex. After wait().
+  std::string_view lock(const Sample& sample) {
+    return kind_ == RuntimeWait::kMutex ? mutex(sample.stack).site
+                                        : recording_.stacks[sample.stack].wait_type;
+  }
+
+ private:
+  struct Mutex {
+    bool is_known = false;
+    bool is_one = false;
+    std::string_view site;
+  };
+
+  // Functions of mutexes are near the system call.
+  const Mutex& mutex(std::uint32_t stack) {
+    constexpr std::size_t kNear = 4;
+    Mutex& known = mutexes_[stack];
+    if (known.is_known) return known;
+    known.is_known = true;
+    const std::span<const std::uint32_t> frames = recording_.stacks[stack].frames;
+    for (std::size_t at = 0; at < std::min(kNear, frames.size()); ++at) {
+      const std::string_view name = names_.frames[frames[at]].back().function;
+      if (name.find("pthread_mutex_") == name.npos || name.find("lock") == name.npos) continue;
+      known.is_one = true;
+      known.site = innermost_function(recording_, names_, frames.subspan(at + 1));
+      break;
+    }
+    return known;
+  }
+
+  const Recording& recording_;
+  const Names& names_;
+  RuntimeWait kind_;
+  std::vector<Mutex> mutexes_;  // by stack
+};
 
 // The samples of each thread that held such a lock, in order of time.
 class Holders {
  public:
-  Holders(const Recording& recording, RuntimeWait kind) {
+  Holders(const Recording& recording, LockSamples& waits) {
     for (const Sample& sample : recording.samples) {
-      if (const Stack* const stack = lock_wait(recording, kind, sample)) {
+      if (const Stack* const stack = waits.wait(sample)) {
         samples_[{recording.threads[sample.thread].process, stack->holder}];
       }
     }
@@ -50,33 +120,28 @@ class Holders {
   std::map<Place, std::vector<const Sample*>> samples_;
 };
 
-std::string_view innermost_function(const Recording& recording, const Names& names,
-                                    const Sample* sample) {
-  if (sample == nullptr || sample->stack == kNone) return {};
-  for (const std::uint32_t frame : recording.stacks[sample->stack].frames) {
-    const NamedFrame& named = names.frames[frame].front();
-    if (!is_native(named)) return named.function;
-  }
-  return {};
-}
-
 }  // namespace
 
 LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait kind) {
   LockWaits result;
-  const Holders holders(recording, kind);
-  using TypeAndFunction = std::pair<std::string_view, std::string_view>;
-  std::map<TypeAndFunction, std::chrono::nanoseconds> by_holder;
+  LockSamples waits(recording, names, kind);
+  const Holders holders(recording, waits);
+  using LockAndFunction = std::pair<std::string_view, std::string_view>;
+  std::map<LockAndFunction, std::chrono::nanoseconds> by_holder;
   std::vector<bool> waited(recording.threads.size());
   for (const Sample& sample : recording.samples) {
-    const Stack* const stack = lock_wait(recording, kind, sample);
+    const Stack* const stack = waits.wait(sample);
     if (stack == nullptr) continue;
     waited[sample.thread] = true;
     const std::chrono::nanoseconds time(weight_of(sample, Weight::kBlocked));
     result.waited += time;
-    const Sample* const holder =
-        holders.find({recording.threads[sample.thread].process, stack->holder}, sample.time);
-    by_holder[{stack->wait_type, innermost_function(recording, names, holder)}] += time;
+    const Sample* const holder = holders.find(
+        {recording.threads[sample.thread].process, stack->holder}, sample.time - sample.wall / 2);
+    const bool is_known = holder != nullptr && holder->stack != kNone;
+    by_holder[{waits.lock(sample),
+               is_known
+                   ? innermost_function(recording, names, recording.stacks[holder->stack].frames)
+                   : std::string_view{}}] += time;
   }
   for (const Sample& sample : recording.samples) {
     if (waited[sample.thread]) result.running += sample.cpu;

@@ -1,4 +1,4 @@
-// How long threads waited for locks of their language runtime, and what the holders did meanwhile.
+// How long threads waited for locks, and what the holders did meanwhile.
 // Pure.
 #pragma once
 
@@ -13,8 +13,12 @@
 namespace swipr::profile {
 
 struct LockHolder {
-  std::string type;      // of the lock, "java.util.Vector"; empty: not known, or there is one only
-  std::string function;  // innermost of a language runtime, "parse (app.py)"; empty: not known
+  // Type of a monitor, "java.util.Vector"; function that wants a mutex; empty: not known, or there
+  // is one lock only.
+  std::string lock;
+  // Innermost function of a language runtime, "parse (app.py)", or outside the C library; empty:
+  // not known.
+  std::string function;
   std::chrono::nanoseconds waited{0};
 };
 
@@ -24,8 +28,9 @@ struct LockWaits {
   std::vector<LockHolder> holders;      // longest first, then by name
 };
 
-// `kind`: kGil or kMonitor. A wait is attributed to what its holder was found in at the end of the
-// wait. `names` belongs to `recording`.
+// `kind`: kGil, kMonitor or kMutex. A wait is attributed to what its holder was found in at the
+// middle of the wait: at its end the holder has just let the lock go. `names` belongs to
+// `recording`.
 LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait kind);
 
 }  // namespace swipr::profile

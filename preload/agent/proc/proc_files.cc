@@ -93,6 +93,30 @@ bool restarts_unnoticed(std::int64_t system_call,
   }
 }
 
+// A thread waits for a mutex of glibc while its first word is 2; the owner is the third word. The
+// first word of one with priority inheritance is the owner. Source: sysdeps/nptl/lowlevellock.h and
+// bits/struct_mutex.h; futex(2).
+std::uint64_t find_holder_address(std::int64_t system_call,
+                                  const std::array<std::uint64_t, 6>& arguments) noexcept {
+  constexpr std::uint32_t kLockedWithWaiters = 2;
+  constexpr std::uint64_t kOwner = 8;
+  constexpr std::uint64_t kLockPi2 = 13;  // FUTEX_LOCK_PI2, Linux 5.14
+  if (system_call != SYS_futex) return 0;
+  const std::uint64_t operation =
+      arguments[1] & ~std::uint64_t{FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME};
+  switch (operation) {
+    case FUTEX_LOCK_PI:
+    case kLockPi2:
+      return arguments[0];
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:  // with a time-out
+      return static_cast<std::uint32_t>(arguments[2]) == kLockedWithWaiters ? arguments[0] + kOwner
+                                                                            : 0;
+    default:
+      return 0;
+  }
+}
+
 // The field of that number in `stat`, as in proc(5).
 std::uint64_t parse_stat_number(std::string_view text, int wanted) noexcept {
   constexpr int kFirstField = 3;  // the state, behind the name
@@ -170,6 +194,7 @@ WaitPlace parse_wait_place(std::string_view text) noexcept {
     }
     place.restarts = restarts_unnoticed(place.system_call, arguments);
     place.first_argument = arguments[0];
+    place.holder_address = find_holder_address(place.system_call, arguments);
   }
   in.expect(' ');
   place.sp = in.take_hex();

@@ -39,6 +39,9 @@ struct WaitPlace {
   // caller. True only for calls that neither timeouts nor socket options can make return early.
   bool restarts = false;
   std::uint64_t first_argument = 0;  // often the object that is waited for; not part of the place
+  // Where the tid of the lock's holder is, if this is a wait for a mutex of the C library; 0: it is
+  // not. Other uses of futexes can look the same. Not part of the place.
+  std::uint64_t holder_address = 0;
   friend bool operator==(const WaitPlace& left, const WaitPlace& right) noexcept {
     return left.kind == right.kind && left.system_call == right.system_call &&
            left.sp == right.sp && left.pc == right.pc && left.restarts == right.restarts;

@@ -18,6 +18,18 @@ struct RuntimeWaitKey {
   friend bool operator==(const RuntimeWaitKey&, const RuntimeWaitKey&) = default;
 };
 
+// Where a language runtime or the C library notes who holds a lock, and what it noted when that was
+// read. Address 0: nowhere.
+struct HolderNote {
+  std::uint64_t address = 0;
+  std::uint64_t value = 0;
+};
+
+struct RuntimeWaitFound {
+  RuntimeWaitKey key{};
+  HolderNote note{};
+};
+
 // Where a thread waits.
 struct WaitKey {
   std::uint32_t syscall = 0;  // as on the wire: number + 1

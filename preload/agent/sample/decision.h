@@ -13,10 +13,11 @@ namespace swipr::agent {
 struct Observation {
   wire::RecordMode mode = wire::RecordMode::kWall;
   RunState::Kind run = RunState::Kind::kNone;
-  bool ran = false;        // since its last check
-  bool holds = false;      // its stack was settled, and its id is still valid
-  bool timed = false;      // its CPU time goes to separate stacks (BurstStack)
-  bool is_asked = false;   // a signal is outstanding
+  bool ran = false;               // since its last check
+  bool holds = false;             // its stack was settled, and its id is still valid
+  bool has_other_holder = false;  // of the lock that it waits for
+  bool timed = false;             // its CPU time goes to separate stacks (BurstStack)
+  bool is_asked = false;          // a signal is outstanding
   bool is_asleep = false;  // observed only if its answer was lost: kAwaiting without a signal
   bool is_waking = false;  // it may still be in the call in which it was last found asleep
   bool is_late = false;    // it has used more CPU since its signal than an answer may take
@@ -36,7 +37,9 @@ enum class Action : std::uint8_t {
 
 constexpr Action decide(const Observation& seen) noexcept {
   if (!seen.ran && seen.mode == wire::RecordMode::kCpu) return Action::kCredit;
-  if (!seen.ran && seen.holds) return Action::kKeepStack;
+  if (!seen.ran && seen.holds) {
+    return seen.has_other_holder ? Action::kEndAndLook : Action::kKeepStack;
+  }
   if (seen.run == RunState::Kind::kAwaiting) {
     // A signal could end the call in which it sleeps.
     if (!seen.is_asked && !seen.timed && seen.is_asleep) return Action::kLoseAndLook;

@@ -132,16 +132,16 @@ void LanguageFrames::splice_answer(const RuntimeRegistry& runtimes, ProcMemory& 
   set_states(place, thread, find_states(*snapshot, reader, thread));
 }
 
-RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
-                                            std::uint32_t place, Thread& thread,
-                                            const WaitPlace& wait,
-                                            const unwind::FrameBuffer& frames) noexcept {
+RuntimeWaitFound LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                                              std::uint32_t place, Thread& thread,
+                                              const WaitPlace& wait,
+                                              const unwind::FrameBuffer& frames) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
   if (snapshot == nullptr || !has_memory()) return {};
   runtimes::ObjectPieces reader(memory.image_reader());
   if (snapshot->language == Language::kJava) {
     const bool may_wait = wait.system_call == SYS_futex && own_->tokens.added() != 0;
-    return may_wait ? find_java_wait(*snapshot, reader, thread) : RuntimeWaitKey{};
+    return may_wait ? find_java_wait(*snapshot, reader, thread) : RuntimeWaitFound{};
   }
   own_->tokens.clear();
   if (snapshot->language == Language::kJavaScript) {
@@ -170,9 +170,8 @@ RuntimeWaitKey LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, Pro
   const std::uint64_t state = states.first();
   if (state == 0) return {};
   runtimes::walk_python(python, reader, states, own_->tokens);
-  return wait.system_call == SYS_futex
-             ? find_gil_wait(*snapshot, reader, state, wait.first_argument)
-             : RuntimeWaitKey{};
+  if (wait.system_call != SYS_futex) return {};
+  return {.key = find_gil_wait(*snapshot, reader, state, wait.first_argument)};
 }
 
 void LanguageFrames::splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,

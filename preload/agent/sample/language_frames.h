@@ -52,9 +52,9 @@ class LanguageFrames {
   // Reads the frames of a thread that is blocked there and whose walk has filled `frames`, and what
   // of its runtime it waits for. If its CPU clock has advanced meanwhile, they are not used;
   // otherwise the frames are put into its native stack afterwards.
-  RuntimeWaitKey read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
-                              std::uint32_t place, Thread& thread, const WaitPlace& wait,
-                              const unwind::FrameBuffer& frames) noexcept;
+  RuntimeWaitFound read_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
+                                std::uint32_t place, Thread& thread, const WaitPlace& wait,
+                                const unwind::FrameBuffer& frames) noexcept;
   void splice_blocked(const RuntimeRegistry& runtimes, ProcMemory& memory,
                       unwind::FrameBuffer& frames) noexcept;
 
@@ -102,8 +102,8 @@ class LanguageFrames {
   void name_java(const handler::RuntimeSnapshot& snapshot,
                  std::span<const runtimes::Token> of_handler, ProcMemory& memory,
                  unwind::FrameBuffer& frames) noexcept;
-  RuntimeWaitKey find_java_wait(const handler::RuntimeSnapshot& snapshot,
-                                runtimes::ObjectPieces& reader, Thread& thread) noexcept;
+  RuntimeWaitFound find_java_wait(const handler::RuntimeSnapshot& snapshot,
+                                  runtimes::ObjectPieces& reader, Thread& thread) noexcept;
   static std::uint64_t find_java_thread(const handler::RuntimeSnapshot& snapshot,
                                         runtimes::ObjectPieces& reader, Thread& thread) noexcept;
   static bool find_anchor(const handler::RuntimeSnapshot& snapshot, runtimes::ObjectPieces& reader,

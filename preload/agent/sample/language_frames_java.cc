@@ -75,18 +75,18 @@ bool LanguageFrames::find_anchor(const handler::RuntimeSnapshot& snapshot,
          out.stack != 0;
 }
 
-RuntimeWaitKey LanguageFrames::find_java_wait(const handler::RuntimeSnapshot& snapshot,
-                                              runtimes::ObjectPieces& reader,
-                                              Thread& thread) noexcept {
+RuntimeWaitFound LanguageFrames::find_java_wait(const handler::RuntimeSnapshot& snapshot,
+                                                runtimes::ObjectPieces& reader,
+                                                Thread& thread) noexcept {
   const std::uint64_t own = find_java_thread(snapshot, reader, thread);
   if (own == 0) return {};
   const runtimes::JavaWait wait =
       runtimes::read_java_wait(snapshot.java, reader, own, own_->monitor_holder, own_->wait_type);
   const std::string_view type = own_->wait_type.view();
-  return {
-      .kind = wait.kind,
-      .holder_tid = wait.holder_tid,
-      .type = type.empty() ? 0 : functions_.intern({.language = Language::kJava, .name = type})};
+  const std::uint32_t number =
+      type.empty() ? 0 : functions_.intern({.language = Language::kJava, .name = type});
+  return {.key = {.kind = wait.kind, .holder_tid = wait.holder_tid, .type = number},
+          .note = {wait.owner_address, wait.owner}};
 }
 
 void LanguageFrames::name_java(const handler::RuntimeSnapshot& snapshot,

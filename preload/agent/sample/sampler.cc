@@ -94,6 +94,7 @@ Observation Sampler::observe(const Recording& recording, const Thread& thread,
                    .ran = clock_ns != known.account.cpu_ns(),
                    .holds = recording.accounts().holds(known),
                    .timed = known.burst.is_timed()};
+  seen.has_other_holder = !seen.ran && seen.holds && has_other_holder(known);
   if (seen.run != Run::kAwaiting) return seen;
   seen.is_asked = thread.signal.is_asked();
   seen.is_waking = thread.looks.may_be_waking(clock_ns);

@@ -110,6 +110,8 @@ class Sampler {
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
   Look walk_blocked(Recording& recording, std::uint32_t place, RecordedThread& known,
                     const WaitPlace& wait, Moment now) noexcept;
+  RuntimeWaitFound find_mutex_holder(const Thread& thread, const WaitPlace& wait) noexcept;
+  bool has_other_holder(const RecordedThread& known) noexcept;
   bool is_on_cpu(Thread& thread, const RecordedThread& known) noexcept;
   std::optional<Look> look_behind_sleep(Recording& recording, Thread& thread,
                                         RecordedThread& known) noexcept;

@@ -40,6 +40,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   thread.looks.signalled_place = WaitPlace{};
   thread.looks.hidden.asked = HiddenWait::Asked::kNo;
   thread.looks.was_on_cpu = false;
+  known.looks.holder = {};
   if (!thread.looks.may_be_waking(known.account.cpu_ns()) && is_on_cpu(thread, known))
     return Look::kRunning;
   WaitPlace last;
@@ -134,8 +135,9 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
     StackPieces stack(subjects_.memory);
     subjects_.unwinder.walk(stack.reader(), subjects_.modules, subjects_.memory);
   }
-  const RuntimeWaitKey runtime_wait = subjects_.languages.read_blocked(
+  RuntimeWaitFound runtime_wait = subjects_.languages.read_blocked(
       subjects_.modules.runtimes(), subjects_.memory, place, thread, wait, frames_);
+  if (runtime_wait.key.kind == RuntimeWait::kNone) runtime_wait = find_mutex_holder(thread, wait);
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
   // Not to the root: perhaps through a library that has just been loaded.
   if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
@@ -150,7 +152,8 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
   }
   subjects_.unwinder.take(frames_, end);
   subjects_.languages.splice_blocked(subjects_.modules.runtimes(), subjects_.memory, frames_);
-  settle(recording, place, known, wait, runtime_wait);
+  known.looks.holder = runtime_wait.note;
+  settle(recording, place, known, wait, runtime_wait.key);
   return Look::kSettled;
 }
 

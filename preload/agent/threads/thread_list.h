@@ -43,6 +43,7 @@ class ThreadList {
   // Places run from 0 to place_count(); free ones have tid 0.
   std::uint32_t place_count() const noexcept { return static_cast<std::uint32_t>(threads_.size()); }
   std::uint32_t live_count() const noexcept { return live_count_; }
+  bool contains(Tid tid) noexcept { return live_count_ != 0 && index_entry(tid) != 0; }
   Thread& operator[](std::uint32_t place) noexcept { return threads_[place]; }
 
  private:

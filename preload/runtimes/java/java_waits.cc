@@ -151,7 +151,10 @@ JavaWait read_java_wait(const JavaRuntime& java, ObjectPieces& reader, std::uint
   reader.forget();
   if (!read_monitor(java, reader, address, again) || again.object != monitor.object) type.clear();
   if (entered == 0) return {.kind = RuntimeWait::kCondition};
-  return {.kind = RuntimeWait::kMonitor, .holder_tid = find_holder(java, reader, monitor, holder)};
+  return {.kind = RuntimeWait::kMonitor,
+          .holder_tid = find_holder(java, reader, monitor, holder),
+          .owner_address = address + layout.monitor_owner,
+          .owner = monitor.owner};
 }
 
 }  // namespace swipr::runtimes

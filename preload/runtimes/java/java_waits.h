@@ -16,6 +16,9 @@ namespace swipr::runtimes {
 struct JavaWait {
   RuntimeWait kind = RuntimeWait::kNone;  // or kMonitor, kCondition
   std::uint32_t holder_tid = 0;           // of kMonitor; 0: not known
+  // Of kMonitor: where the machine notes the holder, and what it noted then.
+  std::uint64_t owner_address = 0;
+  std::uint64_t owner = 0;
 };
 
 // `java_thread`: of a thread that is blocked. `type`: the class of the object whose monitor it is;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "preload/agent/proc/wait_channels.h"
 #include "preload/agent/record/accounts/burst_judge.h"
 #include "preload/agent/record/accounts/run_state.h"
 #include "preload/agent/record/stream/stream_writer.h"
@@ -69,6 +70,7 @@ struct RecordedLooks {
   bool runs_in_bursts = false;    // it has run and waited again
   std::uint8_t busy = 0;          // consecutive checks that found it running, in bursts
   BurstJudge bursts;
+  HolderNote holder;  // of the lock that it waits for, when its stack was taken
 };
 
 struct alignas(64) RecordedThread {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace swipr::profile {
 namespace {
@@ -71,13 +73,65 @@ TEST_F(LockWaitsTest, AreByTypeOfLockAndByWhatTheHolderDid) {
   EXPECT_EQ(found.waited, milliseconds(70));
   EXPECT_EQ(found.running, milliseconds(10));
   ASSERT_EQ(found.holders.size(), 3u);
-  EXPECT_EQ(found.holders[0].type, "Job");
+  EXPECT_EQ(found.holders[0].lock, "Job");
   EXPECT_EQ(found.holders[0].function, "Main.drain (Main.java)");
   EXPECT_EQ(found.holders[0].waited, milliseconds(30));
-  EXPECT_EQ(found.holders[1].type, "java.util.Vector");
+  EXPECT_EQ(found.holders[1].lock, "java.util.Vector");
   EXPECT_EQ(found.holders[1].function, "Main.fill (Main.java)");
   EXPECT_EQ(found.holders[2].function, "");
   EXPECT_EQ(found.holders[2].waited, milliseconds(10));
+}
+
+TEST_F(LockWaitsTest, AreWaitsForAMutexIfTheStackShowsOne) {
+  Recording recording;
+  recording.processes.resize(1);
+  recording.threads = {{0, Tid{70}, "waiter"}, {0, Tid{71}, "holder"}};
+  recording.modules.resize(2);
+  recording.modules[0].path = "/srv/app";
+  recording.modules[1].path = "/lib/x86_64-linux-gnu/libc.so.6";
+  Names names;
+  const auto add_frame = [&](const char* function, std::uint32_t module) {
+    Frame frame;
+    frame.module = module;
+    recording.frames.push_back(frame);
+    NamedFrame named;
+    named.function = function;
+    names.frames.push_back({named});
+  };
+  add_frame("__lll_lock_wait", 1);
+  add_frame("pthread_mutex_lock", 1);
+  add_frame("handle", 0);
+  add_frame("nanosleep", 1);
+  add_frame("flush", 0);
+  add_frame("malloc", 1);
+  const auto add_stack = [&recording](std::vector<std::uint32_t> frames, RuntimeWait wait) {
+    Stack stack;
+    stack.frames = std::move(frames);
+    stack.runtime_wait = wait;
+    stack.holder = Tid{71};
+    recording.stacks.push_back(stack);
+  };
+  add_stack({0, 1, 2}, RuntimeWait::kMutex);
+  add_stack({0, 5, 2}, RuntimeWait::kMutex);  // the heap's lock only looks like a mutex
+  add_stack({3, 4}, RuntimeWait::kNone);
+  const auto add_sample = [&recording](std::uint32_t thread, std::uint32_t stack, int end_ms) {
+    Sample sample;
+    sample.time = milliseconds(end_ms);
+    sample.wall = milliseconds(10);
+    sample.thread = thread;
+    sample.stack = stack;
+    sample.state = State::kBlocked;
+    recording.samples.push_back(sample);
+  };
+  add_sample(kHolder, 2, 10);
+  add_sample(kWaiter, 0, 10);
+  add_sample(kHolder, 2, 20);
+  add_sample(kWaiter, 1, 20);
+  const LockWaits found = lock_waits(recording, names, RuntimeWait::kMutex);
+  EXPECT_EQ(found.waited, milliseconds(10));
+  ASSERT_EQ(found.holders.size(), 1u);
+  EXPECT_EQ(found.holders[0].lock, "handle");
+  EXPECT_EQ(found.holders[0].function, "flush");
 }
 
 TEST_F(LockWaitsTest, AreOfOneKind) {

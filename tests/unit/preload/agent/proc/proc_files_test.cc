@@ -35,6 +35,21 @@ TEST(WaitPlace, TellsWhichCallsMayBeInterrupted) {
   EXPECT_FALSE(parse_wait_place("-1 0x7ffd10 0x7f3a1\n").restarts);
 }
 
+TEST(WaitPlace, TellsWhereTheHolderOfAMutexIs) {
+  const auto holder_address = [](const char* call) {
+    return parse_wait_place(std::string(call) + " 0x7ffd10 0x7f3a1\n").holder_address;
+  };
+  EXPECT_EQ(holder_address("202 0x7f0 0x80 0x2 0x0 0x0 0x0"), 0x7f8u);
+  EXPECT_EQ(holder_address("202 0x7f0 0x189 0x2 0x7fe0 0x0 0xffffffff"),
+            0x7f8u);                                                    // with a time-out
+  EXPECT_EQ(holder_address("202 0x7f0 0x0 0x2 0x0 0x0 0x0"), 0x7f8u);   // between processes
+  EXPECT_EQ(holder_address("202 0x7f0 0x86 0x0 0x0 0x0 0x0"), 0x7f0u);  // priority inheritance
+  EXPECT_EQ(holder_address("202 0x7f0 0x8d 0x0 0x0 0x0 0x0"), 0x7f0u);
+  EXPECT_EQ(holder_address("202 0x7f0 0x80 0x0 0x0 0x0 0x0"), 0u);  // a semaphore
+  EXPECT_EQ(holder_address("202 0x7f0 0x81 0x2 0x0 0x0 0x0"), 0u);  // wakes others
+  EXPECT_EQ(holder_address("0 0x7f0 0x80 0x2 0x0 0x0 0x0"), 0u);    // no futex
+}
+
 TEST(WaitPlace, UnreadableOrCutTextIsUnknown) {
   for (const char* text : {"", "202", "202 0x1 0x2 0x3\n", "-2 0x1 0x2", "-1 0x0 0x0\n", "x"}) {
     EXPECT_EQ(parse_wait_place(text).kind, WaitKind::kUnknown) << text;

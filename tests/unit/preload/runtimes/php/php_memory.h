@@ -1,9 +1,10 @@
 // PHP's frames, functions and texts in this process's memory, laid out as a version does it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,8 @@
 
 namespace swipr::runtimes {
 
-// What it makes stays where it is.
+// What it makes stays where it is: in neighbouring pages, because a walk remembers only two of
+// those that share a place in its cache.
 class PhpMemory {
  public:
   static constexpr std::uint32_t kInstructions = 10;  // of each function
@@ -22,8 +24,10 @@ class PhpMemory {
   explicit PhpMemory(std::uint32_t api) : layout_(*find_php_layout(api)) {}
 
   std::uint64_t* words(std::size_t count) {
-    blocks_.push_back(std::make_unique<std::vector<std::uint64_t>>(count));
-    return blocks_.back()->data();
+    std::uint64_t* const begin = words_.data() + used_;
+    used_ += count;
+    if (used_ > words_.size()) std::abort();
+    return begin;
   }
   static std::uint64_t address(const void* pointer) {
     return reinterpret_cast<std::uint64_t>(pointer);
@@ -106,7 +110,8 @@ class PhpMemory {
 
   PhpLayout layout_;
   std::uint64_t current_ = 0;
-  std::vector<std::unique_ptr<std::vector<std::uint64_t>>> blocks_;
+  std::size_t used_ = 0;
+  std::vector<std::uint64_t> words_ = std::vector<std::uint64_t>(1 << 18);
 };
 
 }  // namespace swipr::runtimes

@@ -75,6 +75,7 @@ TEST(RandomMemory, OfRubyIsReadWithinBounds) {
     for (std::uint64_t seed = 0; seed < 2000; ++seed) {
       RandomMemory memory = random_ruby_memory(seed);
       read_all_ruby(ruby, memory, *text, *tokens, named);
+      if (seed % 20 != 0) continue;  // a hundred times as long
       memory.reads = 0;
       start_ruby(ruby, kRubyBegin, kRubyBegin + 64, memory.reader());
       EXPECT_LE(memory.reads, 200'000u);

@@ -8,8 +8,8 @@
 #include <memory>
 #include <span>
 
-#include "preload/agent/sample/caller_search.h"
-#include "preload/agent/sample/vfork_caller.h"
+#include "preload/agent/sample/callers/caller_search.h"
+#include "preload/agent/sample/callers/vfork_caller.h"
 #include "tests/unit/preload/unwind/cfi_image.h"
 
 namespace {

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <span>
 
-#include "preload/agent/sample/caller_search.h"
-#include "preload/agent/sample/code_check.h"
+#include "preload/agent/sample/callers/caller_search.h"
+#include "preload/agent/sample/callers/code_check.h"
+#include "preload/agent/sample/callers/vfork_caller.h"
 #include "preload/agent/sample/sampler.h"
-#include "preload/agent/sample/vfork_caller.h"
 
 namespace swipr::agent {
 

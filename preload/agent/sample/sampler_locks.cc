@@ -1,7 +1,7 @@
 // Locks that blocked threads wait for: who holds them, and when that changes.
 #include <linux/futex.h>
 
-#include "preload/agent/sample/call_site.h"
+#include "preload/agent/sample/callers/call_site.h"
 #include "preload/agent/sample/sampler.h"
 
 namespace swipr::agent {

@@ -1,4 +1,4 @@
-#include "preload/agent/sample/language_frames.h"
+#include "preload/agent/sample/languages/language_frames.h"
 
 #include <sys/syscall.h>
 

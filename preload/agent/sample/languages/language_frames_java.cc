@@ -1,6 +1,6 @@
 // Walks through Java's frames, and their names.
 #include "common/core/runtime_frame.h"
-#include "preload/agent/sample/language_frames.h"
+#include "preload/agent/sample/languages/language_frames.h"
 #include "preload/runtimes/java/java_stack.h"
 #include "preload/runtimes/java/java_thread_walk.h"
 #include "preload/runtimes/java/java_waits.h"

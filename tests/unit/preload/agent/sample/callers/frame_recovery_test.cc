@@ -1,4 +1,4 @@
-#include "preload/agent/sample/frame_recovery.h"
+#include "preload/agent/sample/callers/frame_recovery.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <ostream>
 #include <vector>
 
-#include "preload/agent/sample/instruction_x86_64.h"
+#include "preload/agent/sample/callers/instruction_x86_64.h"
 
 namespace swipr::agent {
 namespace {

@@ -1,5 +1,5 @@
 // Tasks of asyncio.
-#include "preload/agent/sample/language_frames.h"
+#include "preload/agent/sample/languages/language_frames.h"
 
 namespace swipr::agent {
 

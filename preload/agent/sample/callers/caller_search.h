@@ -14,8 +14,8 @@
 #include <optional>
 
 #include "preload/agent/proc/proc_memory.h"
-#include "preload/agent/sample/call_site.h"
-#include "preload/agent/sample/return_place.h"
+#include "preload/agent/sample/callers/call_site.h"
+#include "preload/agent/sample/callers/return_place.h"
 #include "preload/unwind/table/code_map.h"
 #include "preload/unwind/walk/stack_words.h"
 #include "preload/unwind/walk/walk.h"

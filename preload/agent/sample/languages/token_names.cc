@@ -1,4 +1,4 @@
-#include "preload/agent/sample/token_names.h"
+#include "preload/agent/sample/languages/token_names.h"
 
 #include "common/core/runtime_frame.h"
 #include "preload/runtimes/java/java_names.h"

@@ -12,7 +12,7 @@
 #include "preload/agent/base/moment.h"
 #include "preload/agent/proc/proc_memory.h"
 #include "preload/agent/record/stream/function_table.h"
-#include "preload/agent/sample/token_names.h"
+#include "preload/agent/sample/languages/token_names.h"
 #include "preload/handler/runtime_slots.h"
 #include "preload/runtimes/java/java_names.h"
 #include "preload/runtimes/token.h"

@@ -1,4 +1,4 @@
-#include "preload/agent/sample/instruction_x86_64.h"
+#include "preload/agent/sample/callers/instruction_x86_64.h"
 
 #include <cstring>
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "preload/agent/proc/proc_memory.h"
-#include "preload/agent/sample/call_site.h"
+#include "preload/agent/sample/callers/call_site.h"
 #include "preload/unwind/base/registers.h"
 
 namespace swipr::agent {

@@ -1,7 +1,7 @@
-#include "preload/agent/sample/vfork_caller.h"
+#include "preload/agent/sample/callers/vfork_caller.h"
 
-#include "preload/agent/sample/call_site.h"
-#include "preload/agent/sample/instruction_x86_64.h"
+#include "preload/agent/sample/callers/call_site.h"
+#include "preload/agent/sample/callers/instruction_x86_64.h"
 
 namespace swipr::agent {
 

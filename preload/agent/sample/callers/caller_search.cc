@@ -1,4 +1,4 @@
-#include "preload/agent/sample/caller_search.h"
+#include "preload/agent/sample/callers/caller_search.h"
 
 #include <span>
 

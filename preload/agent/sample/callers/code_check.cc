@@ -1,4 +1,4 @@
-#include "preload/agent/sample/code_check.h"
+#include "preload/agent/sample/callers/code_check.h"
 
 #include <array>
 #include <cstddef>

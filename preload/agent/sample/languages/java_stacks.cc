@@ -1,4 +1,4 @@
-#include "preload/agent/sample/java_stacks.h"
+#include "preload/agent/sample/languages/java_stacks.h"
 
 #include <algorithm>
 

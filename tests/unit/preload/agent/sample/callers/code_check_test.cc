@@ -1,4 +1,4 @@
-#include "preload/agent/sample/code_check.h"
+#include "preload/agent/sample/callers/code_check.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "preload/unwind/base/code_hash.h"
 #include "preload/unwind/base/code_witness.h"
-#include "tests/unit/preload/agent/sample/code_page.h"
+#include "tests/unit/preload/agent/sample/callers/code_page.h"
 
 namespace swipr::agent {
 namespace {

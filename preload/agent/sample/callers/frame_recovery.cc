@@ -1,10 +1,10 @@
-#include "preload/agent/sample/frame_recovery.h"
+#include "preload/agent/sample/callers/frame_recovery.h"
 
 #include <algorithm>
 #include <cstring>
 #include <span>
 
-#include "preload/agent/sample/call_site.h"
+#include "preload/agent/sample/callers/call_site.h"
 #include "preload/unwind/table/unwind_table.h"
 
 namespace swipr::agent {

@@ -1,4 +1,4 @@
-#include "preload/agent/sample/caller_search.h"
+#include "preload/agent/sample/callers/caller_search.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/unit/preload/agent/sample/code_page.h"
+#include "tests/unit/preload/agent/sample/callers/code_page.h"
 
 namespace swipr::agent {
 namespace {

@@ -1,4 +1,4 @@
-#include "preload/agent/sample/call_site.h"
+#include "preload/agent/sample/callers/call_site.h"
 
 #include <algorithm>
 #include <cstring>

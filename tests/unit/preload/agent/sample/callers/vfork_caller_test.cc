@@ -1,10 +1,10 @@
-#include "preload/agent/sample/vfork_caller.h"
+#include "preload/agent/sample/callers/vfork_caller.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "tests/unit/preload/agent/sample/code_page.h"
+#include "tests/unit/preload/agent/sample/callers/code_page.h"
 
 namespace swipr::agent {
 namespace {

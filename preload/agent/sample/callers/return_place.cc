@@ -1,6 +1,6 @@
-#include "preload/agent/sample/return_place.h"
+#include "preload/agent/sample/callers/return_place.h"
 
-#include "preload/agent/sample/instruction_x86_64.h"
+#include "preload/agent/sample/callers/instruction_x86_64.h"
 
 namespace swipr::agent {
 

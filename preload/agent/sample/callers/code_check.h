@@ -3,7 +3,7 @@
 #pragma once
 
 #include "preload/agent/proc/proc_memory.h"
-#include "preload/agent/sample/caller_search.h"
+#include "preload/agent/sample/callers/caller_search.h"
 #include "preload/unwind/table/code_map.h"
 #include "preload/unwind/walk/walk.h"
 

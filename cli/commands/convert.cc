@@ -37,6 +37,7 @@ Outcome run_convert(const options::ConvertOptions& options) {
   writing.symbols = options.symbols;
   writing.file_lines = options.file_lines;
   writing.frame_kinds = options.frame_kinds;
+  writing.pprof_labels = options.pprof_labels;
   writing.filters = options.filters;
   writing.invert = options.invert;
   writing.first_base_process = inputs->first_base_process;

@@ -33,6 +33,7 @@ _swipr() {
     --weight) words='samples cpu wall blocked runqueue' ;;
     --state) words='running runnable blocked running,runnable' ;;
     --state-frames) words='on off' ;;
+    --pprof-labels) words='all thread none' ;;
     --frames) words='mixed native language' ;;
     --jitter) words='on off' ;;
     --mode) words='wall cpu offcpu' ;;
@@ -56,7 +57,7 @@ _swipr() {
           words='--pid --name --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --tasks --json --no-arguments --no-follow --help --'
           ;;
         convert)
-          words='--format --output --weight --state --thread --from --to --only --hide --focus --frames --merge-threads --invert --diff --state-frames --frame-kinds --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'
+          words='--format --output --weight --state --thread --from --to --only --hide --focus --frames --merge-threads --invert --diff --state-frames --pprof-labels --frame-kinds --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'
           ;;
         report) words='--weight --state --thread --from --to --only --hide --focus --frames --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --json --help' ;;
         view) words='--pid --duration --no-browser --state --thread --from --to --only --hide --focus --frames --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;

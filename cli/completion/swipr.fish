@@ -89,6 +89,7 @@ complete -c swipr -n '__swipr_using convert' -l invert -d 'Innermost functions f
 complete -c swipr -n '__swipr_using convert' -l diff -r -F -d 'Compare with this recording'
 complete -c swipr -n '__swipr_using convert' -l frame-kinds -d 'Mark frames of languages'
 complete -c swipr -n '__swipr_using convert' -l state-frames -x -a 'on off' -d 'Waits as innermost frames'
+complete -c swipr -n '__swipr_using convert' -l pprof-labels -x -a 'all thread none' -d 'Labels of samples'
 complete -c swipr -n '__swipr_using convert' -l explain -d 'Print where names come from'
 complete -c swipr -n '__swipr_using convert' -l file-lines -d 'perf: print file and line'
 

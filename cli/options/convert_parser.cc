@@ -57,6 +57,11 @@ void ConvertParser::add_to(CLI::App& parent) {
       ->type_name("on|off");
   app->add_flag("--frame-kinds", options.frame_kinds,
                 "collapsed: mark frames of languages, as in \"run (app.py)_[p]\"");
+  app->add_option_function<std::string>(
+         "--pprof-labels", store(options.pprof_labels, parse_pprof_labels),
+         "Labels of samples: all (default), thread, none; stores such as Pyroscope make a series "
+         "of each distinct set")
+      ->type_name("LABELS");
   add_symbol_options(*app, options.symbols);
   app->add_flag("--explain", options.explain,
                 "Print the source of each module's names and what is missing, without converting");
@@ -79,6 +84,10 @@ ParseResult ConvertParser::finish() {
   }
   if (options.invert && !is_html && !is_collapsed && options.format != Format::kSpeedscope) {
     return UsageError{"convert: --invert requires --format html, collapsed or speedscope"};
+  }
+  if (options.pprof_labels != PprofLabels::kAll &&
+      (options.format != Format::kPprof || !options.base.empty())) {
+    return UsageError{"convert: --pprof-labels requires --format pprof, without --diff"};
   }
   const auto& samples = options.filters.samples;
   if (samples.from && samples.to && *samples.from >= *samples.to) {

@@ -18,6 +18,8 @@ namespace swipr::options {
 enum class Format : std::uint8_t { kRaw, kPerf, kPprof, kCollapsed, kHtml, kSpeedscope, kFirefox };
 // Whether the state is added as the innermost frame: "[epoll_wait]", "[runnable]".
 enum class StateFrames : std::uint8_t { kByFormat, kOn, kOff };
+// Which labels the samples of a pprof file have.
+enum class PprofLabels : std::uint8_t { kAll, kThread, kNone };
 using profile::Weight;
 
 // The agent has the same limits; checking them here gives a better message.
@@ -76,6 +78,7 @@ struct ConvertOptions {
   bool invert = false;
   StateFrames state_frames = StateFrames::kByFormat;
   bool frame_kinds = false;  // collapsed: a suffix such as "_[p]" tells the language of a frame
+  PprofLabels pprof_labels = PprofLabels::kAll;
   SymbolOptions symbols;
   bool file_lines = false;
   bool explain = false;  // print sources of names instead of converting

@@ -163,6 +163,15 @@ Result<StateFrames> parse_state_frames(std::string_view text) {
   return find_word(kWords, "state-frames", text);
 }
 
+Result<PprofLabels> parse_pprof_labels(std::string_view text) {
+  static constexpr std::array kWords = {
+      std::pair{std::string_view("all"), PprofLabels::kAll},
+      std::pair{std::string_view("thread"), PprofLabels::kThread},
+      std::pair{std::string_view("none"), PprofLabels::kNone},
+  };
+  return find_word(kWords, "pprof-labels", text);
+}
+
 Result<std::uint64_t> parse_count(std::string_view text) {
   std::uint64_t count = 0;
   if (!parse_whole(text, count) || count == 0) {

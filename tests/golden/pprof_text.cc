@@ -76,6 +76,11 @@ class Printer {
     return {view.data(), view.size()};
   }
 
+  static std::vector<protozero::data_view> of(const Fields& message, std::uint32_t tag) {
+    const auto place = message.views.find(tag);
+    return place == message.views.end() ? std::vector<protozero::data_view>() : place->second;
+  }
+
   template <typename Print>
   void each(std::uint32_t tag, std::string_view name, Print print) {
     for (protozero::data_view bytes : profile_.views[tag]) {
@@ -91,7 +96,7 @@ class Printer {
       line += fmt::format(" {}", static_cast<std::int64_t>(value));
     }
     line += " labels";
-    for (protozero::data_view bytes : sample.views.at(3)) {
+    for (protozero::data_view bytes : of(sample, 3)) {
       const Fields label(bytes);
       const std::string value = label.number(2) != 0 ? "'" + string(label.number(2)) + "'"
                                                      : fmt::format("{}", label.number(3));
@@ -112,7 +117,7 @@ class Printer {
   std::string print_location(const Fields& location) {
     std::string line = fmt::format("{}: mapping={} address={:x}", location.number(1),
                                    location.number(2), location.number(3));
-    for (protozero::data_view bytes : location.views.at(4)) {
+    for (protozero::data_view bytes : of(location, 4)) {
       const Fields entry(bytes);
       line += fmt::format(" function={}:{}", entry.number(1), entry.number(2));
     }

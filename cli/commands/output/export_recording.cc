@@ -29,6 +29,18 @@ exporters::StateFrames state_frames_of(options::StateFrames chosen) {
   return exporters::StateFrames::kByFormat;
 }
 
+exporters::PprofLabels labels_of(options::PprofLabels chosen) {
+  switch (chosen) {
+    case options::PprofLabels::kThread:
+      return exporters::PprofLabels::kThread;
+    case options::PprofLabels::kNone:
+      return exporters::PprofLabels::kNone;
+    case options::PprofLabels::kAll:
+      break;
+  }
+  return exporters::PprofLabels::kAll;
+}
+
 }  // namespace
 
 host::Result<void> export_recording(profile::Recording& recording, const ExportOptions& options,
@@ -53,6 +65,7 @@ host::Result<void> export_recording(profile::Recording& recording, const ExportO
   }
   writing.source_lines = options.file_lines;
   writing.frame_kinds = options.frame_kinds;
+  writing.pprof_labels = labels_of(options.pprof_labels);
   exporters::Sink sink(fd, name);
   switch (options.format) {
     case options::Format::kPerf:

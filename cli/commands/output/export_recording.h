@@ -19,6 +19,7 @@ struct ExportOptions {
   options::SymbolOptions symbols;
   bool file_lines = false;
   bool frame_kinds = false;
+  options::PprofLabels pprof_labels = options::PprofLabels::kAll;
   options::FilterOptions filters;  // filters of functions; samples are filtered on input
   bool invert = false;
   std::uint32_t first_base_process = profile::kNone;  // see exporters::Options

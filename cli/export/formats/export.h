@@ -21,13 +21,22 @@ enum class StateFrames : unsigned char {
   kNo,
 };
 
+// The labels of samples in a pprof file. Stores such as Pyroscope make a series of each distinct
+// set of labels with text.
+enum class PprofLabels : unsigned char {
+  kAll,     // thread, tid, state, what it waits for, pid
+  kThread,  // only the name of the thread; states are merged
+  kNone,    // threads and states are merged
+};
+
 struct Options {
   std::optional<profile::Weight> weight{};  // none: default of the format, mostly samples
   profile::Weight weight_or_samples() const { return weight.value_or(profile::Weight::kSamples); }
   StateFrames state_frames = StateFrames::kByFormat;
   bool frame_kinds = false;   // collapsed only: suffixes such as "_[p]" after names
   bool source_lines = false;  // perf only: a "  file:line" line after every frame
-  bool inverted = false;      // html only: start with callers below the functions
+  PprofLabels pprof_labels = PprofLabels::kAll;  // pprof only; not kAll: without a base
+  bool inverted = false;  // html only: start with callers below the functions
   // html, pprof, collapsed: the threads of this and all later processes are the base of the
   // comparison.
   std::uint32_t first_base_process = profile::kNone;

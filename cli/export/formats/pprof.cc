@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
-#include <protozero/pbf_builder.hpp>
+#include <span>
 #include <string>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "cli/export/formats/export.h"
+#include "cli/export/formats/pprof_tables.h"
 #include "cli/export/formats/pprof_tags.h"
 #include "cli/export/text/gzip.h"
 #include "cli/export/text/text.h"
@@ -21,9 +19,6 @@
 namespace swipr::exporters {
 
 namespace {
-
-template <typename Tag>
-using Builder = protozero::pbf_builder<Tag>;
 
 struct SampleType {
   profile::Weight weight;
@@ -43,36 +38,25 @@ class PprofWriter {
   PprofWriter(const profile::Recording& recording, const profile::Names& names,
               const Options& options)
       : recording_(recording),
-        names_(names),
         options_(options),
         weight_(options.weight.value_or(profile::natural_weight(recording))),
-        out_(bytes_) {
-    string_index("");  // required by the format as the first string
-  }
+        tables_(recording, names),
+        out_(bytes_) {}
 
-  std::string write() {
-    const auto merged = profile::aggregate(recording_);
+  std::string write(std::span<const profile::MergedStack> merged) {
     choose_sample_types(merged);
     write_sample_types();
     for (const profile::MergedStack& stack : merged) write_sample(stack);
-    write_mappings();
-    write_locations();
+    tables_.write(out_);
     write_times();
     write_comments();
-    for (const std::string* text : strings_) out_.add_string(ProfileTag::kStringTable, *text);
+    tables_.write_strings(out_);
     return std::move(bytes_);
   }
 
  private:
-  std::int64_t string_index(std::string_view text) {
-    const auto [place, is_new] =
-        string_indexes_.try_emplace(clean_text(text), static_cast<std::int64_t>(strings_.size()));
-    if (is_new) strings_.push_back(&place->first);
-    return place->second;
-  }
-
   // The default is the last one, because speedscope ignores the default and shows the last one.
-  void choose_sample_types(const std::vector<profile::MergedStack>& merged) {
+  void choose_sample_types(std::span<const profile::MergedStack> merged) {
     const SampleType* chosen = nullptr;
     for (const SampleType& type : kSampleTypes) {
       if (type.weight == weight_) {
@@ -90,46 +74,53 @@ class PprofWriter {
   }
 
   void write_value_type(ProfileTag tag, std::string_view name, std::string_view unit) {
-    Builder<ValueTypeTag> type(out_, tag);
-    type.add_int64(ValueTypeTag::kType, string_index(name));
-    type.add_int64(ValueTypeTag::kUnit, string_index(unit));
+    PprofBuilder<ValueTypeTag> type(out_, tag);
+    type.add_int64(ValueTypeTag::kType, tables_.string(name));
+    type.add_int64(ValueTypeTag::kUnit, tables_.string(unit));
   }
 
   void write_sample_types() {
     for (const SampleType* type : sample_types_) {
       write_value_type(ProfileTag::kSampleType, type->name, type->unit);
     }
-    out_.add_int64(ProfileTag::kDefaultSampleType, string_index(sample_types_.back()->name));
+    out_.add_int64(ProfileTag::kDefaultSampleType, tables_.string(sample_types_.back()->name));
   }
 
   void write_sample(const profile::MergedStack& merged) {
     std::vector<std::uint64_t> locations;
     if (options_.state_frames == StateFrames::kYes) {
       const std::string frame = state_frame(recording_, merged.state, merged.stack);
-      if (!frame.empty()) locations.push_back(state_frame_id(frame));
+      if (!frame.empty()) locations.push_back(tables_.location(frame));
     }
     if (merged.stack == profile::kNone || recording_.stacks[merged.stack].frames.empty()) {
-      locations.push_back(no_stack_id());
+      locations.push_back(tables_.location(kNoStack));
     } else {
       const profile::Stack& stack = recording_.stacks[merged.stack];
       for (std::size_t index = 0; index < stack.frames.size(); ++index) {
-        if (index == stack.omitted_at) locations.push_back(omitted_id());
-        locations.push_back(location_id(stack.frames[index]));
+        if (index == stack.omitted_at) locations.push_back(tables_.location(kOmittedFrames));
+        locations.push_back(tables_.location(stack.frames[index]));
       }
-      if (stack.omitted_at == stack.frames.size()) locations.push_back(omitted_id());
+      if (stack.omitted_at == stack.frames.size())
+        locations.push_back(tables_.location(kOmittedFrames));
     }
     std::vector<std::int64_t> values;
     for (const SampleType* type : sample_types_) {
       const auto value = static_cast<std::int64_t>(merged.weights[profile::index_of(type->weight)]);
-      values.push_back(options_.is_base(recording_.threads[merged.thread]) ? -value : value);
+      const bool is_base =
+          merged.thread != profile::kNone && options_.is_base(recording_.threads[merged.thread]);
+      values.push_back(is_base ? -value : value);
     }
-    Builder<SampleTag> sample(out_, ProfileTag::kSample);
+    PprofBuilder<SampleTag> sample(out_, ProfileTag::kSample);
     sample.add_packed_uint64(SampleTag::kLocationId, locations.begin(), locations.end());
     sample.add_packed_int64(SampleTag::kValue, values.begin(), values.end());
-    write_labels(sample, merged);
+    if (options_.pprof_labels == PprofLabels::kThread) {
+      add_label(sample, "thread", thread_name(recording_.threads[merged.thread]));
+    } else if (options_.pprof_labels == PprofLabels::kAll) {
+      write_labels(sample, merged);
+    }
   }
 
-  void write_labels(Builder<SampleTag>& sample, const profile::MergedStack& merged) {
+  void write_labels(PprofBuilder<SampleTag>& sample, const profile::MergedStack& merged) {
     const profile::Thread& thread = recording_.threads[merged.thread];
     // pprof recognizes samples of the base by this label and their sign.
     if (options_.is_base(thread)) add_label(sample, "pprof::base", "true");
@@ -144,7 +135,7 @@ class PprofWriter {
     }
   }
 
-  void write_wait_labels(Builder<SampleTag>& sample, const profile::Stack& stack) {
+  void write_wait_labels(PprofBuilder<SampleTag>& sample, const profile::Stack& stack) {
     if (stack.wait_syscall != profile::kNone) {
       add_label(sample, "syscall", syscall_text(stack.wait_syscall));
     }
@@ -156,152 +147,36 @@ class PprofWriter {
       add_number(sample, "holder_tid", stack.holder.value);
   }
 
-  void add_label(Builder<SampleTag>& sample, std::string_view key, std::string_view text) {
-    const std::int64_t key_index = string_index(key);
-    const std::int64_t text_index = string_index(text);
-    Builder<LabelTag> label(sample, SampleTag::kLabel);
+  void add_label(PprofBuilder<SampleTag>& sample, std::string_view key, std::string_view text) {
+    const std::int64_t key_index = tables_.string(key);
+    const std::int64_t text_index = tables_.string(text);
+    PprofBuilder<LabelTag> label(sample, SampleTag::kLabel);
     label.add_int64(LabelTag::kKey, key_index);
     label.add_int64(LabelTag::kStr, text_index);
   }
 
-  void add_number(Builder<SampleTag>& sample, std::string_view key, std::int64_t number) {
-    const std::int64_t key_index = string_index(key);
-    Builder<LabelTag> label(sample, SampleTag::kLabel);
+  void add_number(PprofBuilder<SampleTag>& sample, std::string_view key, std::int64_t number) {
+    const std::int64_t key_index = tables_.string(key);
+    PprofBuilder<LabelTag> label(sample, SampleTag::kLabel);
     label.add_int64(LabelTag::kKey, key_index);
     label.add_int64(LabelTag::kNum, number);
   }
 
-  // pprof assumes that the first mapping is the program.
-  void write_mappings() {
-    std::vector<std::uint32_t> order(recording_.modules.size());
-    std::iota(order.begin(), order.end(), 0u);
-    const auto is_program = [this](std::uint32_t index) {
-      const profile::Module& module = recording_.modules[index];
-      return module.path == recording_.processes[module.process].executable;
-    };
-    std::stable_partition(order.begin(), order.end(), is_program);
-    const std::vector<Known> known = what_is_known();
-    for (std::uint32_t index : order) write_mapping(index, known[index]);
-  }
-
-  // Which kinds of names the frames of a module have.
-  struct Known {
-    bool functions = false;
-    bool files = false;
-    bool lines = false;
-  };
-  std::vector<Known> what_is_known() const {
-    std::vector<Known> known(recording_.modules.size());
-    for (std::size_t frame = 0; frame < recording_.frames.size(); ++frame) {
-      if (recording_.frames[frame].module == profile::kNone) continue;
-      Known& module = known[recording_.frames[frame].module];
-      for (const profile::NamedFrame& named : names_.frames[frame]) {
-        module.functions |= !named.system_name.empty();
-        module.files |= !named.file.empty();
-        module.lines |= named.line != 0;
-      }
-    }
-    return known;
-  }
-
-  void write_mapping(std::uint32_t index, const Known& known) {
-    const profile::Module& module = recording_.modules[index];
-    const std::int64_t path = string_index(module.path);
-    const std::int64_t build_id = string_index(module.build_id);
-    Builder<MappingTag> mapping(out_, ProfileTag::kMapping);
-    mapping.add_uint64(MappingTag::kId, index + 1);
-    mapping.add_uint64(MappingTag::kMemoryStart, module.start.value);
-    mapping.add_uint64(MappingTag::kMemoryLimit, module.start.value + module.size_bytes);
-    mapping.add_uint64(MappingTag::kFileOffset, module.file_offset.value);
-    mapping.add_int64(MappingTag::kFilename, path);
-    mapping.add_int64(MappingTag::kBuildId, build_id);
-    // Without names, pprof may search for the file and its symbols.
-    mapping.add_bool(MappingTag::kHasFunctions, known.functions);
-    mapping.add_bool(MappingTag::kHasFilenames, known.files);
-    mapping.add_bool(MappingTag::kHasLineNumbers, known.lines);
-    mapping.add_bool(MappingTag::kHasInlineFrames, known.functions);
-  }
-
-  static std::uint64_t location_id(std::uint32_t frame) { return std::uint64_t{frame} + 1; }
-  std::uint64_t omitted_id() const { return recording_.frames.size() + 1; }
-  std::uint64_t no_stack_id() const { return recording_.frames.size() + 2; }
-
-  std::uint64_t state_frame_id(const std::string& frame) {
-    return state_frame_ids_.try_emplace(frame, no_stack_id() + 1 + state_frame_ids_.size())
-        .first->second;
-  }
-
-  void write_locations() {
-    for (std::uint32_t index = 0; index < recording_.frames.size(); ++index) {
-      const profile::Frame& frame = recording_.frames[index];
-      // As other producers of pprof files do: the byte before a return address, so that a
-      // reader that symbolizes finds the call and not the next instruction.
-      const bool has_address = !is_runtime_frame(frame.pc.value);
-      write_location(
-          location_id(index), frame.module == profile::kNone ? 0 : std::uint64_t{frame.module} + 1,
-          has_address ? lookup_address(frame.pc.value, frame.kind) : 0, names_.frames[index]);
-    }
-    profile::NamedFrame pseudo;
-    pseudo.function = kOmittedFrames;
-    write_location(omitted_id(), 0, 0, {pseudo});
-    pseudo.function = kNoStack;
-    write_location(no_stack_id(), 0, 0, {pseudo});
-    for (const auto& [frame, id] : state_frame_ids_) {
-      pseudo.function = frame;
-      write_location(id, 0, 0, {pseudo});
-    }
-  }
-
-  void write_location(std::uint64_t id, std::uint64_t mapping, std::uint64_t address,
-                      const profile::FrameNames& names) {
-    std::vector<std::uint64_t> functions;
-    for (const profile::NamedFrame& named : names) functions.push_back(function_id(named));
-    Builder<LocationTag> location(out_, ProfileTag::kLocation);
-    location.add_uint64(LocationTag::kId, id);
-    if (mapping != 0) location.add_uint64(LocationTag::kMappingId, mapping);
-    location.add_uint64(LocationTag::kAddress, address);
-    for (std::size_t index = 0; index < names.size(); ++index) {
-      Builder<LineTag> line(location, LocationTag::kLine);
-      line.add_uint64(LineTag::kFunctionId, functions[index]);
-      if (names[index].line != 0) line.add_int64(LineTag::kLine, names[index].line);
-    }
-  }
-
-  // Writes the function on first use.
-  std::uint64_t function_id(const profile::NamedFrame& named) {
-    // The file of a runtime's function has a field of its own.
-    const bool is_plain = profile::is_native(named) || named.system_name.empty();
-    const std::int64_t name = string_index(is_plain ? named.function : named.system_name);
-    const std::int64_t system_name =
-        named.system_name.empty() ? name : string_index(named.system_name);
-    const std::int64_t file = string_index(named.file);
-    const auto [place, is_new] =
-        functions_.try_emplace({name, system_name, file, named.start_line}, functions_.size() + 1);
-    if (is_new) {
-      Builder<FunctionTag> function(out_, ProfileTag::kFunction);
-      function.add_uint64(FunctionTag::kId, place->second);
-      function.add_int64(FunctionTag::kName, name);
-      function.add_int64(FunctionTag::kSystemName, system_name);
-      function.add_int64(FunctionTag::kFilename, file);
-      if (named.start_line != 0) function.add_int64(FunctionTag::kStartLine, named.start_line);
-    }
-    return place->second;
-  }
-
+  // Always with a period and a duration: stores take a profile without them and break later.
   void write_times() {
-    if (recording_.processes.empty()) return;
-    const profile::Process& first = recording_.processes.front();
-    std::chrono::nanoseconds begin = first.start_realtime;
-    std::chrono::nanoseconds end = begin;
+    std::chrono::nanoseconds begin{0};
+    std::chrono::nanoseconds end{0};
+    std::chrono::nanoseconds period{0};
     for (const profile::Process& process : recording_.processes) {
-      begin = std::min(begin, process.start_realtime);
+      if (begin.count() == 0 || process.start_realtime < begin) begin = process.start_realtime;
       end = std::max(end, process.start_realtime + process.duration);
+      if (period.count() == 0) period = process.interval;
     }
-    out_.add_int64(ProfileTag::kTimeNanos, begin.count());
-    out_.add_int64(ProfileTag::kDurationNanos, (end - begin).count());
+    out_.add_int64(ProfileTag::kTimeNanos, std::max<std::int64_t>(begin.count(), 0));
+    out_.add_int64(ProfileTag::kDurationNanos, std::max<std::int64_t>((end - begin).count(), 1));
     const bool cpu = weight_ == profile::Weight::kCpu;
     write_value_type(ProfileTag::kPeriodType, cpu ? "cpu" : "wall", "nanoseconds");
-    out_.add_int64(ProfileTag::kPeriod, first.interval.count());
+    out_.add_int64(ProfileTag::kPeriod, std::max<std::int64_t>(period.count(), 1));
   }
 
   void write_comments() {
@@ -311,7 +186,7 @@ class PprofWriter {
       comments.push_back(fmt::format("warning: {}", warning));
     }
     for (const std::string& comment : comments) {
-      out_.add_int64(ProfileTag::kComment, string_index(comment));
+      out_.add_int64(ProfileTag::kComment, tables_.string(comment));
     }
   }
 
@@ -336,23 +211,22 @@ class PprofWriter {
   }
 
   const profile::Recording& recording_;
-  const profile::Names& names_;
   const Options& options_;
   profile::Weight weight_;  // the default sample type
+  PprofTables tables_;
   std::string bytes_;
-  Builder<ProfileTag> out_;
+  PprofBuilder<ProfileTag> out_;
   std::vector<const SampleType*> sample_types_;
-  std::unordered_map<std::string, std::int64_t> string_indexes_;
-  std::vector<const std::string*> strings_;  // by index; keys of the map do not move
-  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::uint32_t>, std::uint64_t>
-      functions_;
-  std::map<std::string, std::uint64_t> state_frame_ids_;
 };
 }  // namespace
 
 host::Result<void> write_pprof(const profile::Recording& recording, const profile::Names& names,
                                const Options& options, Sink& sink) {
-  const auto compressed = write_gzip(PprofWriter(recording, names, options).write(), sink);
+  const bool by_state =
+      options.pprof_labels == PprofLabels::kAll || options.state_frames == StateFrames::kYes;
+  const auto merged = profile::aggregate(
+      recording, {.by_thread = options.pprof_labels != PprofLabels::kNone, .by_state = by_state});
+  const auto compressed = write_gzip(PprofWriter(recording, names, options).write(merged), sink);
   if (!compressed) return compressed.error();
   return sink.flush();
 }

@@ -72,6 +72,18 @@ TEST(ParseConvert, TakesStatesAndStateFrames) {
               HasSubstr("use one of on, off"));
 }
 
+TEST(ParseConvert, TakesLabelsOfPprofSamples) {
+  const auto options =
+      parsed<ConvertOptions>({"convert", "--format", "pprof", "--pprof-labels", "none"});
+  EXPECT_EQ(options.pprof_labels, PprofLabels::kNone);
+  EXPECT_EQ(parsed<ConvertOptions>({"convert", "--format", "pprof"}).pprof_labels,
+            PprofLabels::kAll);
+  EXPECT_THAT(error_of({"convert", "--format", "perf", "--pprof-labels", "none"}),
+              HasSubstr("requires --format pprof"));
+  EXPECT_THAT(error_of({"convert", "--format", "pprof", "--diff", "x", "--pprof-labels", "none"}),
+              HasSubstr("without --diff"));
+}
+
 TEST(ParseConvert, TakesKindsOfFrames) {
   using profile::FrameKinds;
   EXPECT_EQ(parsed<ReportOptions>({"report"}).filters.frames, FrameKinds::kMixed);

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "cli/export/formats/export.h"
 #include "tests/golden/golden_recording.h"
@@ -21,6 +23,75 @@ std::string exported(const profile::Recording& recording, const profile::Names& 
   Sink sink(file.fd(), "output");
   EXPECT_TRUE(write_pprof(recording, names, options, sink).has_value());
   return golden::pprof_text(golden::gunzip(file.content()));
+}
+
+// The ids of all entries of a table, in the order of the file.
+std::vector<std::string> ids_of(const std::string& text, const std::string& table) {
+  std::vector<std::string> ids;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(table + ' ')) continue;
+    ids.push_back(line.substr(table.size() + 1, line.find(':') - table.size() - 1));
+  }
+  return ids;
+}
+
+std::vector<std::string> numbers_up_to(std::size_t last) {
+  std::vector<std::string> numbers;
+  for (std::size_t number = 1; number <= last; ++number) numbers.push_back(std::to_string(number));
+  return numbers;
+}
+
+TEST(Pprof, NumbersTheEntriesOfEachTableInTheirOrder) {
+  golden::Golden input = golden::make_comparison();  // two processes
+  Options options;
+  options.state_frames = StateFrames::kYes;
+  const std::string text = exported(input.recording, input.names, options);
+  for (const char* table : {"mapping", "location", "function"}) {
+    const std::vector<std::string> ids = ids_of(text, table);
+    EXPECT_GT(ids.size(), 1u) << table;
+    EXPECT_EQ(ids, numbers_up_to(ids.size())) << table;
+  }
+}
+
+TEST(Pprof, HasOnlyLocationsAndMappingsThatSamplesUse) {
+  golden::Golden input = golden::make_golden();
+  std::erase_if(input.recording.samples, [](const auto& sample) { return sample.stack != 0; });
+  const std::string text = exported(input.recording, input.names);
+  EXPECT_EQ(ids_of(text, "location"), numbers_up_to(3));
+  EXPECT_EQ(ids_of(text, "mapping"), numbers_up_to(1));
+  EXPECT_THAT(text, Not(HasSubstr("libc.so.6")));
+}
+
+TEST(Pprof, HasNoLocationWithoutAFunction) {
+  const golden::Golden input = golden::make_mixed_golden();
+  EXPECT_THAT(exported(input.recording, input.names),
+              Not(ContainsRegex("location [0-9]+: mapping=[0-9]+ address=[0-9a-f]+\n")));
+}
+
+TEST(Pprof, AlwaysHasAPeriodAndADuration) {
+  golden::Golden input = golden::make_golden();
+  input.recording.processes[0].interval = {};
+  input.recording.processes[0].duration = {};
+  for (const auto& text : {exported(input.recording, input.names), exported({}, {})}) {
+    EXPECT_THAT(text, HasSubstr("\nduration_nanos 1\nperiod 1\n"));
+    EXPECT_THAT(text, HasSubstr("period_type cpu/nanoseconds\n"));
+  }
+}
+
+TEST(Pprof, MergesThreadsAndStatesWithoutLabels) {
+  const golden::Golden input = golden::make_golden();
+  Options options;
+  options.pprof_labels = PprofLabels::kNone;
+  const std::string text = exported(input.recording, input.names, options);
+  EXPECT_THAT(text, ContainsRegex("sample locations [ 0-9]+ values [ 0-9]+ labels\n"));
+  EXPECT_THAT(text, Not(HasSubstr("='pool")));
+  EXPECT_THAT(text, Not(HasSubstr("state=")));
+  EXPECT_THAT(text, HasSubstr("values 55 550000000 "));  // waits of two threads in one stack
+  options.pprof_labels = PprofLabels::kThread;
+  const std::string by_thread = exported(input.recording, input.names, options);
+  EXPECT_THAT(by_thread, HasSubstr("labels thread='pool 3/4 #1'\n"));
+  EXPECT_THAT(by_thread, Not(HasSubstr("tid=")));
 }
 
 TEST(Pprof, IsTheSameFileEveryTime) {

@@ -4,10 +4,11 @@ CPython on this machine whose version is supported."""
 import glob
 import json
 import os
+import pathlib
 import re
 import unittest
 
-from support import profiles
+from support import profiles, root
 from support.case import SwiprCase
 
 SUPPORTED = range(8, 15)
@@ -170,7 +171,11 @@ ended.set()
 
 
 def interpreters():
-    """Paths of the interpreters, one of each minor version, and the newest Debian one."""
+    """Paths of the interpreters, one of each minor version, and the newest Debian one; or those of the root in
+    SWIPR_TEST_ROOT, as they are called inside it."""
+    if root.current():
+        names = {path.name for path in pathlib.Path(root.current(), "usr/bin").glob("python3.*")}
+        return [f"/usr/bin/python3.{minor}" for minor in SUPPORTED if f"python3.{minor}" in names]
     found = {}
     homes = glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3.*"))
     for path in [*homes, "/usr/bin/python3"]:

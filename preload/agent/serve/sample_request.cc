@@ -143,6 +143,12 @@ bool read_fields(std::span<char> body, TextWriter& error, Read read) noexcept {
   return !reader.failed() || refuse(error, "body", "is not a JSON object");
 }
 
+// Tasks wait, and a recording of CPU time has no waits.
+bool fits_together(const RecordingRequest& request, TextWriter& error) noexcept {
+  if (!request.tasks || request.mode != wire::RecordMode::kCpu) return true;
+  return refuse(error, "tasks"sv, "cannot be combined with mode cpu: tasks use no CPU time");
+}
+
 bool read_query_number(std::string_view query, std::string_view name, std::uint64_t smallest,
                        std::uint64_t& value, TextWriter& error) noexcept {
   constexpr std::uint64_t kLargest = 1000;
@@ -159,7 +165,7 @@ bool read_query_number(std::string_view query, std::string_view name, std::uint6
 bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& error) noexcept {
   out = {};
   out.recording.ticks = kDefaultSamples;
-  return read_fields(body, error, [&](const JsonField& field) {
+  const bool read = read_fields(body, error, [&](const JsonField& field) {
     if (field.name == "numberOfSamples"sv) return read_ticks(field, out.recording, error);
     if (field.name == "timeInterval"sv) return read_interval(field, out.recording, error);
     if (field.name == "maxOverhead"sv) return read_overhead(field, out.recording, error);
@@ -170,11 +176,12 @@ bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& 
     if (field.name == "format"sv) return read_format(field, out.format, error);
     return true;
   });
+  return read && fits_together(out.recording, error);
 }
 
 bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWriter& error) noexcept {
   out = {};
-  return read_fields(body, error, [&](const JsonField& field) {
+  const bool read = read_fields(body, error, [&](const JsonField& field) {
     if (field.name == "numberOfSamples"sv) return read_ticks(field, out, error);
     if (field.name == "timeInterval"sv) return read_interval(field, out, error);
     if (field.name == "maxOverhead"sv) return read_overhead(field, out, error);
@@ -185,6 +192,7 @@ bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWrite
     if (field.name == "duration"sv) return read_duration(field, out, error);
     return true;
   });
+  return read && fits_together(out, error);
 }
 
 bool parse_profile_query(std::string_view query, RecordingRequest& out,

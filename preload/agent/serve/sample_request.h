@@ -18,7 +18,8 @@ struct SampleRequest {
   AnswerFormat format = AnswerFormat::kPerf;
 };
 
-// All of these: false: refused; `error` names the field and the reason.
+// All of these: false: refused; `error` names the field and the reason. Tasks and mode cpu exclude
+// each other.
 
 // Body of POST /sample: numberOfSamples (100), timeInterval (10 ms), format (perf), mode (wall),
 // maxOverhead (2%), jitter (true), tasks (false), arguments (true).

@@ -51,6 +51,17 @@ TEST(AgentSampleRequest, HasTasksWhenAsked) {
   EXPECT_TRUE(sample_error(R"({"tasks":1})").starts_with("tasks: "));
 }
 
+TEST(AgentSampleRequest, RefusesTasksWithoutWaits) {
+  EXPECT_TRUE(sample_error(R"({"tasks":true,"mode":"cpu"})").starts_with("tasks: "));
+  EXPECT_TRUE(sample_error(R"({"mode":"cpu","tasks":true})").starts_with("tasks: "));
+  EXPECT_EQ(sample_error(R"({"mode":"cpu","tasks":false})"), "");
+  EXPECT_EQ(sample_error(R"({"mode":"offcpu","tasks":true})"), "");
+  std::string body = R"({"tasks":true,"mode":"cpu"})";
+  RecordingRequest recording;
+  FixedText<512> error;
+  EXPECT_FALSE(parse_record_request(body, recording, error));
+}
+
 TEST(AgentSampleRequest, HasDefaults) {
   SampleRequest request;
   FixedText<512> error;

@@ -69,12 +69,12 @@ std::uint64_t jump_target(const ProcMemory& memory, std::uint64_t begin,
   constexpr std::uint8_t kJump = 0xe9;
   const Code code(memory, begin, begin + kFollowedBytes);
   for (std::size_t at = 0; code.is_inside(at);) {
-    const Instruction instruction = decode_instruction(code.from(at));
+    const machine::Instruction instruction = machine::decode_instruction(code.from(at));
     if (instruction.bytes == 0) return 0;
     at += instruction.bytes;
-    const bool is_jump =
-        instruction.bytes >= 5 && ((instruction.is_plain && instruction.opcode == kJump) ||
-                                   (instruction.is_second && ends_straight_code(instruction)));
+    const bool is_jump = instruction.bytes >= 5 &&
+                         ((instruction.is_plain && instruction.opcode == kJump) ||
+                          (instruction.is_second && machine::ends_straight_code(instruction)));
     const std::uint64_t target =
         code.address(at) + static_cast<std::uint64_t>(instruction.immediate);
     if (is_jump && callee.is_at(target)) return target;
@@ -97,7 +97,7 @@ template <typename Callee>
 CallSite find_call(const ProcMemory& memory, std::uint64_t return_address,
                    const Callee& callee) noexcept {
   constexpr std::size_t kBefore = 7;
-  std::uint8_t code[kBefore + kLongestInstruction];
+  std::uint8_t code[kBefore + machine::kLongestInstruction];
   if (return_address < kBefore) return {};
   if (!read_code(memory, return_address - kBefore, code)) return {};
   const auto behind = [return_address](std::int64_t offset) {
@@ -105,8 +105,8 @@ CallSite find_call(const ProcMemory& memory, std::uint64_t return_address,
   };
   for (const std::size_t length : {5u, 6u, 2u, 3u, 4u, 7u}) {
     const std::span<const std::uint8_t> here =
-        std::span(code).subspan(kBefore - length, kLongestInstruction);
-    const Instruction call = decode_instruction(here);
+        std::span(code).subspan(kBefore - length, machine::kLongestInstruction);
+    const machine::Instruction call = machine::decode_instruction(here);
     if (call.bytes != length || !call.is_plain) continue;
     std::uint64_t target = 0;
     if (here[0] == 0xe8) {  // call rel32
@@ -136,7 +136,7 @@ std::uint64_t read_pointer(const ProcMemory& memory, std::uint64_t address) noex
 Code::Code(const ProcMemory& memory, std::uint64_t begin, std::uint64_t end) noexcept
     : begin_(begin) {
   size_ = std::min<std::size_t>(end - begin, kPieceBytes);
-  const std::size_t bytes = size_ + kLongestInstruction;
+  const std::size_t bytes = size_ + machine::kLongestInstruction;
   // There may be no readable memory after the last function of a mapping.
   if (!read_code(memory, begin, std::span(bytes_, bytes)) &&
       !read_code(memory, begin, std::span(bytes_, size_))) {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "preload/agent/proc/proc_memory.h"
-#include "preload/agent/sample/callers/instruction_x86_64.h"
+#include "preload/machine/instruction_x86_64.h"
 #include "preload/unwind/table/code_map.h"
 #include "preload/unwind/table/unwind_table.h"
 
@@ -28,13 +28,13 @@ class Code {
   bool is_inside(std::size_t at) const noexcept { return at < size_; }
   std::uint64_t address(std::size_t at) const noexcept { return begin_ + at; }
   std::span<const std::uint8_t> from(std::size_t at) const noexcept {
-    return std::span(bytes_).subspan(at, kLongestInstruction);
+    return std::span(bytes_).subspan(at, machine::kLongestInstruction);
   }
 
  private:
   std::uint64_t begin_;
   std::size_t size_ = 0;
-  std::uint8_t bytes_[kPieceBytes + kLongestInstruction] = {};
+  std::uint8_t bytes_[kPieceBytes + machine::kLongestInstruction] = {};
 };
 
 // Code without CFI in an image that has CFI: everything between two FDEs.

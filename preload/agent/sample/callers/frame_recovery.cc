@@ -76,15 +76,15 @@ std::optional<std::uint64_t> find_frame_bytes(const ProcMemory& memory, const Fr
   std::int64_t taken = 0;
   for (std::size_t at = 0; code.is_inside(at);) {
     const std::span<const std::uint8_t> here = code.from(at);
-    const Instruction instruction = decode_instruction(here);
+    const machine::Instruction instruction = machine::decode_instruction(here);
     if (instruction.bytes == 0) return std::nullopt;
     at += instruction.bytes;
     if (!has_frame) {
       has_frame = is_mov_rsp_rbp(here) && rules.is_frame_at(code.address(at));
       continue;
     }
-    if (ends_straight_code(instruction)) break;
-    taken += stack_bytes_taken(instruction, here);
+    if (machine::ends_straight_code(instruction)) break;
+    taken += machine::stack_bytes_taken(instruction, here);
   }
   if (!has_frame || taken < 0) return std::nullopt;
   return static_cast<std::uint64_t>(taken);

@@ -1,6 +1,6 @@
 #include "preload/agent/sample/callers/return_place.h"
 
-#include "preload/agent/sample/callers/instruction_x86_64.h"
+#include "preload/machine/instruction_x86_64.h"
 
 namespace swipr::agent {
 
@@ -17,14 +17,16 @@ class StackPointer {
   }
   const std::optional<StackPlace>& place() const noexcept { return places_[unwind::kRsp]; }
 
-  void execute(const Instruction& instruction, std::span<const std::uint8_t> code) noexcept {
+  void execute(const machine::Instruction& instruction,
+               std::span<const std::uint8_t> code) noexcept {
     constexpr std::uint8_t kLeave = 0xc9;
     std::optional<StackPlace>& stack = places_[unwind::kRsp];
     if (!instruction.is_plain) return;
     if (instruction.opcode == kLeave) {
       stack = places_[unwind::kRbp];
       if (stack) stack->offset += 8;
-    } else if (const std::int64_t taken = stack_bytes_taken(instruction, code); taken != 0) {
+    } else if (const std::int64_t taken = machine::stack_bytes_taken(instruction, code);
+               taken != 0) {
       if (stack) stack->offset -= taken;
     } else if (!move(code)) {
       drop(code);
@@ -60,7 +62,7 @@ class StackPointer {
     }
     const bool is_lea = code[1] == 0x8d && field == kStackNumber && (mode == 1 || mode == 2);
     if (!is_lea || (operand & 7) == kStackNumber) return false;
-    const Instruction lea = decode_instruction(code);
+    const machine::Instruction lea = machine::decode_instruction(code);
     places_[unwind::kRsp] = places_[dwarf_of(operand)];
     if (places_[unwind::kRsp]) places_[unwind::kRsp]->offset += lea.displacement;
     return true;
@@ -87,13 +89,13 @@ class StackPointer {
 };
 
 // Jumps that are always taken; 0: none.
-std::uint64_t jump_target(const Instruction& instruction, std::uint64_t behind) noexcept {
+std::uint64_t jump_target(const machine::Instruction& instruction, std::uint64_t behind) noexcept {
   const bool is_jump =
       instruction.is_plain && (instruction.opcode == 0xe9 || instruction.opcode == 0xeb);
   return is_jump ? behind + static_cast<std::uint64_t>(instruction.immediate) : 0;
 }
 
-bool is_return(const Instruction& instruction) noexcept {
+bool is_return(const machine::Instruction& instruction) noexcept {
   return instruction.is_plain && instruction.opcode == 0xc3;
 }
 
@@ -105,7 +107,7 @@ std::optional<StackPlace> follow(const ProcMemory& memory, const CodeGap& gap) n
     const std::uint64_t begin = address;
     std::uint64_t target = 0;
     for (std::size_t at = 0; code.is_inside(at) && target == 0; address = code.address(at)) {
-      const Instruction instruction = decode_instruction(code.from(at));
+      const machine::Instruction instruction = machine::decode_instruction(code.from(at));
       if (instruction.bytes == 0 || !gap.contains(address)) return std::nullopt;
       if (is_return(instruction)) return stack.place();
       stack.execute(instruction, code.from(at));

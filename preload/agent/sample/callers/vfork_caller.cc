@@ -1,7 +1,7 @@
 #include "preload/agent/sample/callers/vfork_caller.h"
 
 #include "preload/agent/sample/callers/call_site.h"
-#include "preload/agent/sample/callers/instruction_x86_64.h"
+#include "preload/machine/instruction_x86_64.h"
 
 namespace swipr::agent {
 
@@ -29,7 +29,7 @@ class Functions {
   std::uint64_t load_bias_ = 0;
 };
 
-bool may_be_call(const Instruction& instruction) noexcept {
+bool may_be_call(const machine::Instruction& instruction) noexcept {
   return instruction.is_plain && (instruction.opcode == 0xe8 || instruction.opcode == 0xff);
 }
 
@@ -48,7 +48,7 @@ Calls find_calls(const ProcMemory& memory, const Functions& functions, std::uint
     if (!code.is_inside(0)) break;
     for (std::size_t at = 0; code.is_inside(at); address = code.address(at)) {
       if (functions.start_of(address) != begin) return calls;
-      const Instruction instruction = decode_instruction(code.from(at));
+      const machine::Instruction instruction = machine::decode_instruction(code.from(at));
       if (instruction.bytes == 0) return calls;
       at += instruction.bytes;
       const std::uint64_t behind = code.address(at);

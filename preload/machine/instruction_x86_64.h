@@ -1,4 +1,5 @@
-// Lengths of x86-64 instructions, for following a function's prologue from its entry.
+// Lengths and operands of x86-64 instructions: what is needed to follow a function's code from its
+// entry and to execute a copy of it elsewhere.
 // Source: Intel SDM volume 2, appendix A (opcode maps) and chapter 2 (formats).
 // Context: anywhere.
 #pragma once
@@ -7,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace swipr::agent {
+namespace swipr::machine {
 
 inline constexpr std::size_t kLongestInstruction = 15;
 
@@ -20,9 +21,16 @@ struct Instruction {
   bool extends_operand = false;  // REX.B: the register in opcode or ModRM.rm is r8 to r15
   std::int64_t immediate = 0;    // sign-extended; of 1 or 4 bytes, else 0
   std::int32_t displacement = 0;
+  std::uint8_t displacement_at = 0;  // where its 4 bytes are, if `is_rip_relative`
+  std::uint8_t prefix_bytes = 0;     // legacy prefixes, REX not counted
+  bool is_rip_relative = false;      // `displacement` counts from the instruction's end
 };
 
 Instruction decode_instruction(std::span<const std::uint8_t> code) noexcept;
+
+// Direct jumps, conditional or not, direct calls, loops, XBEGIN: `immediate` is the distance from
+// the instruction's end to the target.
+bool is_relative_branch(const Instruction& instruction) noexcept;
 
 // Jumps, calls, returns: the next instruction is not, or not only, reached from here.
 bool ends_straight_code(const Instruction& instruction) noexcept;
@@ -32,4 +40,4 @@ bool ends_straight_code(const Instruction& instruction) noexcept;
 std::int64_t stack_bytes_taken(const Instruction& instruction,
                                std::span<const std::uint8_t> code) noexcept;
 
-}  // namespace swipr::agent
+}  // namespace swipr::machine

@@ -1,16 +1,17 @@
-#include "preload/agent/sample/callers/instruction_x86_64.h"
+#include "preload/machine/instruction_x86_64.h"
 
 #include <cstring>
 
-namespace swipr::agent {
+namespace swipr::machine {
 
 namespace {
 
-enum class Map : std::uint8_t { kOne, kTwo0f, kThree38, kThree3a };
+enum class Map : std::uint8_t { kOne, kTwo0f, kThree38, kThree3a, kXop9, kXopA };
 
 // Prefixes and the opcode's place.
 struct Head {
   std::size_t opcode_at = 0;
+  std::size_t prefix_bytes = 0;
   Map map = Map::kOne;
   bool is_vex = false;
   bool is_wide = false;  // REX.W
@@ -51,14 +52,33 @@ Map map_of_number(unsigned number) noexcept {
   return number == 2 ? Map::kThree38 : number == 3 ? Map::kThree3a : Map::kTwo0f;
 }
 
+// AMD's XOP shares its first byte with POP, whose ModRM.reg is 0; maps begin at 8.
+// Source: AMD64 APM volume 6, section 2.2.
+Map map_of_xop(unsigned number) noexcept {
+  return number == 8 ? Map::kThree3a : number == 9 ? Map::kXop9 : Map::kXopA;
+}
+
 // False: truncated.
 bool read_head(std::span<const std::uint8_t> code, Head& head) noexcept {
   std::size_t at = 0;
-  for (; at < code.size() && is_legacy_prefix(code[at]); ++at) {
+  // A REX that is not the last prefix has no effect.
+  const auto is_rex = [&](std::size_t place) { return (code[place] & 0xf0) == 0x40; };
+  const auto is_prefix = [&](std::size_t place) {
+    return is_legacy_prefix(code[place]) ||
+           (is_rex(place) && (is_rex(place + 1) || is_legacy_prefix(code[place + 1])));
+  };
+  for (; at + 1 < code.size() && is_prefix(at); ++at) {
     head.has_16_bits = head.has_16_bits || code[at] == 0x66;
     head.has_32_address = head.has_32_address || code[at] == 0x67;
   }
   if (at + 5 > code.size()) return false;  // longer ones are not used below
+  head.prefix_bytes = at;
+  if (code[at] == 0x8f && (code[at + 1] & 31u) >= 8) {
+    head.is_vex = true;
+    head.map = map_of_xop(code[at + 1] & 31u);
+    head.opcode_at = at + 3;
+    return true;
+  }
   if (code[at] == 0xc5 || code[at] == 0xc4 || code[at] == 0x62) {
     const bool is_evex = code[at] == 0x62;
     head.is_vex = true;
@@ -66,7 +86,7 @@ bool read_head(std::span<const std::uint8_t> code, Head& head) noexcept {
     head.opcode_at = at + (code[at] == 0xc5 ? 2 : is_evex ? 4 : 3);
     return true;
   }
-  if ((code[at] & 0xf0) == 0x40) {
+  if (is_rex(at)) {
     head.is_wide = (code[at] & 8) != 0;
     head.extends_operand = (code[at] & 1) != 0;
     ++at;
@@ -162,6 +182,8 @@ Tail tail_of_upper(std::uint8_t opcode, std::uint8_t modrm, std::size_t full) no
 Tail tail_of(const Head& head, std::uint8_t opcode, std::uint8_t modrm) noexcept {
   if (head.map == Map::kThree38) return {.has_modrm = true};
   if (head.map == Map::kThree3a) return {.has_modrm = true, .immediate_bytes = 1};
+  if (head.map == Map::kXop9) return {.has_modrm = true};
+  if (head.map == Map::kXopA) return {.has_modrm = true, .immediate_bytes = 4};
   if (head.is_vex) {
     const bool is_upper_clear = opcode == 0x77;
     const bool has_byte = is_in(opcode, 0x70, 0x73) || opcode == 0xc2 || is_in(opcode, 0xc4, 0xc6);
@@ -215,6 +237,8 @@ Instruction decode_instruction(std::span<const std::uint8_t> code) noexcept {
     out.modrm = opcode[1];
     out.displacement =
         load_signed(code.data() + end - operand.displacement_bytes, operand.displacement_bytes);
+    out.is_rip_relative = (opcode[1] & 0xc7) == 0x05;
+    out.displacement_at = static_cast<std::uint8_t>(end - operand.displacement_bytes);
   }
   if (end + tail.immediate_bytes > kLongest) return {};
   out.immediate = load_signed(code.data() + end, tail.immediate_bytes);
@@ -223,7 +247,17 @@ Instruction decode_instruction(std::span<const std::uint8_t> code) noexcept {
   out.is_plain = head.map == Map::kOne && !head.is_vex;
   out.is_second = head.map == Map::kTwo0f && !head.is_vex;
   out.extends_operand = head.extends_operand;
+  out.prefix_bytes = static_cast<std::uint8_t>(head.prefix_bytes);
   return out;
+}
+
+bool is_relative_branch(const Instruction& instruction) noexcept {
+  const std::uint8_t opcode = instruction.opcode;
+  if (instruction.is_second) return is_in(opcode, 0x80, 0x8f);
+  if (!instruction.is_plain) return false;
+  constexpr std::uint8_t kXbegin = 0xf8;
+  return is_in(opcode, 0x70, 0x7f) || is_in(opcode, 0xe0, 0xe3) || opcode == 0xe8 ||
+         opcode == 0xe9 || opcode == 0xeb || (opcode == 0xc7 && instruction.modrm == kXbegin);
 }
 
 bool ends_straight_code(const Instruction& instruction) noexcept {
@@ -256,4 +290,4 @@ std::int64_t stack_bytes_taken(const Instruction& instruction,
   return is_lea_rsp ? -std::int64_t{instruction.displacement} : 0;
 }
 
-}  // namespace swipr::agent
+}  // namespace swipr::machine

@@ -1,0 +1,85 @@
+// How the beginning of a function is replaced by a jump to its probe, and what is executed instead
+// of it. Pure: from the bytes of the function to a plan, or to the reason why there is none.
+//
+//   function:  push %rbp            pushes of one byte stay; the stub removes what they pushed
+//              E9 rel32             the patch; before it is there, the gate EB FE
+//              …                    the rest is as it was
+//   copy:      push %rbp            all instructions up to the first one behind the patch
+//              mov %rsp,%rbp …
+//              jmp function + end
+//
+// Context: control thread.  Allocates: never.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/core/range.h"
+
+namespace swipr::trace {
+
+// The code of one FDE.
+struct Function {
+  std::uint64_t address = 0;
+  std::span<const std::uint8_t> code;
+  std::uint64_t end() const noexcept { return address + code.size(); }
+};
+
+enum class Refusal : std::uint8_t {
+  kNone,
+  kTooShort,      // it ends, or its straight code does, before the patch would
+  kUndecodable,   // an instruction that the decoder does not know
+  kOneByteFirst,  // the gate has two bytes: a thread could be between them
+  kGateInTwoWords,
+  kBranchInto,     // a direct branch leads to its beginning
+  kJumpTableInto,  // a jump table leads to its beginning
+  kOutsideBranch,  // other code has a branch into its beginning
+  kCallInPatch,    // the call would return into the patch
+  kSystemCall,     // a thread may wait in it, and return into the patch
+  kUnmovable,      // an instruction that can only be executed where it is
+  kTooFar,         // the copy does not reach what the function refers to
+};
+inline constexpr std::size_t kRefusalCount = 12;
+// What a user reads: "… because " and this.
+const char* refusal_text(Refusal refusal) noexcept;
+
+inline constexpr std::size_t kJumpBytes = 5;
+inline constexpr std::size_t kGateBytes = 2;
+
+// An instruction of the function and where it is in the copy, both counted from the beginning.
+struct MovedInstruction {
+  std::uint8_t from = 0;
+  std::uint8_t to = 0;
+};
+
+struct Plan {
+  static constexpr std::size_t kMostPushes = 6;
+  static constexpr std::size_t kMostMoved = kMostPushes + 4;  // the first has two bytes or more
+  static constexpr std::size_t kMostCopyBytes = 64;
+
+  std::uint64_t function = 0;
+  std::uint8_t patch_at = 0;  // bytes, and also the number of pushes, before the patch
+  std::uint8_t end = 0;       // the copy continues here in the function
+  std::uint8_t moved_count = 0;
+  std::uint8_t copy_bytes = 0;
+  std::array<MovedInstruction, kMostMoved> moved{};
+
+  std::uint64_t patch() const noexcept { return function + patch_at; }
+  // Addresses at which no thread may continue once the patch is there.
+  Range<std::uint64_t> forbidden() const noexcept { return {patch() + 1, patch() + kJumpBytes}; }
+  // Where a thread that was about to execute `pc` of the function continues in the copy. 0:
+  // nowhere.
+  std::uint64_t moved_pc(std::uint64_t pc, std::uint64_t copy) const noexcept;
+  // The address in the function that stands for an address in the copy.
+  std::uint64_t original_pc(std::uint64_t pc, std::uint64_t copy) const noexcept;
+};
+
+Refusal make_plan(const Function& function, Plan& plan) noexcept;
+
+// Writes the copy as it is executed at `copy`. kTooFar, or kNone.
+Refusal build_copy(const Plan& plan, const Function& function, std::uint64_t copy,
+                   std::span<std::uint8_t, Plan::kMostCopyBytes> out) noexcept;
+
+}  // namespace swipr::trace

@@ -1,0 +1,24 @@
+#include "preload/trace/plan.h"
+
+namespace swipr::trace {
+
+const char* refusal_text(Refusal refusal) noexcept {
+  static constexpr const char* kTexts[kRefusalCount] = {
+      "",
+      "it is too short",
+      "an instruction in it is not known",
+      "its first instruction behind pushes has one byte",
+      "the first two bytes to change are in two words of memory",
+      "it branches back to its beginning",
+      "a jump table leads to its beginning",
+      "other code branches into its beginning",
+      "it begins with a call that would return into the change",
+      "it begins with a system call",
+      "it begins with an instruction that cannot be executed elsewhere",
+      "no memory near enough to it is free",
+  };
+  static_assert(static_cast<std::size_t>(Refusal::kTooFar) + 1 == kRefusalCount);
+  return kTexts[static_cast<std::size_t>(refusal)];
+}
+
+}  // namespace swipr::trace

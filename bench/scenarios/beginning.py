@@ -60,8 +60,9 @@ def one_round(command, cache):
 
 
 def private_kib(pid):
+    """Dirty pages: clean ones of files count as private while no other process maps them."""
     text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Private_"))
+    return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Private_Dirty:"))
 
 
 def memory_of_recording(rounds=5):

@@ -32,9 +32,9 @@ constexpr std::chrono::milliseconds kRefreshPause{10};
 constexpr std::chrono::milliseconds kMaxPause{1000};  // while it is starting
 
 // False: the image holds none.
-bool detect_python(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+bool detect_python(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
   const runtimes::PythonDetection found =
-      runtimes::detect_python(runtime.dynamic, runtime.load_bias, memory.image_reader());
+      runtimes::detect_python(runtime.dynamic, runtime.load_bias, image);
   if (found.state == runtimes::PythonState::kAbsent) return false;
   runtime.language = Language::kPython;
   runtime.python = found.runtime;
@@ -46,10 +46,9 @@ bool detect_python(FoundRuntime& runtime, ProcMemory& memory) noexcept {
 }
 
 // False: the image holds none. Until the machine is ready, it is refused for now.
-bool detect_java(FoundRuntime& runtime, ProcMemory& memory) noexcept {
-  runtimes::ObjectPieces pieces(memory.image_reader());
+bool detect_java(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& memory) noexcept {
   const runtimes::JavaDetection found =
-      runtimes::detect_java(runtime.dynamic, runtime.load_bias, pieces.image_reader());
+      runtimes::detect_java(runtime.dynamic, runtime.load_bias, image);
   if (found.state == runtimes::JavaState::kAbsent) return false;
   runtime.language = Language::kJava;
   runtime.java = found.runtime;
@@ -65,9 +64,9 @@ bool detect_java(FoundRuntime& runtime, ProcMemory& memory) noexcept {
 }
 
 // False: the image holds none.
-bool detect_v8(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+bool detect_v8(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
   const runtimes::V8Detection found =
-      runtimes::detect_v8(runtime.dynamic, runtime.load_bias, memory.image_reader());
+      runtimes::detect_v8(runtime.dynamic, runtime.load_bias, image);
   if (found.state == runtimes::V8State::kAbsent) return false;
   runtime.language = Language::kJavaScript;
   runtime.v8 = found.runtime;
@@ -88,10 +87,9 @@ bool detect_v8(FoundRuntime& runtime, ProcMemory& memory) noexcept {
 }
 
 // False: the image holds none.
-bool detect_unread(FoundRuntime& runtime, ProcMemory& memory) noexcept {
-  runtimes::ObjectPieces pieces(memory.image_reader());
+bool detect_unread(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
   const runtimes::UnreadRuntime* const found =
-      runtimes::find_unread_runtime(runtime.dynamic, runtime.load_bias, pieces.image_reader());
+      runtimes::find_unread_runtime(runtime.dynamic, runtime.load_bias, image);
   if (found == nullptr) return false;
   runtime.language = found->language;
   TextWriter(runtime.version).append(found->name);
@@ -106,9 +104,9 @@ bool start_ruby(FoundRuntime& runtime, ProcMemory& memory) noexcept {
 }
 
 // False: the image holds none. Until it runs, it is refused for now.
-bool detect_ruby(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+bool detect_ruby(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& memory) noexcept {
   const runtimes::RubyDetection found =
-      runtimes::detect_ruby(runtime.dynamic, runtime.load_bias, memory.image_reader());
+      runtimes::detect_ruby(runtime.dynamic, runtime.load_bias, image);
   if (found.state == runtimes::RubyState::kAbsent) return false;
   runtime.language = Language::kRuby;
   runtime.ruby = found.runtime;
@@ -124,9 +122,9 @@ bool detect_ruby(FoundRuntime& runtime, ProcMemory& memory) noexcept {
 }
 
 // False: the image holds none.
-bool detect_php(FoundRuntime& runtime, ProcMemory& memory) noexcept {
-  const runtimes::PhpDetection found = runtimes::detect_php(
-      runtime.header, runtime.dynamic, runtime.load_bias, memory.image_reader());
+bool detect_php(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
+  const runtimes::PhpDetection found =
+      runtimes::detect_php(runtime.header, runtime.dynamic, runtime.load_bias, image);
   if (found.state == runtimes::PhpState::kAbsent) return false;
   runtime.language = Language::kPhp;
   runtime.php = found.runtime;
@@ -138,6 +136,16 @@ bool detect_php(FoundRuntime& runtime, ProcMemory& memory) noexcept {
     TextWriter(runtime.refusal).append(found.reason);
   }
   return true;
+}
+
+// The first of all runtimes that the image holds. False: none. `memory`: for what changes while a
+// machine starts.
+bool detect(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+  runtimes::ObjectPieces pieces(memory.image_reader());  // all of them read the same few tables
+  const unwind::ImageReader image = pieces.image_reader();
+  return detect_python(runtime, image) || detect_java(runtime, image, memory) ||
+         detect_v8(runtime, image) || detect_ruby(runtime, image, memory) ||
+         detect_php(runtime, image) || detect_unread(runtime, image);
 }
 
 // Mapped once, and never unmapped: a handler may be about to use them.
@@ -169,11 +177,7 @@ bool RuntimeRegistry::take(std::uint64_t header, Range<std::uint64_t> dynamic,
   if (count_ == kMost) return false;
   FoundRuntime& runtime = found_[count_];
   runtime = {.header = header, .dynamic = dynamic, .load_bias = load_bias, .seen = true};
-  if (!detect_python(runtime, memory) && !detect_java(runtime, memory) &&
-      !detect_v8(runtime, memory) && !detect_ruby(runtime, memory) &&
-      !detect_php(runtime, memory) && !detect_unread(runtime, memory)) {
-    return false;
-  }
+  if (!detect(runtime, memory)) return false;
   if (!runtime.is_starting) runtime.id = ++last_id_;
   ++count_;
   return true;
@@ -210,7 +214,7 @@ bool RuntimeRegistry::refresh(ProcMemory& memory, Moment now) noexcept {
 // It gets the next id, and the last place: others may have been found meanwhile.
 bool RuntimeRegistry::start(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   if (runtime.language == Language::kJava) {
-    detect_java(runtime, memory);
+    detect(runtime, memory);
   } else if (start_ruby(runtime, memory)) {
     runtime.is_starting = false;
     runtime.refusal[0] = '\0';

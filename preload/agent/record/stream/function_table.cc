@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "preload/unwind/base/code_hash.h"
 
@@ -29,16 +30,31 @@ std::uint32_t FunctionTable::intern(const LanguageFunction& function) noexcept {
 }
 
 std::uint32_t FunctionTable::find_or_add(const LanguageFunction& function) noexcept {
-  if (index_.empty() && !index_.resize(kIndexEntries)) return 0;
   const std::uint64_t hash = hash_of(function);
-  std::size_t at = hash & (kIndexEntries - 1);
-  for (; index_[at] != 0; at = (at + 1) & (kIndexEntries - 1)) {
+  for (std::size_t at = hash & mask(); !index_.empty() && index_[at] != 0; at = (at + 1) & mask()) {
     const std::uint32_t number = index_[at];
     if (entries_[number - 1].hash == hash && this->function(number) == function) return number;
   }
+  if (!grow_index()) return 0;
   const std::uint32_t number = add(function, hash);
-  if (number != 0) index_[at] = number;
+  if (number != 0) enter(number);
   return number;
+}
+
+bool FunctionTable::grow_index() noexcept {
+  if (2 * (entries_.size() + 1) <= index_.size()) return true;
+  MappedArray<std::uint32_t> larger;
+  if (!larger.resize(index_.empty() ? kFirstIndexEntries : 2 * index_.size())) return false;
+  std::swap(index_, larger);
+  larger.release();
+  for (std::uint32_t number = 1; number <= entries_.size(); ++number) enter(number);
+  return true;
+}
+
+void FunctionTable::enter(std::uint32_t number) noexcept {
+  std::size_t at = entries_[number - 1].hash & mask();
+  while (index_[at] != 0) at = (at + 1) & mask();
+  index_[at] = number;
 }
 
 std::uint32_t FunctionTable::add(const LanguageFunction& function, std::uint64_t hash) noexcept {

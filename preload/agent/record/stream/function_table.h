@@ -49,13 +49,15 @@ class FunctionTable {
     bool is_lost = false;
     bool is_collector = false;
   };
-  // At most half full.
-  static constexpr std::size_t kIndexEntries = std::size_t{1} << 17;
+  static constexpr std::size_t kFirstIndexEntries = 1024;  // a page
 
   std::uint32_t find_or_add(const LanguageFunction& function) noexcept;
+  bool grow_index() noexcept;  // makes room for one more; false: no memory
+  void enter(std::uint32_t number) noexcept;
+  std::size_t mask() const noexcept { return index_.size() - 1; }
   std::uint32_t add(const LanguageFunction& function, std::uint64_t hash) noexcept;
 
-  MappedArray<std::uint32_t> index_;  // by hash: numbers; 0: free
+  MappedArray<std::uint32_t> index_;  // by hash: numbers; 0: free. At most half full
   MappedArray<Entry> entries_;        // by number − 1
   MappedArray<char> texts_;
   bool is_full_ = false;

@@ -3,6 +3,7 @@ clocks, in every weight; and what is said where the kernel keeps no run-queue ti
 
 import json
 import os
+import pathlib
 import subprocess
 import unittest
 
@@ -11,6 +12,12 @@ from support.case import SwiprCase
 MILLISECONDS = 2000
 WEIGHTS = ("cpu", "runqueue", "blocked")
 STATES = ("running", "blocked")
+
+
+def cpu_ns_of(pid):
+    """CPU time of all threads that live."""
+    files = pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(file.read_text().split()[0]) for file in files)
 
 
 class Truth:
@@ -84,6 +91,20 @@ class TimeTest(SwiprCase):
 
     def test_above_the_budget(self):
         self.check("--interval", "1ms", "--max-overhead", "0.1%")
+
+    def test_own_cpu_time_includes_the_start_of_a_recording(self):
+        """A program that only waits: all CPU time that the process uses meanwhile is swipr's own."""
+        target = self.start("/bin/sleep", "1000", preloaded=True)
+        self.wait_for_socket(target.pid)
+        before = cpu_ns_of(target.pid)
+        path = self.record(target.pid, "--count", "2", "--interval", "10ms")
+        used = cpu_ns_of(target.pid) - before
+        target.process.kill()
+        (process,) = json.loads(self.swipr("report", "--json", path).out)["processes"]
+        told = process["totals"]["agent_cpu_ns"]
+        self.assertLessEqual(told, used)
+        # What is left: reading the request, and what follows the last total.
+        self.assertGreater(told, 0.7 * used)
 
     def test_without_schedstat(self):
         """A kernel without it, as far as the main thread's file shows: that is where swipr looks."""

@@ -15,6 +15,7 @@
 #include "preload/agent/base/log.h"
 #include "preload/agent/modules/frame_registrations.h"
 #include "preload/agent/proc/proc_directory.h"
+#include "preload/agent/proc/thread_clock.h"
 #include "preload/handler/asking.h"
 #include "preload/handler/signal_handler.h"
 #include "preload/handler/signals/disposition.h"
@@ -155,6 +156,7 @@ void Engine::close() noexcept {
 
 Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
                          const char** error) noexcept {
+  const std::chrono::nanoseconds agent_cpu_before = read_own_clock();
   if (request.interval < kMinInterval || request.interval > kMaxInterval) {
     *error = "the interval is out of range";
     return nullptr;
@@ -175,7 +177,7 @@ Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
   if (recording == nullptr) *error = "no memory for another recording";
   const bool created =
       recording != nullptr && recording->create(request, output, monotonic_now(), error);
-  if (created && begin(*recording, error)) {
+  if (created && begin(*recording, agent_cpu_before, error)) {
     *free = recording;
     ++ended_.recordings_started;
     FixedText<32> interval;
@@ -189,7 +191,8 @@ Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
   return nullptr;
 }
 
-bool Engine::begin(Recording& recording, const char** error) noexcept {
+bool Engine::begin(Recording& recording, std::chrono::nanoseconds agent_cpu_before,
+                   const char** error) noexcept {
   if (!recording.write_beginning(identity_)) {
     *error = "the output buffer is too small for the header of the recording";
     return false;
@@ -204,7 +207,7 @@ bool Engine::begin(Recording& recording, const char** error) noexcept {
     if (subjects_.threads[place].tid.value != 0) sampler_.meet(recording, place);
   }
   if (recording.mode() != wire::RecordMode::kCpu) build_first_tables();
-  recording.start_accounts(monotonic_now());
+  recording.start_accounts(monotonic_now(), agent_cpu_before);
   recording.accounts().introduce_all(subjects_.threads);
   warn(recording);
   tell_unwinder(recording);

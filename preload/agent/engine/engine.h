@@ -42,7 +42,8 @@ class Engine {
   bool open(const char** error) noexcept;
   void open_signals() noexcept;
   void close() noexcept;
-  bool begin(Recording& recording, const char** error) noexcept;
+  bool begin(Recording& recording, std::chrono::nanoseconds agent_cpu_before,
+             const char** error) noexcept;
   void warn(Recording& recording) noexcept;
   void tell_unwinder(Recording& recording) noexcept;
   bool any_recording() const noexcept;

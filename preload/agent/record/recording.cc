@@ -177,8 +177,8 @@ void Recording::note_muted_thread() noexcept {
       "they have no stacks for that second; their times are exact");
 }
 
-void Recording::start_accounts(Moment now) noexcept {
-  process_.start();
+void Recording::start_accounts(Moment now, std::chrono::nanoseconds agent_cpu_before) noexcept {
+  process_.start(agent_cpu_before);
   budget_.start(request_.max_overhead_permille, request_.interval, now, read_own_clock());
   write_totals();  // exec may replace the image before there are others
 }

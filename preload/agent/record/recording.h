@@ -40,7 +40,7 @@ class Recording {
   // File header and source record. False: `output` has no room.
   [[nodiscard]] bool write_beginning(const ProcessIdentity& identity) noexcept;
   // CPU time used from now on counts. Call after adding the existing threads.
-  void start_accounts(Moment now) noexcept;
+  void start_accounts(Moment now, std::chrono::nanoseconds agent_cpu_before) noexcept;
 
   // --- schedule
   Moment next_deadline() const noexcept;

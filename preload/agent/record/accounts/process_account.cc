@@ -5,10 +5,10 @@
 
 namespace swipr::agent {
 
-void ProcessAccount::start() noexcept {
+void ProcessAccount::start(std::chrono::nanoseconds agent_cpu_before) noexcept {
   freeze();
-  start_process_cpu_ns_ = end_process_cpu_ns_;
-  start_agent_cpu_ns_ = end_agent_cpu_ns_;
+  start_agent_cpu_ns_ = agent_cpu_before.count();
+  start_process_cpu_ns_ = end_process_cpu_ns_ - (end_agent_cpu_ns_ - start_agent_cpu_ns_);
 }
 
 void ProcessAccount::freeze() noexcept {

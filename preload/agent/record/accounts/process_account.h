@@ -1,14 +1,16 @@
 // The CPU time of the whole process during one recording. Context: control thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 namespace swipr::agent {
 
 class ProcessAccount {
  public:
-  // CPU time used from now on counts.
-  void start() noexcept;
+  // CPU time used from now on counts; that of the control thread, since its clock showed
+  // `agent_cpu_before`: making the recording is most of the cost of a short one.
+  void start(std::chrono::nanoseconds agent_cpu_before) noexcept;
   // Up to now.
   void freeze() noexcept;
   // The time that a thread ran after the last tick is not attributed.

@@ -40,9 +40,9 @@ bool sleeps_in_this_program(const Settings& settings, const char* first_argument
 [[gnu::constructor]] void on_load(int argc, char** argv, char** environment) {
   // In a program with more privileges than its caller, the caller's environment is ignored.
   if (::getauxval(AT_SECURE) != 0 || !is_glibc()) return;
-  const Settings settings = parse_settings(environment, settings_arena);
-  configure_log(settings.log, parse_log_level(settings.log_level));
   const char* const first_argument = argc > 0 && argv[0] != nullptr ? argv[0] : "";
+  const Settings settings = parse_settings(environment, settings_arena, first_argument);
+  configure_log(settings.log, parse_log_level(settings.log_level));
   if (sleeps_in_this_program(settings, first_argument)) {
     return log_from_program(LogLevel::kInfo,
                             settings.disabled ? "disabled: SWIPR_DISABLE is set"

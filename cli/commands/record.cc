@@ -107,8 +107,9 @@ Failure file_failure(RecordOutput& output, const SessionResult& result) {
 
 host::Result<std::vector<session::Target>> connect_targets(const RecordOptions& options) {
   std::vector<session::Target> targets;
-  if (options.pid) {
-    auto target = session::connect_target(*options.pid);
+  if (options.pid || !options.socket.empty()) {
+    auto target = options.pid ? session::connect_target(*options.pid)
+                              : session::connect_socket(options.socket);
     if (!target) return target.error();
     targets.push_back(*std::move(target));
     return targets;

@@ -42,7 +42,7 @@ _swipr() {
     --rate) words='10 100 1000' ;;
     --count) words='100 1000 10000' ;;
     --top) words='10 20 50' ;;
-    -o | --output | --diff | --json)
+    -o | --output | --diff | --json | --socket)
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return
       ;;
@@ -54,7 +54,7 @@ _swipr() {
       case $command in
         '') words='record convert report view list doctor preload-path help --help --version' ;;
         record)
-          words='--pid --name --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --tasks --json --no-arguments --no-follow --help --'
+          words='--pid --name --socket --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --tasks --json --no-arguments --no-follow --help --'
           ;;
         convert)
           words='--format --output --weight --state --thread --from --to --only --hide --focus --frames --merge-threads --invert --diff --state-frames --pprof-labels --frame-kinds --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'

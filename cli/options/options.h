@@ -27,9 +27,10 @@ inline constexpr std::chrono::nanoseconds kMinInterval = std::chrono::microsecon
 inline constexpr std::chrono::nanoseconds kMaxInterval = std::chrono::hours(1);
 
 struct RecordOptions {
-  // Exactly one of these three is set.
+  // Exactly one of these four is set.
   std::optional<Pid> pid;
   std::string name;
+  std::string socket;  // path of the socket of a process
   std::vector<std::string> command;
 
   std::uint64_t ticks = 0;               // 0: no limit

@@ -25,7 +25,8 @@ Examples:
 void RecordParser::add_to(CLI::App& parent) {
   app =
       parent.add_subcommand("record", "Record a running process, or start a program and record it");
-  app->formatter(with_usage("record --pid N | --name COMM | -- CMD [ARG…]  [OPTION…]"));
+  app->formatter(
+      with_usage("record --pid N | --name COMM | --socket PATH | -- CMD [ARG…]  [OPTION…]"));
   app->footer(std::string(kRecordFooter));
   auto* by_pid = app->add_option_function<std::string>("--pid", store(options.pid, parse_pid),
                                                        "Record the process with this id");
@@ -33,6 +34,11 @@ void RecordParser::add_to(CLI::App& parent) {
   auto* by_name = app->add_option("--name", options.name,
                                   "Record every process of this name (as `swipr list` shows it)");
   by_name->type_name("COMM")->excludes(by_pid);
+  app->add_option("--socket", options.socket,
+                  "Record the process that listens at PATH, where ids are not unique (containers)")
+      ->type_name("PATH")
+      ->excludes(by_pid)
+      ->excludes(by_name);
   app->add_option_function<std::string>("--count", store(options.ticks, parse_count),
                                         "Stop after this many ticks")
       ->type_name("N");
@@ -87,9 +93,12 @@ ParseResult RecordParser::finish(std::vector<std::string> command, bool has_sepa
     return UsageError{"record: no command after '--'"};
   }
   const int wanted = (options.pid ? 1 : 0) + (app->count("--name") != 0 ? 1 : 0) +
-                     (options.command.empty() ? 0 : 1);
-  if (wanted != 1 || (app->count("--name") != 0 && options.name.empty())) {
-    return UsageError{"record: exactly one of --pid N, --name COMM and -- CMD is required"};
+                     (app->count("--socket") != 0 ? 1 : 0) + (options.command.empty() ? 0 : 1);
+  const bool is_empty = (app->count("--name") != 0 && options.name.empty()) ||
+                        (app->count("--socket") != 0 && options.socket.empty());
+  if (wanted != 1 || is_empty) {
+    return UsageError{
+        "record: exactly one of --pid N, --name COMM, --socket PATH and -- CMD is required"};
   }
   if (options.ticks != 0 && options.duration.count() != 0) {
     return UsageError{"record: --count and --duration cannot be combined"};

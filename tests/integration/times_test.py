@@ -103,8 +103,8 @@ class TimeTest(SwiprCase):
         (process,) = json.loads(self.swipr("report", "--json", path).out)["processes"]
         told = process["totals"]["agent_cpu_ns"]
         self.assertLessEqual(told, used)
-        # What is left: reading the request, and what follows the last total.
-        self.assertGreater(told, 0.7 * used)
+        # What is left follows the last total. Without the start it was less than 20 %.
+        self.assertGreater(told, 0.5 * used)
 
     def test_without_schedstat(self):
         """A kernel without it, as far as the main thread's file shows: that is where swipr looks."""

@@ -1,6 +1,8 @@
 // What can be recorded here and how well: one finding per prerequisite, with the remedy.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -23,6 +25,9 @@ struct Finding {
 
 // This machine and this user.  Blocks: a few milliseconds.
 std::vector<Finding> check_machine();
+
+// The folder for sockets of programs of this user, with these variables.
+Finding check_socket_folder(uid_t uid, const std::string& environment);
 
 // A process that is to be recorded.  Blocks: at most two seconds, when it does not answer.
 std::vector<Finding> check_process(Pid pid);

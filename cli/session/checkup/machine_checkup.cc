@@ -117,33 +117,6 @@ Finding check_memory() {
           "mount /proc, and allow the program to open its own memory"};
 }
 
-Finding check_socket_directory() {
-  // Ours, with the variables of this shell.
-  std::string environment;
-  for (const char* name : {"SWIPR_SOCKET_DIR", "XDG_RUNTIME_DIR"}) {
-    const char* value = std::getenv(name);
-    if (value != nullptr) environment += fmt::format("{}={}", name, value) + '\0';
-  }
-  const auto directories = socket_directories(::geteuid(), environment);
-  if (directories.empty())
-    return {Verdict::kFailed, "socket folder", "none", "set SWIPR_SOCKET_DIR"};
-  const std::string& path = directories.front();
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) {
-    const std::string parent = std::filesystem::path(path).parent_path();
-    if (::access(parent.c_str(), W_OK) == 0)
-      return {Verdict::kFine, "socket folder", fmt::format("{} (created when needed)", path), ""};
-    return {Verdict::kFailed, "socket folder", fmt::format("{} cannot be made", path),
-            "set SWIPR_SOCKET_DIR to a folder that you own, for the program and for swipr"};
-  }
-  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid() || (status.st_mode & 0077) != 0) {
-    return {Verdict::kFailed, "socket folder",
-            fmt::format("{} is not a folder that only you can use", path),
-            fmt::format("remove it, or: chmod 700 {}", path)};
-  }
-  return {Verdict::kFine, "socket folder", path, ""};
-}
-
 Finding check_debug_files() {
   const bool here = std::filesystem::exists("/usr/lib/debug/.build-id");
   if (here) return {Verdict::kFine, "debug files", "/usr/lib/debug/.build-id", ""};
@@ -168,8 +141,10 @@ Finding check_restrictions() {
 
 std::vector<Finding> check_machine() {
   const WaitingThread thread;
-  return {check_system(), check_preload(),          check_waits(thread), check_runqueue(thread),
-          check_memory(), check_socket_directory(), check_debug_files(), check_restrictions()};
+  return {check_system(),      check_preload(),
+          check_waits(thread), check_runqueue(thread),
+          check_memory(),      check_socket_folder(::geteuid(), own_environment()),
+          check_debug_files(), check_restrictions()};
 }
 
 }  // namespace swipr::session

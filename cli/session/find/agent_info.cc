@@ -48,6 +48,14 @@ host::Result<AgentInfo> parse_agent_info(std::string_view text) {
       number_field(object, "threads", std::numeric_limits<std::uint32_t>::max()));
   info.start_time_ns = static_cast<std::int64_t>(number_field(object, "start_time_ns", kMaxSigned));
   info.recordings = number_field(object, "recordings", kMaxSigned);
+  info.service = string_field(object, "service");
+  info.labels = string_field(object, "labels");
+  info.resource_attributes = string_field(object, "resource_attributes");
+  info.argv0 = string_field(object, "argv0");
+  info.hostname = string_field(object, "hostname");
+  info.cgroup = string_field(object, "cgroup");
+  info.pid_namespace = number_field(object, "pid_namespace", kMaxSigned);
+  info.agent_cpu_ns = number_field(object, "agent_cpu_ns", kMaxSigned);
   info.memory = string_field(object, "memory");
   info.runtimes = runtimes_field(object);
   return info;

@@ -23,6 +23,11 @@ struct AgentInfo {
   std::uint32_t threads = 0;
   std::int64_t start_time_ns = 0;  // CLOCK_REALTIME; 0: unknown
   std::uint64_t recordings = 0;    // recordings that run now
+  // From its environment at its start and from its own /proc; empty: not set, or unknown.
+  std::string service, labels, resource_attributes;
+  std::string argv0, hostname, cgroup;
+  std::uint64_t pid_namespace = 0;
+  std::uint64_t agent_cpu_ns = 0;  // CPU time of the control thread so far
   // Free memory in its memory cgroup: "enough" or "too little …"; empty: unknown.
   std::string memory;
   std::vector<RuntimeInfo> runtimes;  // of languages

@@ -53,11 +53,6 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
-std::string own_variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 // Returns "/proc/PID/root" if the process has another root or mount namespace, else "".
 std::string root_prefix(Pid pid) {
   char target[PATH_MAX];
@@ -95,6 +90,13 @@ void add_matches(const char* pattern, std::vector<std::string>& directories) {
   ::globfree(&found);
 }
 
+// The folders of all users in a shared one: "/pod" and "/pod/{UID}".
+void add_users_below(std::string pattern, std::vector<std::string>& directories) {
+  const bool names_user = pattern.find("{UID}") != std::string::npos;
+  replace_all(pattern, "{UID}", "[0-9]*");
+  add_matches((names_user ? pattern : pattern + "/[0-9]*").c_str(), directories);
+}
+
 // Keeps each existing directory once, even if it has several paths.
 std::vector<std::string> existing_once(const std::vector<std::string>& directories) {
   std::vector<std::string> existing;
@@ -126,14 +128,26 @@ std::optional<SocketName> parse_socket_name(std::string_view name) {
 std::vector<std::string> socket_directories(uid_t uid, std::string_view environment) {
   std::vector<std::string> directories;
   if (auto own = host::find_variable(environment, "SWIPR_SOCKET_DIR"); own && !own->empty()) {
+    replace_all(*own, "{UID}", std::to_string(uid));
     directories.push_back(*own);
+    directories.push_back(fmt::format("{}/{}", *own, uid));  // if others can write to it
   }
   if (auto run = host::find_variable(environment, "XDG_RUNTIME_DIR"); run && !run->empty()) {
     add_once(directories, *run + "/swipr");
   }
+  add_once(directories, fmt::format("/run/swipr/{}", uid));
   add_once(directories, fmt::format("/tmp/swipr-{}", uid));
   add_once(directories, fmt::format("/run/user/{}/swipr", uid));
   return directories;
+}
+
+std::string own_environment() {
+  std::string environment;
+  for (const char* name : {"SWIPR_SOCKET_DIR", "XDG_RUNTIME_DIR"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) environment += fmt::format("{}={}", name, value) + '\0';
+  }
+  return environment;
 }
 
 std::optional<Place> parse_server_url(std::string_view url, Pid pid) {
@@ -153,13 +167,13 @@ std::vector<Place> find_places(Pid pid, const host::ProcessStatus& status) {
   const std::string environment = read_environment(pid);
   const std::string prefix = root_prefix(pid);
   std::vector<std::string> directories = socket_directories(status.uid, environment);
-  for (const char* variable : {"SWIPR_SOCKET_DIR", "XDG_RUNTIME_DIR"}) {
-    const std::string own = own_variable(variable);
-    const bool runtime = std::string_view(variable) == "XDG_RUNTIME_DIR";
-    if (!own.empty()) add_once(directories, runtime ? own + "/swipr" : own);
+  for (std::string& directory : socket_directories(status.uid, own_environment())) {
+    add_once(directories, std::move(directory));
   }
   // The process may have changed its user after it opened the socket.
-  add_once(directories, fmt::format("/tmp/swipr-{}", ::geteuid()));
+  for (std::string& directory : socket_directories(::geteuid(), environment)) {
+    add_once(directories, std::move(directory));
+  }
 
   std::vector<std::string> names;
   if (const auto inode = host::read_namespace_inode(pid, "pid")) {
@@ -184,13 +198,14 @@ std::vector<Place> find_places(Pid pid, const host::ProcessStatus& status) {
 
 std::vector<std::string> find_socket_directories() {
   std::vector<std::string> directories;
-  const Pid self{::getpid()};
-  for (std::string& directory : socket_directories(::geteuid(), read_environment(self))) {
+  for (std::string& directory : socket_directories(::geteuid(), own_environment())) {
     add_once(directories, std::move(directory));
   }
   if (::geteuid() == 0) {
-    add_matches("/tmp/swipr-*", directories);
-    add_matches("/run/user/*/swipr", directories);
+    for (const char* pattern : {"/tmp/swipr-*", "/run/swipr/*", "/run/user/*/swipr"}) {
+      add_matches(pattern, directories);
+    }
+    if (const char* shared = std::getenv("SWIPR_SOCKET_DIR")) add_users_below(shared, directories);
   }
   for (Pid pid : host::list_processes()) {
     const auto status = host::read_process_status(pid);

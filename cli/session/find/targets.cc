@@ -190,6 +190,37 @@ Result<Target> connect_target(Pid pid) {
   }
 }
 
+Result<Target> connect_socket(const std::string& socket) {
+  const std::size_t slash = socket.rfind('/');
+  const std::string directory = slash == std::string::npos ? "."
+                                : slash == 0               ? "/"
+                                                           : socket.substr(0, slash);
+  const std::string name = socket.substr(slash + 1);  // npos + 1 is 0
+  std::optional<AgentInfo> info;
+  for (;;) {
+    ConnectOutcome outcome = connect_in(directory, name);
+    if (!outcome.fd) {
+      return host::system_error(fmt::format("no process answers at {}", socket), outcome.error);
+    }
+    if (outcome.peer.uid != ::geteuid() && outcome.peer.uid != 0 && ::geteuid() != 0) {
+      return Error(
+          fmt::format("the process at {} belongs to {}", socket, user_name(outcome.peer.uid)));
+    }
+    const Pid inner{info ? static_cast<std::int32_t>(info->pid) : 0};
+    if (info) {
+      return Target{outcome.peer.pid.value != 0 ? outcome.peer.pid : inner, info->command,
+                    std::move(outcome.fd)};
+    }
+    const auto answer = fetch(outcome.fd.value(), "/v1/info", 2s);
+    if (!answer) return answer.error().with_context(socket);
+    auto parsed = parse_agent_info(answer->body);
+    if (answer->status != 200 || !parsed) {
+      return Error(fmt::format("{} is no socket of a process that swipr can record", socket));
+    }
+    info = *std::move(parsed);
+  }
+}
+
 std::vector<Pid> find_processes(std::string_view name) {
   std::vector<Pid> found;
   const Pid self{::getpid()};

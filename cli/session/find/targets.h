@@ -25,6 +25,11 @@ struct Target {
 // Errors: no such process; id of a thread; not started with the preload; not permitted.
 host::Result<Target> connect_target(Pid pid);
 
+// Connects to the agent that listens at the path `socket`. This is how a process of another
+// container is named: several may have the same id. Errors: nobody listens there; the listener
+// belongs to another user.
+host::Result<Target> connect_socket(const std::string& socket);
+
 // Returns the ids of the processes named `name` (/proc/PID/comm or file name of the executable).
 std::vector<Pid> find_processes(std::string_view name);
 

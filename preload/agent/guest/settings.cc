@@ -78,6 +78,27 @@ std::string_view find_server_url(const char* const* environment) noexcept {
   return {};
 }
 
+// "service.name" of "key=value,key=value". Source: OpenTelemetry, Resource SDK, environment
+// variable.
+std::string_view find_service_attribute(std::string_view attributes) noexcept {
+  while (!attributes.empty()) {
+    const std::size_t comma = attributes.find(',');
+    const Variable entry = split(leading(attributes, comma));
+    if (entry.name == "service.name"sv) return entry.value;
+    if (comma == std::string_view::npos) break;
+    attributes.remove_prefix(comma + 1);
+  }
+  return {};
+}
+
+std::string_view find_service(const char* const* environment) noexcept {
+  for (std::string_view name : {"SWIPR_SERVICE_NAME"sv, "OTEL_SERVICE_NAME"sv}) {
+    const std::string_view value = find_value(environment, name);
+    if (!value.empty()) return value;
+  }
+  return find_service_attribute(find_value(environment, "OTEL_RESOURCE_ATTRIBUTES"));
+}
+
 // Variables that a helper needs to find debug files and to write UTF-8; none that may hold secrets.
 bool is_for_helper(std::string_view name) noexcept {
   constexpr std::string_view kNames[] = {"PATH", "HOME", "LANG", "TMPDIR", "DEBUGINFOD_URLS"};
@@ -99,7 +120,8 @@ void copy_helper_environment(const char* const* environment, Arena& arena,
 
 }  // namespace
 
-Settings parse_settings(const char* const* environment, std::span<char> memory) noexcept {
+Settings parse_settings(const char* const* environment, std::span<char> memory,
+                        std::string_view first_argument) noexcept {
   Arena arena(memory);
   const auto copy_of = [&](std::string_view name) {
     return arena.copy(find_value(environment, name));
@@ -130,6 +152,10 @@ Settings parse_settings(const char* const* environment, std::span<char> memory) 
   settings.record_arguments = find_value(environment, "SWIPR_RECORD_ARGUMENTS") != "off"sv;
   const std::string_view unwinder = find_value(environment, "SWIPR_UNWINDER");
   if (!find_unwinder(unwinder, settings.unwinder)) settings.unknown_unwinder = arena.copy(unwinder);
+  settings.labels = copy_of("SWIPR_LABELS");
+  settings.resource_attributes = copy_of("OTEL_RESOURCE_ATTRIBUTES");
+  settings.service = arena.copy(find_service(environment));
+  settings.first_argument = arena.copy(first_argument);
   settings.swipr_program = copy_of("SWIPR_PROGRAM");
   settings.search_path = copy_of("PATH");
   copy_helper_environment(environment, arena, settings);

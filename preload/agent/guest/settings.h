@@ -34,6 +34,10 @@ struct Settings {
   bool record_arguments = true;      // SWIPR_RECORD_ARGUMENTS=off: without the command line
   UnwinderChoice unwinder = UnwinderChoice::kSwipr;  // SWIPR_UNWINDER
   std::string_view unknown_unwinder;                 // its value if that is not an unwinder
+  std::string_view service;  // SWIPR_SERVICE_NAME, OTEL_SERVICE_NAME, or that of the attributes
+  std::string_view labels;   // SWIPR_LABELS
+  std::string_view resource_attributes;  // OTEL_RESOURCE_ATTRIBUTES
+  std::string_view first_argument;       // argv[0], which setproctitle overwrites
   std::string_view swipr_program;
   std::string_view search_path;  // PATH
 
@@ -47,7 +51,8 @@ inline constexpr std::size_t kSettingsArenaBytes = 32768;
 
 // Strings that do not fit into `arena` count as not set. `environment`: as given to main, ends with
 // a null pointer; may be null.
-Settings parse_settings(const char* const* environment, std::span<char> arena) noexcept;
+Settings parse_settings(const char* const* environment, std::span<char> arena,
+                        std::string_view first_argument = {}) noexcept;
 
 // Whether swipr is disabled in a program with these names (SWIPR_DISABLE, SWIPR_ONLY).
 bool is_asleep(const Settings& settings, std::span<const std::string_view> program_names) noexcept;

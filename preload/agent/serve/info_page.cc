@@ -1,12 +1,15 @@
 #include "preload/agent/serve/info_page.h"
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "preload/agent/base/clock.h"
+#include "preload/agent/base/text_view.h"
 #include "preload/agent/base/utc_time.h"
 #include "preload/agent/proc/memory_room.h"
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/agent/proc/proc_text.h"
+#include "preload/agent/proc/thread_clock.h"
 
 namespace swipr::agent {
 
@@ -43,6 +46,22 @@ void append_counters(const RecorderCounters& counters, TextWriter& out) noexcept
   append_member("signals_sent", counters.signals_sent, out);
   append_member("signals_stray", counters.signals_stray, out);
   out.append('}');
+}
+
+// What a client in another container cannot read: its /proc shows other processes.
+void append_identity(const Settings& settings, TextWriter& out) noexcept {
+  constexpr std::size_t kMostBytes = 2048;  // of each text; the answer is bounded
+  append_member("argv0", leading(settings.first_argument, kMostBytes), out);
+  append_member("service", leading(settings.service, kMostBytes), out);
+  append_member("labels", leading(settings.labels, kMostBytes), out);
+  append_member("resource_attributes", leading(settings.resource_attributes, kMostBytes), out);
+  utsname system{};
+  ::uname(&system);
+  append_member("hostname", std::string_view(system.nodename), out);
+  FixedText<kMostBytes> cgroup;
+  read_file_text("/proc/self/cgroup", cgroup);
+  append_member("cgroup", cgroup.view(), out);
+  append_member("pid_namespace", pid_namespace_inode(), out);
 }
 
 // "refusal": why its frames are not read; missing: they are.
@@ -119,8 +138,9 @@ void write_help(const Listener* listener, TextWriter& out) noexcept {
       "GET  /v1/modules/BUILD-ID a mapped file\n");
 }
 
-void write_info_json(const Listener& default_listener, const RecorderCounters& counters,
-                     std::span<const FoundRuntime> runtimes, TextWriter& out) noexcept {
+void write_info_json(const Settings& settings, const Listener& default_listener,
+                     const RecorderCounters& counters, std::span<const FoundRuntime> runtimes,
+                     TextWriter& out) noexcept {
   const ProcessStatus status = read_process_status();
   FixedText<64> command;
   read_file_text("/proc/self/comm", command);
@@ -138,6 +158,7 @@ void write_info_json(const Listener& default_listener, const RecorderCounters& c
   append_member("start_time_ns", status.start_time_ns, out);
   append_member("socket", default_listener.path.view(), out);
   append_counters(counters, out);
+  append_member("agent_cpu_ns", static_cast<std::uint64_t>(read_own_clock().count()), out);
   append_member("unwinder", name_of(counters.unwinder), out);
   if (!counters.unwinder_failure.empty()) {
     append_member("unwinder_failure", counters.unwinder_failure, out);
@@ -145,6 +166,7 @@ void write_info_json(const Listener& default_listener, const RecorderCounters& c
   append_member("recordings", counters.recordings_active, out);
   append_member("state", counters.recordings_active > 0 ? "recording"sv : "idle"sv, out);
   append_member("memory", describe_memory(status.threads), out);
+  append_identity(settings, out);
   append_runtimes(runtimes, out);
   out.append("}\n");
 }

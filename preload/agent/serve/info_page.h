@@ -7,6 +7,7 @@
 
 #include "preload/agent/base/fixed_text.h"
 #include "preload/agent/engine/recorder.h"
+#include "preload/agent/guest/settings.h"
 #include "preload/agent/serve/listener.h"
 #include "preload/agent/serve/sample_request.h"
 
@@ -15,8 +16,9 @@ namespace swipr::agent {
 // Contains curl commands that work unchanged for a client of this listener. `listener` null: the
 // request came over a connection that the agent made itself.
 void write_help(const Listener* listener, TextWriter& out) noexcept;
-void write_info_json(const Listener& default_listener, const RecorderCounters& counters,
-                     std::span<const FoundRuntime> runtimes, TextWriter& out) noexcept;
+void write_info_json(const Settings& settings, const Listener& default_listener,
+                     const RecorderCounters& counters, std::span<const FoundRuntime> runtimes,
+                     TextWriter& out) noexcept;
 void write_pprof_index(TextWriter& out) noexcept;
 void write_command_line(TextWriter& out) noexcept;  // NUL-separated, as on Go's page
 

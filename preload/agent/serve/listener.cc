@@ -43,21 +43,32 @@ bool fill_address(std::string_view path, SocketAddress& out) noexcept {
   return true;
 }
 
-// Creates the directory if needed. False: shared, so another user could replace what is
-// in it. Its parent is the user's own or sticky, so the check holds until the bind.
-bool prepare_directory(const char* path) noexcept {
-  if (::mkdir(path, 0700) != 0 && errno != EEXIST) {
-    log_line(LogLevel::kError, "cannot create the socket directory", path, errno);
-    return false;
+bool refuse_directory(LogLevel level, std::string_view reason, const char* path,
+                      int error = 0) noexcept {
+  log_line(level, reason, path, error);
+  return false;
+}
+
+// Makes `path` a directory that only this user can change, so that nobody can replace what is in
+// it. One of root's or ours that others can write to (an emptyDir of Kubernetes has mode 0777) is
+// replaced by a folder of this user in it: who owns the name can be seen, and nobody else connects
+// to a socket below it.
+bool prepare_directory(TextWriter& path, uid_t uid, LogLevel level) noexcept {
+  for (const bool may_be_shared : {true, false}) {
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+      return refuse_directory(level, "cannot create the socket directory", path.c_str(), errno);
+    }
+    struct stat status {};
+    if (libc::lstat(path.c_str(), &status) != 0) {
+      return refuse_directory(level, "cannot read the socket directory", path.c_str(), errno);
+    }
+    if (!S_ISDIR(status.st_mode)) break;
+    if (status.st_uid == uid && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0) return true;
+    if (!may_be_shared || (status.st_uid != uid && status.st_uid != 0)) break;
+    path.append('/').append_number(uid);
   }
-  struct stat status {};
-  if (libc::lstat(path, &status) != 0) return false;
-  const bool ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
-                    (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  if (!ours)
-    log_line(LogLevel::kError,
-             "socket directory refused: a symlink, owned by another user, or open to others", path);
-  return ours;
+  return refuse_directory(level, "socket directory refused: a symlink, or of another user",
+                          path.c_str());
 }
 
 // Whether a process accepts connections at `path`.
@@ -68,11 +79,6 @@ bool is_live(std::string_view path) noexcept {
     return true;
   }
   return errno == EAGAIN;  // a process with a full backlog is alive, too
-}
-
-std::uint64_t pid_namespace_inode() noexcept {
-  struct stat status {};
-  return libc::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 // The socket is bound under a temporary name and renamed once it listens.
@@ -199,20 +205,29 @@ bool listen_tcp(const Settings& settings, const ServerPlace& place, Listener& ou
   return true;
 }
 
-}  // namespace
-
-bool open_default_listener(const Settings& settings, pid_t pid, Listener& out) noexcept {
-  PathText directory;
-  write_socket_directory(settings, ::geteuid(), directory);
-  if (!prepare_directory(directory.c_str())) return false;
+bool listen_in(std::string_view directory, pid_t pid, Listener& out) noexcept {
   const auto number = static_cast<std::uint64_t>(pid);
-  out.path.append(directory.view()).append('/').append_number(number).append(".sock");
+  out.path.append(directory).append('/').append_number(number).append(".sock");
   if (listen_at(out)) return true;
   if (errno != EADDRINUSE) return false;
   out.path.clear();
-  out.path.append(directory.view()).append('/').append_number(number).append('-');
+  out.path.append(directory).append('/').append_number(number).append('-');
   out.path.append_number(pid_namespace_inode()).append(".sock");
   return listen_at(out);
+}
+
+}  // namespace
+
+bool open_default_listener(const Settings& settings, pid_t pid, Listener& out) noexcept {
+  const uid_t uid = ::geteuid();
+  PathText directory;
+  for (unsigned round = 0;; ++round) {
+    const bool is_last =
+        write_socket_directory(settings, uid, round, directory) == SocketDirectory::kLast;
+    const auto level = is_last ? LogLevel::kError : LogLevel::kInfo;
+    if (prepare_directory(directory, uid, level)) return listen_in(directory.view(), pid, out);
+    if (is_last) return false;
+  }
 }
 
 bool open_url_listener(const Settings& settings, pid_t pid, Listener& out) noexcept {
@@ -234,6 +249,11 @@ bool open_url_listener(const Settings& settings, pid_t pid, Listener& out) noexc
   if (place.kind == ServerPlace::Kind::kTcp) return listen_tcp(settings, place, out);
   out.path.append(place.path.view());
   return listen_at(out);
+}
+
+std::uint64_t pid_namespace_inode() noexcept {
+  struct stat status {};
+  return libc::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 int connect_unix(std::string_view path) noexcept {

@@ -23,6 +23,9 @@ bool open_default_listener(const Settings& settings, pid_t pid, Listener& out) n
 // SWIPR_SERVER_URL with its patterns expanded.
 bool open_url_listener(const Settings& settings, pid_t pid, Listener& out) noexcept;
 
+// 0: /proc does not say.
+std::uint64_t pid_namespace_inode() noexcept;
+
 // Connects to the socket of a waiting `swipr record`; -1 with errno.
 int connect_unix(std::string_view path) noexcept;
 

@@ -36,7 +36,7 @@ void answer_not_found(Connection& connection) {
 
 void answer_info(Connection& connection) {
   RuntimeRegistry survey;
-  write_info_json(*context.default_listener, recorder().counters(),
+  write_info_json(*context.settings, *context.default_listener, recorder().counters(),
                   recorder().find_runtimes(survey), connection.body());
   connection.answer(200, "application/json");
 }

@@ -85,18 +85,31 @@ const char* parse_tcp(std::string_view authority, ServerPlace& out) noexcept {
   return out.host.overflowed() ? "the host is too long" : nullptr;
 }
 
+void expand_uid(std::string_view pattern, uid_t uid, TextWriter& out) noexcept {
+  constexpr std::string_view kUid = "{UID}";
+  for (std::size_t at = pattern.find(kUid); at != std::string_view::npos; at = pattern.find(kUid)) {
+    out.append(leading(pattern, at)).append_number(uid);
+    pattern.remove_prefix(at + kUid.size());
+  }
+  out.append(pattern);
+}
+
 }  // namespace
 
-void write_socket_directory(const Settings& settings, uid_t uid, TextWriter& out) noexcept {
+SocketDirectory write_socket_directory(const Settings& settings, uid_t uid, unsigned round,
+                                       TextWriter& out) noexcept {
   out.clear();
   if (settings.socket_directory.starts_with('/')) {
-    out.append(settings.socket_directory);
+    expand_uid(settings.socket_directory, uid, out);
     while (out.size() > 1 && out.view().ends_with('/')) out.resize(out.size() - 1);
-  } else if (settings.runtime_directory.starts_with('/')) {
-    out.append(settings.runtime_directory).append("/swipr");
-  } else {
-    out.append("/tmp/swipr-").append_number(uid);
+    return SocketDirectory::kLast;
   }
+  if (settings.runtime_directory.starts_with('/') && round-- == 0) {
+    out.append(settings.runtime_directory).append("/swipr");
+    return SocketDirectory::kMayBeAnother;
+  }
+  out.append(round == 0 ? "/run/swipr/"sv : "/tmp/swipr-"sv).append_number(uid);
+  return round == 0 ? SocketDirectory::kMayBeAnother : SocketDirectory::kLast;
 }
 
 void expand_url_pattern(std::string_view pattern, pid_t pid, const Uuid& uuid,

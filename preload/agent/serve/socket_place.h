@@ -15,9 +15,14 @@ namespace swipr::agent {
 
 using Uuid = std::array<std::uint8_t, 16>;
 
-// $SWIPR_SOCKET_DIR, else $XDG_RUNTIME_DIR/swipr, else /tmp/swipr-<uid>. Relative ones are skipped,
-// because the working directory can change.
-void write_socket_directory(const Settings& settings, uid_t uid, TextWriter& out) noexcept;
+enum class SocketDirectory : std::uint8_t { kLast, kMayBeAnother };
+
+// The socket directory to try in this round, from 0 up to the last one. $SWIPR_SOCKET_DIR with
+// {UID} replaced, and no other, because a client looks there; else $XDG_RUNTIME_DIR/swipr,
+// /run/swipr/<uid>, /tmp/swipr-<uid>. Relative ones are skipped, because the working directory can
+// change.
+SocketDirectory write_socket_directory(const Settings& settings, uid_t uid, unsigned round,
+                                       TextWriter& out) noexcept;
 
 // Replaces {PID} and {UUID}. Sets the overflow of `out` if the text does not fit.
 void expand_url_pattern(std::string_view pattern, pid_t pid, const Uuid& uuid,

@@ -158,6 +158,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"record"}, "exactly one of"}, WrongUsage{{"record", "--"}, "no command"},
         WrongUsage{{"record", "--pid", "1", "--", "true"}, "exactly one of"},
         WrongUsage{{"record", "--name", ""}, "exactly one of"},
+        WrongUsage{{"record", "--socket", ""}, "exactly one of"},
+        WrongUsage{{"record", "--socket", "/x", "--pid", "1"}, "excludes"},
         WrongUsage{{"record", "--pid", "1", "--name", "x"}, "--pid"},
         WrongUsage{{"record", "sleep", "1"}, "record -- sleep 1"},
         WrongUsage{{"record", "--pid", "0"}, "process id"},

@@ -30,9 +30,12 @@ TEST(ParseSocketName, RefusesOtherFiles) {
 }
 
 TEST(SocketDirectories, StartWithWhatTheEnvironmentSays) {
-  EXPECT_THAT(socket_directories(1000, "XDG_RUNTIME_DIR=/run/user/1000\0SWIPR_SOCKET_DIR=/s\0"sv),
-              ElementsAre("/s", "/run/user/1000/swipr", "/tmp/swipr-1000"));
-  EXPECT_THAT(socket_directories(5, ""), ElementsAre("/tmp/swipr-5", "/run/user/5/swipr"));
+  EXPECT_THAT(
+      socket_directories(1000, "XDG_RUNTIME_DIR=/run/user/1000\0SWIPR_SOCKET_DIR=/s\0"sv),
+      ElementsAre("/s", "/s/1000", "/run/user/1000/swipr", "/run/swipr/1000", "/tmp/swipr-1000"));
+  EXPECT_THAT(socket_directories(5, ""),
+              ElementsAre("/run/swipr/5", "/tmp/swipr-5", "/run/user/5/swipr"));
+  EXPECT_THAT(socket_directories(5, "SWIPR_SOCKET_DIR=/pod/{UID}"), Contains("/pod/5"));
 }
 
 TEST(ParseServerUrl, FindsUnixSockets) {

@@ -99,6 +99,15 @@ TEST_F(AgentSettings, OnlyKeepsEverythingElseAsleep) {
   EXPECT_TRUE(asleep(settings, {"sh", "dash"}));
 }
 
+TEST_F(AgentSettings, ServiceHasThreeSources) {
+  const char* const attributes = "OTEL_RESOURCE_ATTRIBUTES=xservice.name=x,service.name=c,host=h";
+  EXPECT_EQ(parse({"OTEL_SERVICE_NAME=b", "SWIPR_SERVICE_NAME=a", attributes}).service, "a");
+  EXPECT_EQ(parse({attributes, "OTEL_SERVICE_NAME=b", "SWIPR_SERVICE_NAME="}).service, "b");
+  EXPECT_EQ(parse({attributes}).service, "c");
+  EXPECT_EQ(parse({"OTEL_RESOURCE_ATTRIBUTES=a,b=,c"}).service, "");
+  EXPECT_EQ(parse({"SWIPR_LABELS=team=a,x=y"}).labels, "team=a,x=y");
+}
+
 TEST_F(AgentSettings, UrlHasFourNamesInOrder) {
   EXPECT_EQ(parse({"PROFILE_RECORDER_SERVER_URL_PATTERN=d"}).server_url, "d");
   EXPECT_EQ(

@@ -37,7 +37,11 @@ TEST(AgentInfoPage, InfoDescribesThisProcess) {
   for (FoundRuntime& runtime : runtimes) runtime.language = Language::kPython;
   std::strcpy(runtimes[0].version, "3.11.2");
   TextWriter(runtimes[1].refusal).append("debug build");
-  write_info_json(listener, counters, runtimes, out);
+  Settings settings;
+  settings.service = "shop \"1\"";
+  settings.labels = "team=a";
+  settings.first_argument = "./shop";
+  write_info_json(settings, listener, counters, runtimes, out);
   const std::string text(out.view());
   EXPECT_NE(text.find("\"pid\":" + std::to_string(::getpid()) + ","), std::string::npos);
   EXPECT_NE(text.find("\"ticks\":77,"), std::string::npos);
@@ -47,6 +51,11 @@ TEST(AgentInfoPage, InfoDescribesThisProcess) {
   EXPECT_NE(text.find(R"("runtimes":[{"language":"python","version":"3.11.2"},)"
                       R"({"language":"python","version":"","refusal":"debug build"}]})"),
             std::string::npos);
+  EXPECT_NE(text.find(R"("argv0":"./shop","service":"shop \"1\"","labels":"team=a",)"),
+            std::string::npos);
+  EXPECT_TRUE(std::regex_search(text, std::regex(R"("hostname":"[^"]+","cgroup":"[0-9]+:)")));
+  EXPECT_TRUE(std::regex_search(text, std::regex(R"("pid_namespace":4[0-9]{9}[,}])")));
+  EXPECT_FALSE(out.overflowed());
   EXPECT_TRUE(std::regex_search(text, std::regex("\"threads\":[1-9]")));
   EXPECT_TRUE(std::regex_search(text, std::regex("\"start_time_ns\":[1-9][0-9]{18}[,}]")));
 }

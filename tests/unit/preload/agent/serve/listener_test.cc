@@ -1,5 +1,6 @@
 #include "preload/agent/serve/listener.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -67,11 +68,36 @@ TEST_F(AgentListener, GivesWayToALiveSocketOfTheSamePid) {
   ::close(second.fd);
 }
 
-TEST_F(AgentListener, RefusesADirectoryThatOthersCanChange) {
+// Such as an emptyDir, which belongs to root and is open to all, without a sticky bit or with one.
+TEST_F(AgentListener, HasAFolderOfItsOwnInADirectoryThatOthersCanChange) {
   std::filesystem::create_directory(directory_);
-  ::chmod(directory_.c_str(), 0770);
+  const std::string own = directory_ + "/" + std::to_string(::geteuid());
+  for (const mode_t mode : {0777u, 01777u, 0770u}) {
+    ::chmod(directory_.c_str(), mode);
+    Listener listener;
+    ASSERT_TRUE(open_default_listener(settings_, 42, listener));
+    EXPECT_EQ(listener.path.view(), own + "/42.sock");
+    struct stat status {};
+    ASSERT_EQ(::stat(own.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0700u);
+    ::close(listener.fd);
+  }
+  std::filesystem::remove_all(own);
+  std::filesystem::create_directory_symlink("/tmp", own);
   Listener listener;
   EXPECT_FALSE(open_default_listener(settings_, 42, listener));
+}
+
+TEST_F(AgentListener, UsesTheNextPlaceIfTheFirstIsRefused) {
+  settings_.socket_directory = {};
+  settings_.runtime_directory = "/dev/null";
+  Listener listener;
+  ASSERT_TRUE(open_default_listener(settings_, 42'000'000, listener));
+  const std::string file = std::to_string(::geteuid()) + "/42000000.sock";
+  EXPECT_THAT(std::string(listener.path.view()),
+              testing::AnyOf("/tmp/swipr-" + file, "/run/swipr/" + file));
+  ::unlink(listener.path.c_str());
+  ::close(listener.fd);
 }
 
 TEST_F(AgentListener, RefusesADirectoryOfAnotherUser) {

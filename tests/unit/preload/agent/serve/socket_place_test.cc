@@ -3,27 +3,41 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace swipr::agent {
 namespace {
 
 using Kind = ServerPlace::Kind;
 
-std::string directory(std::string_view socket_directory, std::string_view runtime_directory) {
+std::vector<std::string> directories(std::string_view socket_directory,
+                                     std::string_view runtime_directory) {
   Settings settings;
   settings.socket_directory = socket_directory;
   settings.runtime_directory = runtime_directory;
+  std::vector<std::string> all;
   PathText out;
-  write_socket_directory(settings, 1000, out);
-  return std::string(out.view());
+  for (;;) {
+    const auto round = static_cast<unsigned>(all.size());
+    const SocketDirectory which = write_socket_directory(settings, 1000, round, out);
+    all.emplace_back(out.view());
+    if (which == SocketDirectory::kLast) return all;
+  }
 }
 
-TEST(AgentSocketPlace, DirectoryFollowsItsThreeSources) {
-  EXPECT_EQ(directory("/run/own", "/run/user/1000"), "/run/own");
-  EXPECT_EQ(directory("/run/own//", ""), "/run/own");
-  EXPECT_EQ(directory("", "/run/user/1000"), "/run/user/1000/swipr");
-  EXPECT_EQ(directory("", ""), "/tmp/swipr-1000");
-  EXPECT_EQ(directory("relative", "relative"), "/tmp/swipr-1000");
+TEST(AgentSocketPlace, DirectoriesFollowTheirSources) {
+  using All = std::vector<std::string>;
+  EXPECT_EQ(directories("/run/own", "/run/user/1000"), All{"/run/own"});
+  EXPECT_EQ(directories("/run/own//", ""), All{"/run/own"});
+  EXPECT_EQ(directories("", "/run/user/1000"),
+            (All{"/run/user/1000/swipr", "/run/swipr/1000", "/tmp/swipr-1000"}));
+  EXPECT_EQ(directories("relative", "relative"), (All{"/run/swipr/1000", "/tmp/swipr-1000"}));
+}
+
+TEST(AgentSocketPlace, DirectoryMayDependOnTheUser) {
+  using All = std::vector<std::string>;
+  EXPECT_EQ(directories("/pod/{UID}", ""), All{"/pod/1000"});
+  EXPECT_EQ(directories("/pod-{UID}/x{UID}/{PID}/", ""), All{"/pod-1000/x1000/{PID}"});
 }
 
 TEST(AgentSocketPlace, PatternsAreReplaced) {

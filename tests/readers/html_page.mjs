@@ -1,30 +1,7 @@
 // Uses the page of --format html as a person would, in headless chromium. Screenshots are left in the folder.
 // usage: html_page.mjs FOLDER       (with the files of write_golden)
 import assert from 'node:assert/strict';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { launch_browser } from './browser.mjs';
-
-const folder = path.resolve(process.argv[2] ?? assert.fail('usage: html_page.mjs FOLDER'));
-const browser = await launch_browser();
-
-// Opens a page that must not print errors nor ask the network for anything.
-async function open(name, { dark = false, width = 1280, height = 800 } = {}) {
-  const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' });
-  page.problems = [];
-  page.on('pageerror', (error) => page.problems.push(String(error)));
-  page.on('console', (message) => message.type() === 'error' && page.problems.push(message.text()));
-  page.on('request', (request) => /^(file|data):/.test(request.url()) || page.problems.push(request.url()));
-  await page.goto(pathToFileURL(path.join(folder, name)).href);
-  await page.waitForSelector('html[data-ready]', { state: 'attached' });
-  return page;
-}
-
-async function close(page, screenshot) {
-  if (screenshot) await page.screenshot({ path: path.join(folder, screenshot) });
-  assert.deepEqual(page.problems, []);
-  await page.close();
-}
+import { close, open, run } from './html_support.mjs';
 
 const rows = (page) => page.$$eval('#functions tbody tr', (all) => all.map((row) => row.innerText.split('\t')));
 const selected = (page) => page.innerText('#selected');
@@ -142,6 +119,20 @@ async function compares_with_a_base() {
   await close(page, 'html-difference.png');
 }
 
+// The base was recorded for half the time and did the same.
+async function compares_recordings_of_different_length() {
+  const page = await open('lengths.html');
+  await page.selectOption('#weight', 'wall');
+  assert.match(await page.innerText('#summary'), /^12\.\d s of wall time, [+−](\d|[1-9]\d)\.?\d? ms$/);
+  assert.match(await page.innerText('#totals'), /before\s+× 2\.00/);
+  await page.focus('#stage');
+  await page.keyboard.press('Home');
+  await page.keyboard.press('ArrowDown');
+  const [now, before] = [...(await selected(page)).matchAll(/(?:now|before) ([\d.]+) s/g)].map(([, time]) => Number(time));
+  assert.ok(Math.abs(now - before) < 0.02 * now, `${now} and ${before}`);
+  await close(page, 'html-lengths.png');
+}
+
 async function survives_hostile_names() {
   const page = await open('hostile.html');
   assert.equal(await page.evaluate(() => window.broken), undefined);
@@ -162,17 +153,49 @@ async function follows_the_colour_scheme() {
   await close(light, 'html-narrow.png');
   const dark = await open('golden.html', { dark: true });
   const dark_pixel = await pixel(dark);
-  await dark.screenshot({ path: path.join(folder, 'html-dark.png') });
   assert.ok(light_pixel[0] > 180 && dark_pixel[0] < 80, `${light_pixel} and ${dark_pixel}`);
   await dark.emulateMedia({ colorScheme: 'light' });
   await dark.waitForFunction((wanted) => String(document.getElementById('canvas').getContext('2d')
     .getImageData(8, 2, 1, 1).data) === wanted, String(light_pixel));
-  await close(dark);
+  await dark.emulateMedia({ colorScheme: 'dark' });
+  await close(dark, 'html-dark.png');
 }
 
-for (const test of [finds_the_hot_function, is_used_by_keyboard, filters, chooses_kinds_of_frames, compares_with_a_base, survives_hostile_names,
-                    follows_the_colour_scheme]) {
-  await test();
-  console.log(`html: ${test.name.replaceAll('_', ' ')}`);
+// Nothing of a lane is white; CPU time of bursts is in all ticks, not only in those that were sampled.
+async function lanes_have_no_gaps() {
+  const page = await open('bursts.html');
+  const heights = await page.$$eval('.lane canvas', (all) => all.map((canvas) => {
+    const { data } = canvas.getContext('2d').getImageData(0, 1, canvas.width - 1, 1);
+    return data.filter((_, at) => at % 4 === 3).reduce((least, alpha) => Math.min(least, alpha), 255);
+  }));
+  assert.equal(heights.length, 1);
+  assert.ok(heights[0] > 60, `gaps: ${heights}`);
+  const bursts = await page.$eval('.lane canvas', (canvas) => {
+    const { data } = canvas.getContext('2d').getImageData(0, canvas.height - 1, canvas.width, 1);
+    const is_green = Array.from({ length: canvas.width }, (_, x) => data[4 * x + 1] > data[4 * x + 2] + 30);
+    return is_green.filter((green, x) => green && !is_green[x - 1]).length;
+  });
+  assert.ok(bursts > 120, `${bursts} of 200 bursts are seen`);
+  await close(page, 'html-lanes.png');
 }
-await browser.close();
+
+async function groups_threads_of_one_name() {
+  const page = await open('workers.html');
+  assert.match(await page.innerText('.lane.group .thread'), /^pool\s+×4\s/);
+  const members = await page.$$eval('.lane.member .thread', (all) => all.map((lane) => lane.innerText.split(/\s+/).slice(0, 2).join(' ')));
+  assert.deepEqual(members.sort(), ['pool 211', 'pool 212', 'pool 213', 'pool 214']);
+  await page.click('.lane.group .thread');
+  assert.match(await page.innerText('#summary'), /4 of 6 threads/);
+  await page.focus('.lane.group .opener');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.locator('.lane.member').count(), 0);
+  assert.equal(await page.getAttribute('.lane.group .opener', 'aria-expanded'), 'false');
+  await page.keyboard.press('Enter');
+  await page.click('.lane.member .thread:has-text("213")');
+  assert.match(await page.innerText('#summary'), /1 of 6 threads/);
+  await close(page);
+}
+
+await run([finds_the_hot_function, lanes_have_no_gaps, groups_threads_of_one_name, is_used_by_keyboard, filters,
+           chooses_kinds_of_frames, compares_with_a_base,
+           compares_recordings_of_different_length, survives_hostile_names, follows_the_colour_scheme]);

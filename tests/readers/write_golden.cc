@@ -10,6 +10,7 @@
 #include "cli/export/formats/export.h"
 #include "common/host/unique_fd.h"
 #include "tests/golden/golden_recording.h"
+#include "tests/golden/workers_recording.h"
 
 namespace {
 
@@ -59,12 +60,17 @@ int main(int count, char** arguments) {
       write(exporters::write_firefox, folder + "/golden.firefox.json.gz") &&
       write(exporters::write_html, folder + "/golden.html") &&
       write(exporters::write_html, folder + "/mixed.html", golden::make_mixed_golden()) &&
+      write(exporters::write_html, folder + "/workers.html", golden::make_workers()) &&
+      write(exporters::write_html, folder + "/bursts.html", golden::make_bursts()) &&
+      write(exporters::write_overview, folder + "/overview.html", golden::make_workers()) &&
       write(exporters::write_html, folder + "/hostile.html", make_hostile());
   exporters::Options comparing = samples;
   comparing.first_base_process = golden::kFirstBaseProcess;
   const golden::Golden both = golden::make_comparison();
   const bool compared =
       write(exporters::write_pprof, folder + "/difference.pb.gz", both, comparing) &&
-      write(exporters::write_html, folder + "/difference.html", both, comparing);
+      write(exporters::write_html, folder + "/difference.html", both, comparing) &&
+      write(exporters::write_html, folder + "/lengths.html", golden::make_workers_comparison(),
+            comparing);
   return written && compared ? 0 : 1;
 }

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
+#include "cli/export/page/page_locks.h"
 #include "cli/export/text/json_text.h"
 #include "cli/export/text/text.h"
 #include "cli/profile/group/stack_tree.h"
@@ -14,8 +17,8 @@ namespace swipr::exporters {
 
 namespace {
 
-// A screen has no more columns than this; more rows make the page slow.
-constexpr std::uint32_t kMaxSlices = 1'000;
+// Enough for a screen that shows a fourth of the time; more rows make the page slow.
+constexpr std::uint32_t kMaxSlices = 4'000;
 constexpr std::size_t kMaxRows = 250'000;
 
 class PageData {
@@ -23,10 +26,12 @@ class PageData {
   PageData(const profile::Recording& recording, const profile::Names& names, const Options& options,
            Sink& sink)
       : recording_(recording),
+        names_(names),
         options_(options),
         sink_(sink),
         sliced_(profile::slice_samples(recording, kMaxSlices, kMaxRows)),
-        tree_(recording, names, profile::StackTree::Detail::kFunction) {}
+        tree_(recording, names, profile::StackTree::Detail::kFunction),
+        lines_(recording, names, profile::StackTree::Detail::kLine) {}
 
   void write() {
     place_rows();
@@ -36,11 +41,14 @@ class PageData {
                             sliced_.duration.count(), sliced_.slice_count,
                             weight_name(initial_weight())));
     sink_.write(fmt::format("\"inverted\":{},\n", options_.inverted));
+    if (compares()) sink_.write(fmt::format("\"base_scale\":{:.9g},\n", base_scale()));
     write_processes();
     write_threads();
     write_functions();
     write_nodes();
+    write_lines();
     write_rows();
+    write_page_locks(recording_, names_, sink_);
     write_json_array(sink_, "warnings", recording_.warnings, json_string);
     sink_.write("}\n");
   }
@@ -59,12 +67,42 @@ class PageData {
     nodes_.reserve(sliced_.rows.size());
     for (const profile::SlicedRow& row : sliced_.rows) {
       std::uint32_t node = tree_.node_of(row.stack);
+      std::uint32_t leaf = lines_.node_of(row.stack);
       if (options_.state_frames != StateFrames::kNo) {
         const std::string frame = state_frame(recording_, row.state, row.stack);
-        if (!frame.empty()) node = tree_.pseudo_child(node, frame);
+        if (!frame.empty()) {
+          node = tree_.pseudo_child(node, frame);
+          leaf = lines_.pseudo_child(leaf, frame);
+        }
       }
       nodes_.push_back(node);
+      leaves_.push_back(leaf);
+      match_lines(leaf, node);
     }
+  }
+
+  // Both trees have a node per frame, so that they are walked in step.
+  void match_lines(std::uint32_t leaf, std::uint32_t node) {
+    node_of_line_.resize(lines_.nodes().size(), profile::kNone);
+    while (leaf != profile::kNone && node_of_line_[leaf] == profile::kNone) {
+      node_of_line_[leaf] = node;
+      leaf = lines_.nodes()[leaf].parent;
+      node = tree_.nodes()[node].parent;
+    }
+  }
+
+  bool compares() const { return options_.first_base_process != profile::kNone; }
+
+  // What times of the base are multiplied with to be those of a recording that is as long.
+  double base_scale() const {
+    std::chrono::nanoseconds now{0};
+    std::chrono::nanoseconds before{0};
+    for (std::uint32_t index = 0; index < recording_.processes.size(); ++index) {
+      auto& longest = index >= options_.first_base_process ? before : now;
+      longest = std::max(longest, recording_.processes[index].duration);
+    }
+    if (now.count() <= 0 || before.count() <= 0) return 1;
+    return std::chrono::duration<double>(now) / before;
   }
 
   void write_processes() {
@@ -93,7 +131,7 @@ class PageData {
     sink_.write(",\n");
     write_json_array(sink_, "process", recording_.threads,
                      [](const profile::Thread& thread) { return thread.process; });
-    if (options_.first_base_process != profile::kNone) {
+    if (compares()) {
       sink_.write(",\n");
       write_json_array(sink_, "base", recording_.threads, [this](const profile::Thread& thread) {
         return options_.is_base(thread) ? 1 : 0;
@@ -142,6 +180,20 @@ class PageData {
     sink_.write("},\n");
   }
 
+  // Nodes by line: their callers, their nodes by function, their lines.
+  void write_lines() {
+    using Node = profile::StackTree::Node;
+    sink_.write("\"lines\":{");
+    write_json_array(sink_, "parent", lines_.nodes(),
+                     [](const Node& node) { return static_cast<std::int32_t>(node.parent); });
+    sink_.write(",\n");
+    write_json_array(sink_, "node", node_of_line_, [](std::uint32_t node) { return node; });
+    sink_.write(",\n");
+    write_json_array(sink_, "line", lines_.nodes(),
+                     [this](const Node& node) { return lines_.places()[node.place].line; });
+    sink_.write("},\n");
+  }
+
   void write_rows() {
     using Row = profile::SlicedRow;
     sink_.write("\"rows\":{");
@@ -157,16 +209,24 @@ class PageData {
       column(weight_name(static_cast<profile::Weight>(index)),
              [index](const Row& row) { return row.weights[index]; });
     }
+    column("offset", [](const Row& row) { return row.offset.count(); });
+    column("credited", [](const Row& row) { return row.credited.count(); });
+    write_json_array(sink_, "leaf", leaves_, [](std::uint32_t leaf) { return leaf; });
+    sink_.write(",\n");
     write_json_array(sink_, "node", nodes_, [](std::uint32_t node) { return node; });
     sink_.write("},\n");
   }
 
   const profile::Recording& recording_;
+  const profile::Names& names_;
   const Options& options_;
   Sink& sink_;
   profile::SlicedSamples sliced_;
   profile::StackTree tree_;
-  std::vector<std::uint32_t> nodes_;  // by row
+  profile::StackTree lines_;
+  std::vector<std::uint32_t> nodes_;         // by row
+  std::vector<std::uint32_t> leaves_;        // nodes of lines_, by row
+  std::vector<std::uint32_t> node_of_line_;  // node of tree_ by node of lines_
 };
 
 }  // namespace

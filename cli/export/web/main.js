@@ -1,16 +1,28 @@
-// Puts the page together: what a person chooses changes the selection, and the selection what is shown.
+// Puts the page together: what a person chooses changes the state, and the state what is shown.
 
-import { make_tree, sum_functions } from './call_tree.js';
-import { Colours } from './colours.js';
-import { has_languages, with_frames } from './frame_kinds.js';
-import { FlameGraph } from './flame_graph.js';
-import { FunctionTable } from './function_table.js';
-import { show_heading } from './heading.js';
-import { load_profile, STATES, WEIGHTS } from './profile.js';
-import { compile_query, find_matches, match_functions } from './search.js';
-import { make_selection, sum_rows } from './selection.js';
-import { base_name, element, format_count, format_percent, format_signed, format_time, format_weight } from './text.js';
-import { Timeline } from './timeline.js';
+import { node_at_path, path_of } from './data/address.js';
+import { make_tree, sum_functions } from './data/call_tree.js';
+import { with_frames } from './data/frame_kinds.js';
+import { load_profile, WEIGHTS } from './data/profile.js';
+import { compile_query, find_matches, match_functions } from './data/search.js';
+import { make_selection, sum_rows, sum_weight } from './data/selection.js';
+import { format_count, format_percent, format_signed, format_time, format_weight } from './data/text.js';
+import { with_transforms } from './data/transforms.js';
+import { show_chips } from './views/chips.js';
+import { Colours } from './views/colours.js';
+import { FlameChart } from './views/flame_chart.js';
+import { FlameGraph } from './views/flame_graph.js';
+import { describe, facts_of_box, facts_of_node, hide_tooltip, place_of_function, show_tooltip } from './views/frame_facts.js';
+import { FunctionTable } from './views/function_table.js';
+import { show_heading } from './views/heading.js';
+import { copy_text, Menu } from './views/menu.js';
+import { Panes } from './views/panes.js';
+import { Tabs } from './views/tabs.js';
+import { Timeline } from './views/timeline.js';
+import { Toolbar } from './views/toolbar.js';
+import { TreeTable } from './views/tree_table.js';
+import { listen_to_keys } from './keys.js';
+import { Place } from './place.js';
 
 const by_id = (id) => document.getElementById(id);
 
@@ -18,155 +30,203 @@ class Page {
   constructor(profile) {
     this.profile = profile;
     this.selection = make_selection(profile);
+    this.transforms = { focus: null, hidden: new Set() };
     this.colours = new Colours(profile);
     this.views = {};  // of with_frames, made when they are needed
-    by_id('kinds-field').hidden = !has_languages(profile);
+    this.func = null;  // what callers and lines are shown of
     this.matched = null;
     this.next_match = 0;
     show_heading(profile);
-    this.make_toolbar();
-    this.table = new FunctionTable(profile, (name) => this.set_search(name));
-    this.flame = new FlameGraph(by_id('stage'), by_id('canvas'), by_id('spacer'), this.colours, {
-      selected: (node) => this.describe(node),
-      zoomed: (node) => { by_id('reset').hidden = node === 0; },
-      pointed: (node, x, y) => this.point(node, x, y),
-    }, (node) => this.name_of(node));
-    this.timeline = new Timeline(profile, this.selection, this.colours, () => this.update());
+    this.menu = new Menu();
+    this.make_views();
     this.listen();
-    this.update();
+    this.place = new Place(this);
+    this.place.read();
   }
 
-  make_toolbar() {
-    const { profile, selection } = this;
-    const has_weight = ({ key }) => key === selection.weight || profile.rows[key].some((value) => value !== 0);
-    by_id('weight').replaceChildren(...WEIGHTS.filter(has_weight).map(({ key, label }) =>
-      element('option', label, { value: key })));
-    by_id('weight').value = selection.weight;
-    by_id('inverted').checked = profile.inverted;
-    const has_unknown = profile.rows.state.includes(STATES.findIndex(({ key }) => key === 'unknown'));
-    STATES.forEach(({ key, label }, state) => {
-      if (key === 'unknown' && !has_unknown) return;
-      const field = element('label');
-      const box = element('input', '', { type: 'checkbox', value: key });
-      box.checked = true;
-      box.addEventListener('change', () => {
-        selection.states[state] = box.checked;
-        this.update();
-      });
-      const swatch = element('i');
-      swatch.style.background = `var(--${key})`;
-      field.append(box, swatch, element('span', label));
-      by_id('states').append(field);
-    });
-    if (profile.threads.base) by_id('colouring').closest('label').hidden = true;
+  make_views() {
+    const { profile, selection, colours } = this;
+    const name_of = (node) => this.name_of(node);
+    this.toolbar = new Toolbar(profile, selection, { changed: () => this.update(), recoloured: () => this.recolour() });
+    this.table = new FunctionTable(profile, (func) => this.pick(func), (func, x, y) => this.open_menu(func, null, x, y));
+    this.panes = new Panes(profile, (func) => this.pick(func));
+    this.flame = new FlameGraph(by_id('stage'), by_id('canvas'), by_id('spacer'), colours, {
+      selected: (node) => this.select(node),
+      zoomed: (node) => {
+        by_id('reset').hidden = node === 0;
+        this.place.write();
+      },
+      pointed: (node, x, y) => this.point(node, x, y),
+      menu: (node, x, y) => this.open_menu(this.tree.func[node], node, x, y),
+    }, name_of);
+    this.timeline = new Timeline(profile, selection, colours, () => this.update());
+    this.chart = new FlameChart(profile, colours, this.timeline.lanes, {
+      selected: (box) => this.select_box(box),
+      pointed: (box, x, y) => box ? show_tooltip(profile.functions.name[box.func], place_of_function(profile, box.func), facts_of_box(box), x, y)
+                                  : hide_tooltip(),
+      menu: (func, x, y) => this.open_menu(func, null, x, y),
+      moved: () => this.place.write(),
+    }, (func) => profile.functions.name[func]);
+    this.tree_table = new TreeTable(by_id('tree'), {
+      selected: (node) => this.select(node),
+      menu: (node, x, y) => this.open_menu(this.tree.func[node], node, x, y),
+    }, name_of);
+    this.view_tabs = new Tabs('views', { graph: 'stage', chart: 'chart', tree: 'tree' }, () => this.show_view());
+    this.pane_tabs = new Tabs('panes', { functions: 'functions', callers: 'callers', lines: 'lines', locks: 'locks' }, () => this.show_pane());
   }
 
-  // Everything that depends on the selection.
+  // Everything that depends on the selection. What was zoomed to stays if it is there still.
   update() {
-    const { profile, selection } = this;
-    this.shown = this.views[by_id('kinds').value] ??= with_frames(profile, by_id('kinds').value);
+    const { profile, selection, toolbar } = this;
+    const zoomed = this.tree && this.was_inverted === toolbar.inverted ? path_of(this.tree, this.flame.zoom) : '';
+    const kind = this.views[toolbar.kinds] ??= with_frames(profile, toolbar.kinds);
+    this.shown = with_transforms(kind, this.transforms);
     this.sums = sum_rows(this.shown, selection);
-    this.tree = make_tree(this.shown, this.sums, by_id('inverted').checked);
+    this.was_inverted = toolbar.inverted;
+    this.tree = make_tree(this.shown, this.sums, toolbar.inverted);
     this.flame.show(this.tree);
-    by_id('reset').hidden = true;
+    this.zoom_to_path(zoomed);
     this.table.show(sum_functions(this.shown, this.sums), this.tree.value[0], selection.weight);
-    const chosen = selection.threads.size;
-    const label = WEIGHTS.find(({ key }) => key === selection.weight).label;
-    by_id('summary').textContent = format_weight(this.tree.value[0], selection.weight) +
-      (selection.weight === 'samples' ? '' : ` of ${label}`) +
-      (profile.threads.base ? `, ${format_signed(this.tree.value[0] - this.tree.base[0], selection.weight)}` : '') +
-      (chosen > 0 ? `, ${chosen} of ${profile.threads.name.length} threads` : '');
-    this.show_filters();
+    this.timeline.mark();
+    show_chips(profile, selection, this.transforms, () => this.update());
     this.show_matches();
-    this.describe(0);
+    this.show_view();
+    this.show_pane();
+    if (this.flame.zoom === 0) this.say(0);
+    this.place.write();
   }
 
-  show_filters() {
-    const { profile, selection } = this;
-    const chips = [];
-    const add = (text, clear) => {
-      const chip = element('button', `${text} ✕`, { type: 'button', title: 'Remove this filter' });
-      chip.addEventListener('click', () => {
-        clear();
-        this.timeline.mark();
-        this.update();
-      });
-      chips.push(chip);
-    };
-    if (selection.threads.size > 0) {
-      const [first] = selection.threads;
-      add(selection.threads.size === 1 ? `only ${profile.threads.name[first]}` : `${selection.threads.size} threads`,
-          () => selection.threads.clear());
+  zoom_to_path(path) {
+    const node = node_at_path(this.tree, path);
+    if (node) this.flame.zoom_to(node);
+    by_id('reset').hidden = !node;
+  }
+
+  show_summary() {
+    const { profile, selection, tree } = this;
+    const { weight, threads } = selection;
+    if (this.view_tabs.current === 'chart') {
+      by_id('summary').textContent = `${profile.threads.name[this.chart.thread]} ${profile.threads.tid[this.chart.thread]}`;
+      by_id('unseen-time').hidden = true;
+      return;
     }
-    if (selection.range) {
-      const [from, to] = selection.range.map((slice) => format_time(slice * profile.duration_ns / profile.slices));
-      add(`${from} – ${to}`, () => { selection.range = null; });
-    }
-    by_id('filters').replaceChildren(...chips);
+    const label = WEIGHTS.find(({ key }) => key === weight).label;
+    by_id('summary').textContent = format_weight(tree.value[0], weight) + (weight === 'samples' ? '' : ` of ${label}`) +
+      (profile.threads.base ? `, ${format_signed(tree.value[0] - tree.base[0], weight)}` : '') +
+      (threads.size > 0 ? `, ${threads.size} of ${profile.threads.name.length} threads` : '');
+    this.show_unseen();
+  }
+
+  // Threads that wait have no CPU time: then most of what happened is not in the picture.
+  show_unseen() {
+    const { selection, tree } = this;
+    const blocked = selection.weight === 'cpu' ? sum_weight(this.shown, selection, 'blocked') : 0;
+    const whole = blocked + tree.value[0];
+    by_id('unseen-time').hidden = blocked < 0.5 * whole || whole === 0 || !this.toolbar.has_weight('wall');
+    by_id('unseen-time').firstElementChild.textContent =
+      `${format_time(blocked)} of blocked time (${format_percent(blocked, whole)}) is not shown`;
+  }
+
+  show_view() {
+    const view = this.view_tabs.current;
+    if (view === 'chart') this.chart.show(this.shown, this.chart_thread());
+    if (view === 'tree') this.tree_table.show(this.tree);
+    if (view === 'graph') this.flame.resize();
+    this.show_summary();
+    this.place.write();
+  }
+
+  // The first of those that were chosen, or the busiest.
+  chart_thread() {
+    const { threads } = this.selection;
+    const order = this.timeline.groups.flatMap((group) => group.threads);
+    return order.find((thread) => threads.has(thread)) ??
+           order.reduce((most, thread) => this.profile.thread_sums.cpu[thread] > this.profile.thread_sums.cpu[most] ? thread : most, order[0]);
+  }
+
+  show_pane() {
+    const pane = this.pane_tabs.current;
+    by_id('function-count').hidden = pane !== 'functions';
+    this.panes.show(pane, this.func, this);
+    this.place.write();
   }
 
   name_of(node) {
-    if (node === 0) return 'all';
-    return this.profile.functions.name[this.tree.func[node]];
+    return node === 0 ? 'all' : this.profile.functions.name[this.tree.func[node]];
   }
 
-  // "libc.so.6 · poll.c:29"
-  place_of(node) {
-    const { functions, module_names } = this.profile;
-    const func = this.tree.func[node];
-    if (node === 0) return '';
-    const module = functions.module[func] === null ? '' : module_names[functions.module[func]];
-    const line = functions.line[func] ? `:${functions.line[func]}` : '';
-    const file = functions.file[func] === '' ? '' : `${base_name(functions.file[func])}${line}`;
-    return [module, file].filter((part) => part !== '').join(' · ');
-  }
-
-  // [what, how much, share] of a node.
   facts_of(node) {
-    const { tree, selection } = this;
-    const { weight } = selection;
-    const whole = tree.value[0];
-    const facts = [];
-    if (tree.base) {
-      facts.push(['now', format_weight(tree.value[node], weight), format_percent(tree.value[node], whole)],
-                 ['before', format_weight(tree.base[node], weight), format_percent(tree.base[node], tree.base[0])],
-                 ['change', format_signed(tree.value[node] - tree.base[node], weight), '']);
-      return facts;
-    }
-    facts.push(['total', format_weight(tree.value[node], weight), format_percent(tree.value[node], whole)]);
-    if (tree.self[node] > 0) {
-      facts.push([by_id('inverted').checked ? 'stacks end here' : 'self', format_weight(tree.self[node], weight),
-                  format_percent(tree.self[node], whole)]);
-    }
-    STATES.forEach(({ key }, state) => {
-      const value = tree.states[state][node];
-      if (value > 0 && value < tree.value[node] * 0.9999) {
-        facts.push([key, format_weight(value, weight), format_percent(value, tree.value[node])]);
-      }
-    });
-    return facts;
+    const place = node === 0 ? '' : place_of_function(this.profile, this.tree.func[node]);
+    return [this.name_of(node), place, facts_of_node(this.tree, node, this.selection.weight, this.toolbar.inverted)];
   }
 
   point(node, x, y) {
-    const tip = by_id('tooltip');
-    tip.hidden = node < 0;
-    if (node < 0) return;
-    const facts = element('table');
-    for (const fact of this.facts_of(node)) {
-      const row = element('tr');
-      row.append(...fact.map((text) => element('td', text)));
-      facts.append(row);
-    }
-    tip.replaceChildren(element('b', this.name_of(node)), element('span', this.place_of(node), { class: 'place' }), facts);
-    const { offsetWidth: width, offsetHeight: height } = tip;
-    tip.style.left = `${Math.max(8, Math.min(x + 14, innerWidth - width - 8))}px`;
-    tip.style.top = `${y + 18 + height > innerHeight ? Math.max(8, y - height - 10) : y + 18}px`;
+    if (node < 0 || this.menu.is_open) hide_tooltip();
+    else show_tooltip(...this.facts_of(node), x, y);
   }
 
-  describe(node) {
-    const facts = this.facts_of(node).map((fact) => fact.filter((text) => text !== '').join(' '));
-    by_id('selected').replaceChildren(element('b', this.name_of(node)), ` ${this.place_of(node)} — ${facts.join(' · ')}`);
-    by_id('spoken').textContent = `${this.name_of(node)}, ${facts.join(', ')}`;
+  say(node) {
+    describe(...this.facts_of(node));
+  }
+
+  select(node) {
+    this.say(node);
+    this.set_function(node === 0 ? this.func : this.tree.func[node]);
+  }
+
+  select_box(box) {
+    if (!box) return;
+    describe(this.profile.functions.name[box.func], place_of_function(this.profile, box.func), facts_of_box(box));
+    this.set_function(box.func);
+  }
+
+  set_function(func) {
+    this.func = func;
+    if (this.pane_tabs.current !== 'functions') this.show_pane();
+    else this.place.write();
+  }
+
+  // A function of a table: it is looked for as well.
+  pick(func) {
+    this.set_function(func);
+    this.set_search(this.profile.functions.name[func]);
+  }
+
+  open_menu(func, node, x, y) {
+    if (node === 0) return;
+    hide_tooltip();
+    const { transforms, profile } = this;
+    const name = profile.functions.name[func];
+    const then_update = (change) => () => {
+      change();
+      this.update();
+    };
+    const show_pane = (pane) => () => {
+      this.func = func;
+      this.pane_tabs.choose(pane);
+    };
+    this.menu.open(x, y, name, [
+      ...node === null ? [{ label: 'Search for it', act: () => this.pick(func) }]
+                       : [{ label: 'Zoom in', act: () => this.zoom_in(node) }],
+      { label: 'Focus: stacks begin with it', act: then_update(() => { transforms.focus = func; }) },
+      { label: 'Hide it', act: then_update(() => transforms.hidden.add(func)) },
+      { label: 'Callers and callees', act: show_pane('callers') },
+      { label: 'Lines', act: show_pane('lines') },
+      { label: 'Copy name', act: () => copy_text(name) },
+      ...node === null ? [] : [{ label: 'Copy stack', act: () => copy_text(this.stack_of(node)) }],
+    ]);
+  }
+
+  zoom_in(node) {
+    this.view_tabs.choose('graph');
+    this.flame.zoom_to(node);
+  }
+
+  // The functions from a node outwards, one a line.
+  stack_of(node) {
+    const names = [];
+    for (let at = node; at > 0; at = this.tree.parent[at]) names.push(this.name_of(at));
+    return names.join('\n');
   }
 
   set_search(text) {
@@ -188,80 +248,66 @@ class Page {
       return;
     }
     this.show_matches();
+    this.place.write();
   }
 
   show_matches() {
     this.flame.matched = this.matched;
+    this.chart.matched = this.matched;
     this.table.search(this.matched);
     this.matches = this.matched ? find_matches(this.tree, this.matched) : { nodes: [], width: 0 };
     by_id('found').textContent = !this.matched ? '' : this.matches.nodes.length === 0 ? 'no match' :
       `${format_percent(this.matches.width, this.tree.width[0])} in ${format_count(this.matches.nodes.length)} ` +
       `${this.matches.nodes.length === 1 ? 'place' : 'places'}`;
     this.flame.draw();
+    this.chart.draw();
   }
 
   go_to_next_match() {
     const { nodes } = this.matches;
     if (nodes.length === 0) return;
-    this.flame.select(nodes[this.next_match % nodes.length]);
+    const node = nodes[this.next_match % nodes.length];
+    if (this.view_tabs.current === 'tree') this.tree_table.reveal(node);
+    else this.flame.select(node);
     ++this.next_match;
   }
 
   // Escape takes back one thing after the other.
   step_back() {
+    const { selection, transforms } = this;
     if (this.flame.zoom !== 0) return this.flame.zoom_to(0);
     if (by_id('search').value !== '') return this.set_search('');
-    if (this.selection.range || this.selection.threads.size > 0) {
-      this.selection.range = null;
-      this.selection.threads.clear();
-      this.timeline.mark();
-      this.update();
+    if (transforms.focus !== null || transforms.hidden.size > 0) {
+      transforms.focus = null;
+      transforms.hidden.clear();
+    } else if (selection.range || selection.threads.size > 0) {
+      selection.range = null;
+      selection.threads.clear();
+    } else {
+      return;
     }
-  }
-
-  on_key(event) {
-    const typing = event.target instanceof HTMLInputElement && event.target.type === 'search';
-    if (by_id('help').open || event.ctrlKey || event.altKey || event.metaKey) return;
-    if (event.key === 'Escape') {
-      event.preventDefault();
-      if (typing) by_id('stage').focus();
-      return this.step_back();
-    }
-    if (typing || event.target instanceof HTMLSelectElement) return;
-    const weight = by_id('weight').options[Number(event.key) - 1];
-    if (event.key === '/') by_id('search').focus();
-    else if (event.key === 'i') by_id('inverted').click();
-    else if (event.key === '?') by_id('help').showModal();
-    else if (weight) this.set_weight(weight.value);
-    else return;
-    event.preventDefault();
-  }
-
-  set_weight(key) {
-    by_id('weight').value = key;
-    this.selection.weight = key;
     this.update();
   }
 
+  recolour() {
+    this.flame.colouring = this.toolbar.colouring;
+    this.flame.draw();
+    this.place.write();
+  }
+
   listen() {
-    by_id('toolbar').addEventListener('submit', (event) => event.preventDefault());
-    by_id('weight').addEventListener('change', (event) => this.set_weight(event.target.value));
-    by_id('inverted').addEventListener('change', () => this.update());
-    by_id('kinds').addEventListener('change', () => this.update());
-    by_id('colouring').addEventListener('change', (event) => {
-      this.flame.colouring = event.target.value;
-      this.flame.draw();
-    });
+    listen_to_keys(this);
+    by_id('unseen-time').querySelector('button').addEventListener('click', () => this.toolbar.set_weight('wall'));
     by_id('search').addEventListener('input', () => this.search());
     by_id('search').addEventListener('keydown', (event) => {
       if (event.key === 'Enter') this.go_to_next_match();
     });
     by_id('reset').addEventListener('click', () => this.flame.zoom_to(0));
     by_id('help-button').addEventListener('click', () => by_id('help').showModal());
-    document.addEventListener('keydown', (event) => this.on_key(event));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
       this.colours.refresh();
       this.flame.draw();
+      this.chart.draw();
       this.timeline.draw();
     });
   }

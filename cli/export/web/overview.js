@@ -1,24 +1,37 @@
 // The first page of `swipr view`: every thread over time, and the same as short tables.
 
-import { sum_functions } from './call_tree.js';
-import { Colours } from './colours.js';
-import { show_heading } from './heading.js';
-import { load_profile, STATES } from './profile.js';
-import { make_selection, sum_rows } from './selection.js';
-import { element, format_percent, format_time } from './text.js';
-import { Timeline } from './timeline.js';
+import { path_of } from './data/address.js';
+import { make_tree, sum_functions } from './data/call_tree.js';
+import { find_waits } from './data/waits.js';
+import { Colours } from './views/colours.js';
+import { FlameGraph } from './views/flame_graph.js';
+import { describe, facts_of_node, hide_tooltip, place_of_function, show_tooltip } from './views/frame_facts.js';
+import { show_heading } from './views/heading.js';
+import { load_profile, STATES } from './data/profile.js';
+import { make_selection, sum_rows } from './data/selection.js';
+import { element, format_percent, format_time } from './data/text.js';
+import { Timeline } from './views/timeline.js';
 
 const MAX_ROWS = 15;
 
-// A table of [share, texts…] rows; the share is drawn behind the first column.
+// The page with the flame graph, at a place of it.
+function link_to(state) {
+  return `flame#${new URLSearchParams(state)}`;
+}
+
+// A table of [share, link, texts…] rows; the share is drawn behind the first column, the link leads from the last.
 function fill_table(table, heads, rows) {
   const head = element('tr');
   head.append(...heads.map((text, column) =>
     element('th', text, { scope: 'col', class: column < heads.length - 1 ? 'number' : '' })));
-  const body = rows.map(([share, ...texts]) => {
+  const body = rows.map(([share, link, ...texts]) => {
     const row = element('tr');
-    row.append(...texts.map((text, column) =>
-      element('td', text, { class: column < texts.length - 1 ? 'number' : '', title: text })));
+    row.append(...texts.map((text, column) => {
+      const is_last = column === texts.length - 1;
+      const cell = element('td', is_last && link ? '' : text, { class: is_last ? '' : 'number', title: text });
+      if (is_last && link) cell.append(element('a', text, { href: link }));
+      return cell;
+    }));
     row.firstChild.style.setProperty('--share', `${100 * share}%`);
     return row;
   });
@@ -39,6 +52,8 @@ class Overview {
     this.colours = new Colours(profile);
     show_heading(profile);
     this.show_legend();
+    this.make_flame();
+    this.show_locks();
     this.timeline = new Timeline(profile, this.selection, this.colours, () => this.update());
     this.listen();
     this.update();
@@ -54,6 +69,48 @@ class Overview {
     }));
   }
 
+  make_flame() {
+    const part = (id) => document.getElementById(id);
+    const facts = (node) => [node === 0 ? 'all' : this.name_of(node),
+                             node === 0 ? '' : place_of_function(this.profile, this.tree.func[node]),
+                             facts_of_node(this.tree, node, this.selection.weight, false)];
+    this.flame = new FlameGraph(part('stage'), part('canvas'), part('spacer'), this.colours, {
+      selected: (node) => describe(...facts(node)),
+      zoomed: (node) => { if (node !== 0) location.href = link_to({ ...this.address(), zoom: path_of(this.tree, node) }); },
+      pointed: (node, x, y) => node < 0 ? hide_tooltip() : show_tooltip(...facts(node), x, y),
+      menu: () => {},
+    }, (node) => node === 0 ? 'all' : this.name_of(node));
+  }
+
+  name_of(node) {
+    return this.profile.functions.name[this.tree.func[node]];
+  }
+
+  // The selection as the other page's address has it.
+  address() {
+    const { threads, range } = this.selection;
+    return {
+      ...threads.size > 0 ? { threads: [...threads].map((thread) => this.profile.threads.tid[thread]).join(',') } : {},
+      ...range ? { range: range.map((slice) => Math.round(slice * this.profile.slice_ns)).join(',') } : {},
+    };
+  }
+
+  show_flame() {
+    this.tree = make_tree(this.profile, sum_rows(this.profile, this.selection), false);
+    this.flame.show(this.tree);
+    this.flame.select(0);
+  }
+
+  show_locks() {
+    const { locks } = this.profile;
+    document.getElementById('locks-section').hidden = locks.length === 0;
+    const whole = locks.reduce((all, { waited_ns }) => all + waited_ns, 0);
+    fill_table(document.getElementById('locks'), ['Share', 'Time', 'Wanted, and what its holder was in'],
+      locks.slice(0, MAX_ROWS).map(({ kind, lock, holder, waited_ns }) =>
+        [waited_ns / whole, link_to({ pane: 'locks', weight: 'wall', search: lock === '' ? holder : lock }), format_percent(waited_ns, whole),
+         format_time(waited_ns), `${lock === '' ? kind : `${kind} in ${lock}`} — held in ${holder === '' ? 'what was not sampled' : holder}`]));
+  }
+
   // [weight of each function in all, self weight of each function, whole]
   sum(weight, states) {
     const selection = { ...this.selection, weight, states };
@@ -63,6 +120,7 @@ class Overview {
   }
 
   update() {
+    this.show_flame();
     this.show_hot();
     this.show_waits();
     this.show_threads();
@@ -82,17 +140,16 @@ class Overview {
     const order = name.map((_, func) => func).filter((func) => self[func] > 0)
       .sort((a, b) => self[b] - self[a] || a - b).slice(0, MAX_ROWS);
     fill_table(document.getElementById('hot'), ['Self', 'Total', 'Function'], order.map((func) =>
-      [self[func] / whole, format_percent(self[func], whole), format_percent(total[func], whole), name[func]]));
+      [self[func] / whole, link_to({ ...this.address(), weight: 'cpu', function: name[func], search: name[func], pane: 'callers' }), format_percent(self[func], whole), format_percent(total[func], whole), name[func]]));
   }
 
-  // Where blocked threads are innermost frames stand for the system call.
+  // By the function of the program that waits.
   show_waits() {
-    const { self, whole } = this.sum('blocked', STATES.map(({ key }) => key === 'blocked'));
-    const { name, code } = this.profile.functions;
-    const order = name.map((_, func) => func).filter((func) => !code[func] && self[func] > 0)
-      .sort((a, b) => self[b] - self[a] || a - b).slice(0, MAX_ROWS);
-    fill_table(document.getElementById('blocked'), ['Share', 'Time', 'Waiting in'], order.map((func) =>
-      [self[func] / whole, format_percent(self[func], whole), format_time(self[func]), name[func].replace(/^\[|\]$/g, '')]));
+    const states = STATES.map(({ key }) => key === 'blocked');
+    const { waits, whole } = find_waits(this.profile, { ...this.selection, weight: 'blocked', states });
+    fill_table(document.getElementById('blocked'), ['Share', 'Time', 'Waiting in'], waits.slice(0, MAX_ROWS).map(({ call, caller, weight }) =>
+      [weight / whole, link_to({ ...this.address(), weight: 'blocked', search: caller === '' ? call : caller }),
+       format_percent(weight, whole), format_time(weight), caller === '' ? call : `${call} ← ${caller}`]));
   }
 
   show_threads() {
@@ -110,7 +167,7 @@ class Overview {
     const order = sums.map((_, thread) => thread).filter((thread) => chosen.size === 0 || chosen.has(thread))
       .sort((a, b) => sums[b][0] - sums[a][0] || sums[b][1] - sums[a][1] || a - b).slice(0, MAX_ROWS);
     fill_table(document.getElementById('by-thread'), ['CPU', 'Run queue', 'Blocked', 'Thread'], order.map((thread) =>
-      [sums[thread][0] / most, ...sums[thread].map(format_time), `${threads.name[thread]} (${threads.tid[thread]})`]));
+      [sums[thread][0] / most, link_to({ ...this.address(), threads: threads.tid[thread] }), ...sums[thread].map(format_time), `${threads.name[thread]} (${threads.tid[thread]})`]));
   }
 
   choose_all() {
@@ -135,6 +192,7 @@ class Overview {
     });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
       this.colours.refresh();
+      this.flame.draw();
       this.timeline.draw();
     });
   }

@@ -33,19 +33,20 @@ class Slicer {
   std::vector<SlicedRow> rows(std::uint32_t slices) const {
     std::vector<SlicedRow> rows;
     std::vector<std::size_t> row_of_kind(kind_count_);
-    for_each_row(
-        slices, [&](const Sample& sample, Slices touched, bool is_new, std::uint32_t kind) {
-          if (is_new) {
-            row_of_kind[kind] = rows.size();
-            rows.push_back(
-                {sample.thread, sample.stack, sample.state, touched.first, touched.last, {}});
-          }
-          SlicedRow& row = rows[row_of_kind[kind]];
-          for (std::size_t index = 0; index < kWeightCount; ++index) {
-            row.weights[index] += weight_of(sample, static_cast<Weight>(index));
-          }
-          return true;
-        });
+    for_each_row(slices, [&](const Sample& sample, Slices touched, bool is_new,
+                             std::uint32_t kind) {
+      if (is_new) {
+        row_of_kind[kind] = rows.size();
+        rows.push_back({sample.thread, sample.stack, sample.state, touched.first, touched.last});
+        rows.back().offset = sample.begin() - begin_of_slice(touched.first, slices);
+      }
+      SlicedRow& row = rows[row_of_kind[kind]];
+      row.credited += sample.credited;
+      for (std::size_t index = 0; index < kWeightCount; ++index) {
+        row.weights[index] += weight_of(sample, static_cast<Weight>(index));
+      }
+      return true;
+    });
     return rows;
   }
 
@@ -64,11 +65,12 @@ class Slicer {
     for (std::size_t index = 0; index < kind_of_.size(); ++index) {
       const Sample& sample = recording_.samples[index];
       Slices touched;
-      touched.first = slice_at(sample.time - sample.wall, slices);
+      const auto own_wall = sample.time - sample.begin();
+      touched.first = slice_at(sample.begin(), slices);
       // A sample that ends at the start of a slice is not in that slice.
-      touched.last = std::max(
-          touched.first,
-          slice_at(sample.time - std::min(sample.wall, std::chrono::nanoseconds(1)), slices));
+      touched.last =
+          std::max(touched.first,
+                   slice_at(sample.time - std::min(own_wall, std::chrono::nanoseconds(1)), slices));
       Slices& last = last_of_kind[kind_of_[index]];
       const bool is_new = last != touched;
       last = touched;
@@ -83,6 +85,11 @@ class Slicer {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(slice, 0, std::int64_t{slices} - 1));
   }
 
+  std::chrono::nanoseconds begin_of_slice(std::uint32_t slice, std::uint32_t slices) const {
+    return begin_ + std::chrono::nanoseconds(static_cast<std::int64_t>(
+                        static_cast<double>(duration_.count()) * slice / slices));
+  }
+
   const Recording& recording_;
   std::chrono::nanoseconds begin_;
   std::chrono::nanoseconds duration_;
@@ -94,9 +101,9 @@ class Slicer {
 
 Extent extent_of(const Recording& recording) {
   if (recording.samples.empty()) return {};
-  Extent extent{recording.samples.front().time, recording.samples.front().time};
+  Extent extent{recording.samples.front().begin(), recording.samples.front().time};
   for (const Sample& sample : recording.samples) {
-    extent.begin = std::min(extent.begin, sample.time - sample.wall);
+    extent.begin = std::min(extent.begin, sample.begin());
     extent.end = std::max(extent.end, sample.time);
   }
   return extent;

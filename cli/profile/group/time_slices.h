@@ -18,6 +18,10 @@ struct SlicedRow {
   State state = State::kUnknown;
   std::uint32_t first_slice = 0;
   std::uint32_t last_slice = 0;  // inclusive: a row may span many
+  // From the start of the first slice to that of the first sample. Rows that span several slices
+  // are one sample, so its place in them is known from this and its wall time.
+  std::chrono::nanoseconds offset{0};
+  std::chrono::nanoseconds credited{0};  // see Sample
   Weights weights{};
 };
 

@@ -11,8 +11,10 @@ void move_cpu(Sample& from, Sample& to) {
   const auto moved = std::min(from.cpu, from.wall);
   from.cpu -= moved;
   from.wall -= moved;
+  from.credited -= moved;
   to.cpu += moved;
   to.wall += moved;
+  to.credited += moved;
 }
 
 }  // namespace

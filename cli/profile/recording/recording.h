@@ -118,6 +118,11 @@ struct Sample {
   std::chrono::nanoseconds cpu{0};
   std::chrono::nanoseconds runqueue{0};
   std::chrono::nanoseconds wall{0};
+  // Part of `cpu` and `wall` that credit_cpu() has moved here from earlier samples of the thread;
+  // negative: away. Without it the samples of a thread are laid end to end.
+  std::chrono::nanoseconds credited{0};
+
+  std::chrono::nanoseconds begin() const { return time - (wall - credited); }
 };
 
 // Two unwinders found different stacks in one place (SWIPR_UNWINDER=compare).
@@ -163,8 +168,8 @@ void keep_states(Recording& recording, StateSet states);
 // thread that is found waiting has used it elsewhere. So what waiting samples carry is moved, with
 // as much of their wall time, to the same thread's next sample that found it running: the stacks
 // that a thread is found running in are to each other as the CPU time that it spends in them. What
-// no such sample follows stays where it is. Sums of each thread stay the same; samples are no
-// longer laid end to end.
+// no such sample follows stays where it is. Sums of each thread stay the same, and so do
+// the times at which samples begin and end.
 void credit_cpu(Recording& recording);
 
 // What `sample` counts for: ticks, or nanoseconds. Blocked is wall − CPU − run queue, never below

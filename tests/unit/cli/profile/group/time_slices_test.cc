@@ -59,6 +59,26 @@ TEST(SliceSamples, SpansWhatALongWaitStandsFor) {
   EXPECT_EQ(sliced.rows[1].last_slice, 99u);
 }
 
+TEST(SliceSamples, KnowsWhereInItsSlicesASampleIs) {
+  Recording recording = make_recording(3);
+  recording.samples[1].time += 5ms;  // from 15 to 25 ms
+  recording.samples[2].time += 20ms;
+  recording.samples[0].credited = -4ms;
+  recording.samples[0].wall -= 4ms;
+  recording.samples[2].credited = 4ms;
+  recording.samples[2].wall += 4ms;
+  const SlicedSamples sliced = slice_samples(recording, 5, 1000);
+  ASSERT_EQ(sliced.rows.size(), 3u);
+  EXPECT_EQ(sliced.rows[0].offset, 0ms);
+  EXPECT_EQ(sliced.rows[0].credited, -4ms);
+  EXPECT_EQ(sliced.rows[1].first_slice, 1u);
+  EXPECT_EQ(sliced.rows[1].last_slice, 2u);
+  EXPECT_EQ(sliced.rows[1].offset, 5ms);
+  // What was credited to it does not move its beginning.
+  EXPECT_EQ(sliced.rows[2].first_slice, 4u);
+  EXPECT_EQ(sliced.rows[2].offset, 0ms);
+}
+
 TEST(SliceSamples, MakesLongerSlicesUntilTheRowsFit) {
   const SlicedSamples sliced = slice_samples(make_recording(1000), 1000, 130);
   EXPECT_EQ(sliced.slice_count, 125u);

@@ -40,6 +40,16 @@ TEST(CreditCpu, WhatAThreadUsedBetweenWaitsBelongsToItsNextRunningStack) {
   EXPECT_EQ(weight_of(recording.samples[2], Weight::kBlocked), 6'000'000u);
 }
 
+TEST(CreditCpu, SamplesStayLaidEndToEnd) {
+  Recording recording =
+      recording_of({sample(0, State::kBlocked, 2ms, 10ms), sample(0, State::kRunning, 4ms, 10ms)});
+  recording.samples[0].time = 10ms;
+  recording.samples[1].time = 20ms;
+  credit_cpu(recording);
+  EXPECT_EQ(recording.samples[0].begin(), 0ms);
+  EXPECT_EQ(recording.samples[1].begin(), 10ms);
+}
+
 TEST(CreditCpu, OneThatWaitsForACpuHasUsedItElsewhere) {
   Recording recording =
       recording_of({sample(0, State::kRunnable, 2ms, 10ms), sample(0, State::kRunning, 4ms, 10ms)});

@@ -38,6 +38,12 @@ export function load_profile(text) {
   return {
     ...data,
     rows,
+    all_functions: Int32Array.from(data.nodes.function),  // by node, before any view of the profile
+    slice_ns: data.duration_ns / data.slices,
+    base_scale: data.base_scale ?? 1,
+    line_parent: Int32Array.from(data.lines.parent),
+    line_node: Int32Array.from(data.lines.node),
+    line_number: Int32Array.from(data.lines.line),
     node_parent: Int32Array.from(data.nodes.parent),
     node_function: Int32Array.from(data.nodes.function),
     module_names: data.modules.map(base_name),

@@ -66,7 +66,8 @@ function finish({ parent, func, value, base, states }) {
     self[parent[node]] -= width[node];
     depth[node] = depth[parent[node]] + 1;
   }
-  return { parent, func, value, base, states, width, self, depth, ...order_children(parent, width) };
+  const max_self = self.reduce((most, own, node) => node === 0 ? most : Math.max(most, own), 0);
+  return { parent, func, value, base, states, width, self, max_self, depth, ...order_children(parent, width) };
 }
 
 // Callers above callees, from the outermost function of each stack.

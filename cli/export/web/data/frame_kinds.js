@@ -1,7 +1,7 @@
 // Views of the profile that have only some kinds of frames: those of languages (native frames are
 // hidden in stacks that have any), or native ones.
 
-class NodeMaker {
+export class NodeMaker {
   constructor(functions) {
     this.functions = functions;
     this.index = new Map();

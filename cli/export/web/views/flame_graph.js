@@ -12,7 +12,8 @@ function short_name(name) {
 }
 
 export class FlameGraph {
-  // `events`: selected(node), zoomed(node), pointed(node or -1, x, y); name_of(node) is its text.
+  // `events`: selected(node), zoomed(node), pointed(node or -1, x, y), menu(node, x, y); name_of(node) is
+  // its text.
   constructor(stage, canvas, spacer, colours, events, name_of) {
     Object.assign(this, { stage, canvas, spacer, colours, events, name_of });
     this.context = canvas.getContext('2d');
@@ -184,6 +185,14 @@ export class FlameGraph {
     this.events.selected(node);
   }
 
+  // Where a node is on the screen, [x, y].
+  place_of(node) {
+    const area = this.canvas.getBoundingClientRect();
+    const row = this.tree.depth[node];
+    const drawn = this.rows[row]?.find((frame) => frame.node === node);
+    return [area.left + (drawn ? drawn.x : 0) + 20, area.top + (row + 1) * ROW - this.stage.scrollTop];
+  }
+
   is_shown(node) {
     if (this.path.includes(node)) return true;
     let at = node;
@@ -233,6 +242,13 @@ export class FlameGraph {
     this.canvas.addEventListener('click', (event) => {
       const node = place(event);
       if (node >= 0) this.zoom_to(node);
+    });
+    this.canvas.addEventListener('contextmenu', (event) => {
+      const node = place(event);
+      if (node < 0) return;
+      event.preventDefault();
+      this.select(node);
+      this.events.menu(node, event.clientX, event.clientY);
     });
     this.stage.addEventListener('scroll', () => this.draw(), { passive: true });
     this.stage.addEventListener('keydown', (event) => this.on_key(event));

@@ -1,6 +1,6 @@
 // Colours of frames: quiet enough to read text on, apart enough to tell modules apart.
 
-import { STATES } from './profile.js';
+import { STATES } from '../data/profile.js';
 
 export function is_dark() {
   return matchMedia('(prefers-color-scheme: dark)').matches;
@@ -46,6 +46,13 @@ function difference_colour(value, base, dark) {
               : `hsl(${hue} ${strength * 0.9}% ${92 - strength * 0.24}%)`;
 }
 
+// Strong where time is spent in the function itself, pale where it only calls others.
+function self_colour(self, most, dark) {
+  const strength = most > 0 ? Math.sqrt(Math.max(0, self) / most) : 0;
+  return dark ? `hsl(${40 - 28 * strength} ${10 + 62 * strength}% ${22 + 18 * strength}%)`
+              : `hsl(${48 - 34 * strength} ${30 + 65 * strength}% ${94 - 26 * strength}%)`;
+}
+
 export class Colours {
   constructor(profile) {
     this.profile = profile;
@@ -72,6 +79,7 @@ export class Colours {
   of_node(tree, node, colouring) {
     if (node === 0) return [this.root, this.text];
     if (tree.base) return [difference_colour(tree.value[node], tree.base[node], this.dark), this.text];
+    if (colouring === 'self') return [self_colour(tree.self[node], tree.max_self, this.dark), this.text];
     if (colouring !== 'state') return [this.of_function(tree.func[node]), this.text];
     let main = 0;
     for (let state = 1; state < STATES.length; ++state) {

@@ -1,6 +1,6 @@
 // What stands above every page: the recording, its totals, what it lacks.
 
-import { element, format_count, format_time } from './text.js';
+import { element, format_count, format_time } from '../data/text.js';
 
 function show_warnings(warnings) {
   const box = document.getElementById('warnings');
@@ -26,6 +26,7 @@ export function show_heading(profile) {
     ['dropped', format_count(profile.total_of('samples_dropped'))],
   ];
   if (profile.threads.base) facts.unshift(['red', 'more than before'], ['blue', 'less']);
+  if (profile.base_scale !== 1) facts.push(['before', `× ${profile.base_scale.toFixed(2)}, for it was recorded for another time`]);
   document.getElementById('totals').replaceChildren(...facts.map(([name, value]) => {
     const fact = element('div');
     fact.append(element('dt', name), element('dd', value));

@@ -1,6 +1,6 @@
 // The functions of the selection, by self or total weight.
 
-import { element, format_change, format_percent, format_weight } from './text.js';
+import { element, format_change, format_percent, format_weight } from '../data/text.js';
 
 const MAX_ROWS = 200;
 
@@ -14,9 +14,9 @@ const DIFFERENCE = [
 ];
 
 export class FunctionTable {
-  // `chosen(name)` is called when a person picks a function.
-  constructor(profile, chosen) {
-    Object.assign(this, { profile, chosen });
+  // `chosen(func)` is called when a person picks a function, `menu(func, x, y)` when its menu is wanted.
+  constructor(profile, chosen, menu) {
+    Object.assign(this, { profile, chosen, menu });
     const section = document.getElementById('functions');
     this.head = section.querySelector('thead tr');
     this.body = section.querySelector('tbody');
@@ -86,7 +86,11 @@ export class FunctionTable {
     const name = this.profile.functions.name[func];
     const cell = element('td');
     const button = element('button', name, { type: 'button', title: name });
-    button.addEventListener('click', () => this.chosen(name));
+    button.addEventListener('click', () => this.chosen(func));
+    button.addEventListener('contextmenu', (event) => {
+      event.preventDefault();
+      this.menu(func, event.clientX, event.clientY);
+    });
     cell.append(button);
     row.append(cell);
     return row;

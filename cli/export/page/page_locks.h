@@ -1,0 +1,15 @@
+// The locks that threads waited for, as JSON for the page.
+// Errors: kept by the sink.
+#pragma once
+
+#include "cli/export/text/sink.h"
+#include "cli/profile/recording/names.h"
+#include "cli/profile/recording/recording.h"
+
+namespace swipr::exporters {
+
+// A member "locks" of a JSON object, with a comma behind it: what was waited for, in which function
+// its holder was meanwhile, how long; longest first.
+void write_page_locks(const profile::Recording& recording, const profile::Names& names, Sink& sink);
+
+}  // namespace swipr::exporters

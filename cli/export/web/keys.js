@@ -1,0 +1,43 @@
+// The keys of the page that do not belong to one view.
+
+const VIEW_KEYS = { g: 'graph', c: 'chart', t: 'tree' };
+
+function on_page_key(page, event) {
+  const typing = event.target instanceof HTMLInputElement && event.target.type === 'search';
+  const help = document.getElementById('help');
+  if (help.open || page.menu.is_open || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.key === 'Escape') {
+    event.preventDefault();
+    if (typing) document.getElementById('stage').focus();
+    return page.step_back();
+  }
+  if (typing || event.target instanceof HTMLSelectElement) return;
+  const weight = document.getElementById('weight').options[Number(event.key) - 1];
+  if (event.key === '/') document.getElementById('search').focus();
+  else if (event.key === 'i') document.getElementById('inverted').click();
+  else if (event.key === '?') help.showModal();
+  else if (VIEW_KEYS[event.key]) page.view_tabs.choose(VIEW_KEYS[event.key]);
+  else if (event.key === 'm' || event.key === 'ContextMenu') open_menu_by_key(page);
+  else if (weight) page.toolbar.set_weight(weight.value);
+  else return;
+  event.preventDefault();
+}
+
+function open_menu_by_key(page) {
+  const view = page.view_tabs.current;
+  if (view === 'chart') {
+    const { selected, canvas } = page.chart;
+    const area = canvas.getBoundingClientRect();
+    if (selected) page.open_menu(selected.func, null, area.left + 40, area.top + 40);
+    return;
+  }
+  const node = view === 'tree' ? page.tree_table.selected : page.flame.selected;
+  if (node === 0) return;
+  const row = view === 'tree' ? page.tree_table.row(node)?.getBoundingClientRect() : null;
+  const [x, y] = row ? [row.left + 160, row.bottom] : page.flame.place_of(node);
+  page.open_menu(page.tree.func[node], node, x, y);
+}
+
+export function listen_to_keys(page) {
+  document.addEventListener('keydown', (event) => on_page_key(page, event));
+}

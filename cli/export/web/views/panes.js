@@ -1,0 +1,109 @@
+// The tables beside the flame graph: callers and callees and lines of one function, locks.
+
+import { find_lines, find_neighbours, NO_CALLER } from '../data/neighbours.js';
+import { base_name, element, format_percent, format_time, format_weight } from '../data/text.js';
+
+const PANE_ROWS = 100;
+
+// Rows of [share, [number texts], text, act or null]; what acts is a button.
+export function make_table(heads, rows) {
+  const table = element('table');
+  const head = element('tr');
+  head.append(...heads.map((text, column) =>
+    element('th', text, { scope: 'col', class: column < heads.length - 1 ? 'number' : '' })));
+  const body = rows.slice(0, PANE_ROWS).map(([share, numbers, text, act]) => {
+    const row = element('tr');
+    row.append(...numbers.map((number) => element('td', number, { class: 'number' })));
+    row.firstChild?.style.setProperty('--share', `${Math.min(100, 100 * share)}%`);
+    const cell = element('td', act ? '' : text, { title: text });
+    if (act) {
+      const button = element('button', text, { type: 'button' });
+      button.addEventListener('click', act);
+      cell.append(button);
+    }
+    row.append(cell);
+    return row;
+  });
+  if (rows.length === 0) {
+    body.push(element('tr'));
+    body[0].append(element('td', 'nothing', { colspan: heads.length }));
+  }
+  const parts = [element('thead'), element('tbody')];
+  parts[0].append(head);
+  parts[1].append(...body);
+  table.append(...parts);
+  return table;
+}
+
+export class Panes {
+  // `chosen(func)` is called when a person picks a function.
+  constructor(profile, chosen) {
+    Object.assign(this, { profile, chosen });
+    this.show_locks();
+  }
+
+  // The pane of `func` (or null) with what is selected now. `view`: { shown, sums, selection }.
+  show(pane, func, view) {
+    if (pane === 'callers') this.show_callers(func, view);
+    if (pane === 'lines') this.show_lines(func, view);
+  }
+
+  name(func) {
+    return func === NO_CALLER ? 'nobody: stacks begin here' : this.profile.functions.name[func];
+  }
+
+  say(pane, func, text) {
+    document.getElementById(pane).replaceChildren(
+      func === null ? element('p', 'Choose a function: in the graph, or in the table of functions.')
+                    : element('h3', this.profile.functions.name[func]), ...text === '' ? [] : [element('p', text)]);
+  }
+
+  show_callers(func, { shown, sums, selection }) {
+    if (func === null) return this.say('callers', null, '');
+    const { weight } = selection;
+    const found = find_neighbours(shown, sums, func);
+    const whole = sums.self.reduce((all, own) => all + own, 0);
+    this.say('callers', func, `total ${format_weight(found.total, weight)} ${format_percent(found.total, whole)} · ` +
+                              `self ${format_weight(found.self, weight)} ${format_percent(found.self, whole)}`);
+    const rows = (entries) => entries.map(({ key, weight: part }) =>
+      [part / found.total, [format_percent(part, found.total), format_weight(part, weight)], this.name(key),
+       key === NO_CALLER ? null : () => this.chosen(key)]);
+    document.getElementById('callers').append(
+      make_table(['Share', 'Weight', 'Called by'], rows(found.callers)),
+      make_table(['Share', 'Weight', 'Calls'], [
+        ...found.self > 0 ? [[found.self / found.total, [format_percent(found.self, found.total), format_weight(found.self, weight)], '(self)', null]] : [],
+        ...rows(found.callees)]));
+  }
+
+  show_lines(func, { shown, selection, sums }) {
+    if (func === null) return this.say('lines', null, '');
+    const { file } = this.profile.functions;
+    const whole = sums.self.reduce((all, own) => all + own, 0);
+    this.say('lines', func, file[func] === '' ? 'No source file is known: it has no debug information.' : file[func]);
+    if (file[func] === '') return;
+    document.getElementById('lines').append(make_table(['Self', 'Total', 'Line'],
+      find_lines(shown, selection, func).map(({ line, self, total }) =>
+        [self / whole, [format_percent(self, whole), format_percent(total, whole)],
+         line === 0 ? 'not known' : `${base_name(file[func])}:${line}`, null])));
+  }
+
+  show_locks() {
+    const { locks } = this.profile;
+    document.querySelector('#panes [value=locks]').hidden = locks.length === 0;
+    const whole = locks.reduce((all, { waited_ns }) => all + waited_ns, 0);
+    const find = (name) => this.profile.functions.name.indexOf(name);
+    document.getElementById('locks').replaceChildren(
+      element('p', `Threads waited ${format_time(whole)} for locks, in the whole recording.`),
+      make_table(['Share', 'Time', 'Wanted, and what its holder was in'], locks.map(({ kind, lock, holder, waited_ns }) => {
+        const text = lock_text(kind, lock, holder);
+        const func = find(holder) >= 0 ? find(holder) : find(lock);
+        return [waited_ns / whole, [format_percent(waited_ns, whole), format_time(waited_ns)], text,
+                func >= 0 ? () => this.chosen(func) : null];
+      })));
+  }
+}
+
+export function lock_text(kind, lock, holder) {
+  const wanted = lock === '' ? kind : `${kind} in ${lock}`;
+  return `${wanted} — held in ${holder === '' ? 'what was not sampled' : holder}`;
+}

@@ -40,8 +40,17 @@ wire::RecordMode mode_of(const Settings& settings) noexcept {
 }
 
 void log_refusal(std::string_view path, int error) noexcept {
-  if (error != EINVAL) return log_line(LogLevel::kError, "cannot write the recording", path, error);
-  log_line(LogLevel::kError, "SWIPR_RECORD needs a folder or a regular file", path);
+  if (error == EINVAL) {
+    return log_line(LogLevel::kError, "SWIPR_RECORD needs a folder or a regular file", path);
+  }
+  if (error == ELOOP) {
+    return log_line(
+        LogLevel::kError,
+        "SWIPR_RECORD: others can write to the folder, and the file is a symbolic link, "
+        "belongs to another user or has another name",
+        path);
+  }
+  log_line(LogLevel::kError, "cannot write the recording", path, error);
 }
 
 }  // namespace

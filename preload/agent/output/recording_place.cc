@@ -46,6 +46,41 @@ void append_program(TextWriter& out) noexcept {
   out.append(name.empty() ? std::string_view("program") : name);
 }
 
+// Another user can put a name into the folder. Folders that groups of root can write to count, too,
+// because any user may be a member.
+bool is_shared(int folder) noexcept {
+  struct stat status {};
+  if (libc::fstat(folder, &status) != 0) return true;
+  const bool is_root = ::geteuid() == 0;
+  const mode_t others = is_root ? S_IWGRP | S_IWOTH : S_IWOTH;
+  const bool is_trusted = status.st_uid == ::geteuid() || status.st_uid == 0;
+  return !is_trusted || (status.st_mode & others) != 0;
+}
+
+int open_folder_of(std::string_view path) noexcept {
+  const std::size_t name = path.rfind('/') + 1;  // npos + 1: none
+  const PathText folder(name == 0 ? std::string_view(".") : leading(path, name));
+  return ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+// In a shared folder, a file that another user made or linked to would be overwritten in our name.
+int open_in(int folder, std::string_view path, int flags) noexcept {
+  const PathText name(skip(path, path.rfind('/') + 1));
+  const bool shared = is_shared(folder);
+  // Non-blocking: a FIFO without a reader would block the start of the program.
+  flags |= O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (shared ? O_NOFOLLOW : 0);
+  const int fd = ::openat(folder, name.c_str(), flags, 0666);
+  if (fd < 0 || !shared) return fd;
+  struct stat status {};
+  if (libc::fstat(fd, &status) == 0 && status.st_nlink <= 1 &&
+      (status.st_uid == ::geteuid() || status.st_uid == 0)) {
+    return fd;
+  }
+  ::close(fd);
+  errno = ELOOP;
+  return -1;
+}
+
 // The lock belongs to the open file, so it is held while the control thread has the file open.
 bool lock_regular_file(int fd) noexcept {
   struct stat status {};
@@ -57,17 +92,23 @@ bool lock_regular_file(int fd) noexcept {
   return ::flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-int open_and_lock(const char* path, int flags) noexcept {
-  // Non-blocking: a FIFO without a reader would block the start of the program.
-  const int fd = ::open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0666);
+void close_keeping_errno(int fd) noexcept {
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+}
+
+int open_and_lock(std::string_view path, int flags) noexcept {
+  const int folder = open_folder_of(path);
+  if (folder < 0) return -1;
+  const int fd = open_in(folder, path, flags);
+  close_keeping_errno(folder);
   if (fd < 0) {
     if (errno == ENXIO) errno = EINVAL;  // a FIFO without a reader, a socket
     return -1;
   }
   if (lock_regular_file(fd)) return fd;
-  const int error = errno;
-  ::close(fd);
-  errno = error;
+  close_keeping_errno(fd);
   return -1;
 }
 
@@ -82,7 +123,7 @@ bool is_of_our_time(int fd) noexcept {
 }
 
 // EEXIST: it holds a recording of another process, which must not be lost.
-int open_shared_name(const char* path) noexcept {
+int open_shared_name(std::string_view path) noexcept {
   const int fd = open_and_lock(path, 0);
   if (fd < 0) {
     if (errno == EWOULDBLOCK) errno = EEXIST;
@@ -101,7 +142,7 @@ int open_own_name(std::string_view stem, TextWriter& path) noexcept {
     if (image > 1) path.append('.').append_number(image);
     path.append(kSuffix);
     if (path.overflowed()) break;
-    const int fd = open_and_lock(path.c_str(), O_EXCL);
+    const int fd = open_and_lock(path.view(), O_EXCL);
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   errno = path.overflowed() ? ENAMETOOLONG : EEXIST;
@@ -120,7 +161,7 @@ int open_recording_file(std::string_view pattern, pid_t pid, TextWriter& path) n
   const bool in_folder = is_folder(path);
   const bool named_by_pid = !in_folder && pattern.find(kPid) != std::string_view::npos;
   if (!in_folder && !named_by_pid) {
-    const int fd = open_shared_name(path.c_str());
+    const int fd = open_shared_name(path.view());
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   std::string_view name = path.view();

@@ -14,8 +14,9 @@ namespace swipr::agent {
 // name is PROGRAM-PID.swipr. An existing file is replaced, unless a process records into it or it
 // was written since this process started (by an earlier image of it, or by another process that
 // inherited the same name): then "-PID" is appended to the name. Names with the pid never replace a
-// file; a number is appended. −1, errno set: failed; EINVAL: not a regular file. `path`: the name
-// tried last.
+// file; a number is appended. −1, errno set: failed; EINVAL: not a regular file; ELOOP: a symbolic
+// link, or, in a folder that others can write to, a link, a file of another user or one that has
+// another name. `path`: the name tried last.
 int open_recording_file(std::string_view pattern, pid_t pid, TextWriter& path) noexcept;
 
 }  // namespace swipr::agent

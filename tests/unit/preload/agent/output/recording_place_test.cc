@@ -84,5 +84,39 @@ TEST_F(AgentRecordingPlace, RefusesWhatIsNoRegularFile) {
   EXPECT_EQ(errno, EINVAL);
 }
 
+// In a folder like /tmp.
+TEST_F(AgentRecordingPlace, OverwritesNothingOfOthersInASharedFolder) {
+  const std::string target = folder_ + "/target";
+  std::ofstream(target) << "precious";
+  const std::string shared = folder_ + "/shared";
+  std::filesystem::create_directory(shared);
+  ASSERT_EQ(::chmod(shared.c_str(), 01777), 0);
+  std::filesystem::create_symlink(target, shared + "/link");
+  std::filesystem::create_symlink(folder_ + "/new", shared + "/dangling");
+  std::filesystem::create_hard_link(target, shared + "/second_name");
+  std::ofstream(shared + "/of_nobody") << "precious";
+  const bool is_root = ::geteuid() == 0;
+  if (is_root) {
+    ASSERT_EQ(::chown((shared + "/of_nobody").c_str(), 65534, 65534), 0);
+  }
+
+  for (const char* name :
+       {"/link", "/dangling", "/second_name", is_root ? "/of_nobody" : "/link"}) {
+    set_age(target, std::chrono::hours(24 * 365));
+    EXPECT_EQ(opened("/shared" + std::string(name)), "") << name;
+    EXPECT_EQ(errno, ELOOP) << name;
+  }
+  EXPECT_EQ(std::filesystem::file_size(target), 8u);
+  EXPECT_EQ(std::filesystem::file_size(shared + "/of_nobody"), 8u);
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/new"));
+  EXPECT_EQ(opened("/shared/new"), "/shared/new");
+}
+
+TEST_F(AgentRecordingPlace, FollowsALinkInAFolderOfItsOwn) {
+  std::filesystem::create_symlink("target", folder_ + "/link");
+  EXPECT_EQ(opened("/link"), "/link");
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder_ + "/target"));
+}
+
 }  // namespace
 }  // namespace swipr::agent

@@ -82,6 +82,7 @@ host::Result<void> finish_output(const RecordOptions& options, RecordOutput& out
   }
   if (auto finished = output.finish(options.format, notes); !finished) return finished;
   print_notes(notes);
+  if (keeps_raw) print_notes(session::describe_warnings(result.totals));  // notes lack them
   if (options.is_quiet) return {};
   print_note(format_summary(result.totals, bytes));
   if (options.output != "-") print_note(fmt::format("wrote {}", output.name()));

@@ -11,6 +11,7 @@
 
 #include "cli/import/recording_builder.h"
 #include "cli/import/source_records.h"
+#include "common/host/count_text.h"
 #include "common/wire/crc32.h"
 #include "common/wire/decoder.h"
 
@@ -48,8 +49,8 @@ class SwiprReader::Impl {
     for (auto& [index, source] : sources_) source.finish();
     if (sources_.empty()) builder_.warn("the recording contains no data");
     if (skipped_bytes_ != 0) {
-      builder_.warn(fmt::format("the recording is damaged: {} bytes in {} places were skipped",
-                                skipped_bytes_, damaged_places_));
+      builder_.warn(fmt::format("the recording is damaged: {} bytes in {} were skipped",
+                                skipped_bytes_, host::counted(damaged_places_, "place")));
     }
     if (bad_records_ != 0) {
       builder_.warn(fmt::format("{} records could not be read and were skipped", bad_records_));

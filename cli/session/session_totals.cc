@@ -11,6 +11,8 @@ namespace {
 using std::chrono::nanoseconds;
 namespace counter = wire::counter;
 
+constexpr std::size_t kMaxWarnings = 64;
+
 std::uint64_t expected_ticks(const StreamSummary& stream) {
   if (stream.ticks_asked != 0) return stream.ticks_asked;
   return stream.total(counter::kTicks, stream.ticks) + stream.total(counter::kTicksMissed, 0);
@@ -37,6 +39,23 @@ void SessionTotals::add(const StreamSummary& stream) {
   sampled_cpu += stream.sampled_cpu;
   agent_cpu += nanoseconds_of(stream.total(counter::kAgentCpuNs, 0));
   refused_runtimes.insert(stream.refused_runtimes.begin(), stream.refused_runtimes.end());
+  for (const std::string& text : stream.warnings) {
+    if (!warnings.contains(text) && warnings.size() == kMaxWarnings) continue;
+    WarnedProcesses& warned = warnings[text];
+    if (warned.count++ == 0) {
+      warned.first = fmt::format("{} ({})", stream.command_name, stream.pid.value);
+    }
+  }
+}
+
+std::vector<std::string> describe_warnings(const SessionTotals& totals) {
+  std::vector<std::string> lines;
+  for (const auto& [text, warned] : totals.warnings) {
+    lines.push_back(warned.count == 1
+                        ? fmt::format("{}: {}", warned.first, text)
+                        : fmt::format("{} and {} more: {}", warned.first, warned.count - 1, text));
+  }
+  return lines;
 }
 
 nanoseconds cpu_of(const rusage& usage) {

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kMaxThreads = std::size_t{4} << 20;
 constexpr std::size_t kMaxCounters = 256;
 constexpr std::size_t kMaxModules = 4096;
+constexpr std::size_t kMaxWarnings = 16;
 
 std::chrono::nanoseconds as_duration(std::uint64_t nanoseconds) {
   constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -69,9 +70,10 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
       break;
     case wire::RecordType::kRuntime:
       return observe_runtime(payload);
+    case wire::RecordType::kMessage:
+      return observe_message(payload);
     case wire::RecordType::kModuleGone:
     case wire::RecordType::kStack:
-    case wire::RecordType::kMessage:
     case wire::RecordType::kNames:
     case wire::RecordType::kCode:
     case wire::RecordType::kCodeGone:
@@ -103,6 +105,15 @@ bool StreamMeter::observe_runtime(std::span<const std::byte> payload) {
   if (runtime->state == wire::RuntimeState::kRefused && summary_.refused_runtimes.size() < kMost) {
     summary_.refused_runtimes.insert(host::describe_refusal(language_name(runtime->language),
                                                             runtime->version, runtime->reason));
+  }
+  return true;
+}
+
+bool StreamMeter::observe_message(std::span<const std::byte> payload) {
+  const auto message = wire::decode_message(payload);
+  if (!message) return false;
+  if (message->level == wire::MessageLevel::kWarning && summary_.warnings.size() < kMaxWarnings) {
+    summary_.warnings.emplace(message->text);
   }
   return true;
 }

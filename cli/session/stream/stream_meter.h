@@ -41,7 +41,8 @@ struct StreamSummary {
   std::map<std::string, std::uint64_t, std::less<>> totals;  // the last totals record
   // "python 3.15: frames are not read (debug build)", of the first few.
   std::set<std::string> refused_runtimes;
-  SeenModules modules;  // those with a build-id; the first few thousand
+  std::set<std::string> warnings;  // of the process about its recording, the first few
+  SeenModules modules;             // those with a build-id; the first few thousand
   std::optional<wire::EndReason> end;
   std::string end_text;
 
@@ -61,6 +62,7 @@ class StreamMeter {
   bool observe_source(std::span<const std::byte> payload);
   bool observe_tick(std::span<const std::byte> payload);
   bool observe_runtime(std::span<const std::byte> payload);
+  bool observe_message(std::span<const std::byte> payload);
   void observe_module(std::span<const std::byte> payload);
   bool observe_totals(std::span<const std::byte> payload);
 

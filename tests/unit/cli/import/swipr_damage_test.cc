@@ -83,7 +83,7 @@ TEST(DamagedRecording, SkipsABlockWithAWrongChecksum) {
   EXPECT_TRUE(recording.processes.at(0).complete);
   const std::size_t lost = made.blocks[2] - made.blocks[1];
   EXPECT_THAT(recording.warnings, Contains("the recording is damaged: " + std::to_string(lost) +
-                                           " bytes in 1 places were skipped"));
+                                           " bytes in 1 place were skipped"));
 }
 
 TEST(DamagedRecording, ShowsNoStackRatherThanAWrongOne) {
@@ -126,7 +126,7 @@ TEST(DamagedRecording, StepsOverGarbageBetweenBlocks) {
   });
   const Recording recording = read(file.bytes());
   EXPECT_EQ(recording.processes.size(), 1u);
-  EXPECT_THAT(recording.warnings, Contains(HasSubstr("31 bytes in 1 places were skipped")));
+  EXPECT_THAT(recording.warnings, Contains(HasSubstr("31 bytes in 1 place were skipped")));
 }
 
 TEST(DamagedRecording, IsUsedUpToTheCutWhereverThatIs) {

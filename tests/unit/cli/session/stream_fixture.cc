@@ -54,6 +54,10 @@ Bytes source_payload(std::uint64_t pid, std::uint64_t ticks_asked) {
   });
 }
 
+Bytes message_payload(wire::MessageLevel level, std::string_view text) {
+  return encoded([&](wire::Encoder& out) { wire::encode(out, wire::MessageRecord{level, text}); });
+}
+
 Bytes tick_payload(std::uint64_t threads, std::uint64_t time_delta_ns) {
   return encoded([&](wire::Encoder& out) {
     wire::TickEncoder tick(out, time_delta_ns);

@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "common/wire/format.h"
 
 namespace swipr::session {
 
@@ -19,6 +22,7 @@ Bytes operator+(Bytes left, const Bytes& right);
 Bytes source_payload(std::uint64_t pid, std::uint64_t ticks_asked = 0);
 Bytes tick_payload(std::uint64_t threads, std::uint64_t time_delta_ns);
 Bytes totals_payload(std::uint64_t ticks, std::uint64_t samples, std::uint64_t dropped);
+Bytes message_payload(wire::MessageLevel level, std::string_view text);
 Bytes end_payload();
 
 Bytes file_header();

@@ -1,7 +1,9 @@
 #include "cli/session/stream/stream_meter.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/session/session_totals.h"
 #include "tests/unit/cli/session/stream_fixture.h"
 
 namespace swipr::session {
@@ -41,6 +43,22 @@ TEST(StreamMeter, CountsWhatCameBehindTheLastTotals) {
   const StreamSummary& summary = meter.summary();
   EXPECT_EQ(summary.total(wire::counter::kTicks, summary.ticks), 1u);
   EXPECT_EQ(summary.total(wire::counter::kSamples, summary.samples), 10u);
+}
+
+TEST(StreamMeter, TellsEachWarningWithItsFirstProcess) {
+  SessionTotals totals;
+  for (const std::uint64_t pid : {4711u, 4712u, 4713u}) {
+    StreamMeter meter;
+    ASSERT_TRUE(meter.observe(source_payload(pid) +
+                              message_payload(wire::MessageLevel::kWarning, "no samples") +
+                              message_payload(wire::MessageLevel::kNote, "a note")));
+    if (pid == 4713) {
+      ASSERT_TRUE(meter.observe(message_payload(wire::MessageLevel::kWarning, "no names")));
+    }
+    totals.add(meter.summary());
+  }
+  EXPECT_THAT(describe_warnings(totals),
+              testing::ElementsAre("app (4713): no names", "app (4711) and 2 more: no samples"));
 }
 
 TEST(StreamMeter, SkipsUnknownRecords) {

@@ -1,0 +1,97 @@
+// Traced calls that have not returned, and the threads that made them.
+//
+// A call is numbered by its thunk. Its thread keeps it in a list, the youngest first. Whoever
+// returns through a thunk takes everything from the thunk's number: lists only serve exceptions,
+// and calls that longjmp has left.
+//
+// Another thread may end a call (a coroutine that was resumed there): it marks the call, and the
+// list's owner, or who reclaims the lists of ended threads, frees it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/trace/atomic.h"
+#include "preload/trace/histogram.h"
+#include "preload/trace/pool_size.h"
+
+namespace swipr::trace {
+
+inline constexpr std::size_t kPages = SWIPR_TRACE_PAGES;
+inline constexpr std::size_t kThunksInPage = 256;  // the first is the header
+inline constexpr std::size_t kCallCount = kPages * kThunksInPage;
+inline constexpr std::size_t kThunkBytes = 16;
+inline constexpr std::size_t kEntryBytes = 16;
+inline constexpr std::size_t kProbeCount = SWIPR_TRACE_ENTRY_BYTES / kEntryBytes;
+inline constexpr std::size_t kThreadCount = 512;
+
+// What a thunk and its call frame information read.
+struct Return {
+  std::uint64_t address_minus_1;
+  std::uint64_t copy;
+};
+static_assert(sizeof(Return) == kThunkBytes, "found at the thunk's offset");
+
+enum class CallState : std::uint8_t { kFree, kOpen, kEnded, kLeft };  // kLeft: its list is gone
+
+struct ThreadCalls;
+
+struct Call {
+  std::uint64_t start;   // time stamp counter
+  std::uint64_t* slot;   // of the return address
+  ThreadCalls* owner;    // whose list it is in
+  std::uint64_t number;  // in the thread
+  std::uint32_t previous;
+  std::uint32_t probe;
+  Atomic<CallState> state;
+};
+
+struct ThreadCalls {
+  Atomic<std::int32_t> tid{};  // 0: free
+  std::uint32_t busy = 0;      // a hook is at work, or never is to be
+  std::uint32_t youngest = 0;  // 0: none
+  std::uint32_t free_count = 0;
+  std::uint64_t last_number = 0;
+  std::uint64_t left = 0;  // calls that were found to be left by longjmp
+  std::uint32_t free_calls[32] = {};
+};
+
+struct Probe {
+  Atomic<std::uint32_t> enabled;
+  std::uint64_t copy;     // of the function's beginning
+  Histogram* histograms;  // of each thread
+};
+
+// All of it, constant-initialised; memory is mapped by prepare_pool().
+struct Pool {
+  Atomic<std::uint32_t> fresh;       // batches of calls that were never used
+  Atomic<std::uint64_t> free_head;   // a count in the upper half, a call in the lower
+  Atomic<std::uint32_t>* next_free;  // of each call
+  Call* calls;                       // kCallCount
+  ThreadCalls* threads;              // kThreadCount
+  std::int32_t pid;
+  std::uint64_t ns_per_tick;  // 32 bits of fraction
+  Probe probes[kProbeCount];
+};
+extern Pool pool;
+
+extern "C" {
+extern std::uint8_t swipr_trace_entries[];
+extern std::uint8_t swipr_trace_thunks[];
+extern Return swipr_trace_returns[];
+void swipr_trace_common_entry();
+void swipr_trace_common_exit();
+}
+
+inline std::uint64_t thunk_of(std::uint32_t call) noexcept {
+  return reinterpret_cast<std::uint64_t>(swipr_trace_thunks) + call * kThunkBytes;
+}
+// Of the thunk's call instruction.
+inline std::uint64_t thunk_return(std::uint32_t call) noexcept { return thunk_of(call) + 6; }
+
+// The calling thread is never traced: what it calls may be traced, and must not wait for it.
+void exclude_this_thread() noexcept;
+// A call that is in nobody's list.
+void release_call(std::uint32_t number) noexcept;
+
+}  // namespace swipr::trace

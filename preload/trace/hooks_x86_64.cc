@@ -1,0 +1,285 @@
+// What a traced call executes. Context: any code of the program, at any moment, signal handlers
+// included. Allocates: never. Calls nothing, uses general registers only (compiler options), and
+// makes two system calls per thread, getpid and gettid. Bounds: kMostLooks calls of a list, but for
+// exceptions.
+#include <sys/syscall.h>
+
+#include "preload/trace/calls.h"
+
+namespace swipr::trace {
+
+namespace {
+
+constexpr unsigned kMostLooks = 8;
+constexpr std::uint32_t kBatch = 17;  // 15 batches are the 255 thunks of a page
+constexpr std::uint32_t kBatchesInPage = 15;
+static_assert(kBatch * kBatchesInPage == kThunksInPage - 1);
+static_assert(kBatch <= sizeof(ThreadCalls::free_calls) / sizeof(std::uint32_t));
+
+// A thread without a place of its own: never traced.
+ThreadCalls excluded{.busy = 1};
+
+// Not a class's member: initial-exec, so that no function of libc is called to find it.
+thread_local ThreadCalls* this_thread = nullptr;
+
+inline std::uint64_t read_ticks() noexcept {
+  std::uint32_t low = 0;
+  std::uint32_t high = 0;
+  asm volatile("rdtsc" : "=a"(low), "=d"(high));
+  return std::uint64_t{high} << 32 | low;
+}
+
+// The compiler keeps the order of what it surrounds; a handler of this thread sees it so.
+inline void order() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+
+// Against handlers of signals that arrive while a hook works.
+class Busy {
+ public:
+  explicit Busy(ThreadCalls& thread) noexcept : thread_(thread) {
+    thread_.busy = 1;
+    order();
+  }
+  ~Busy() {
+    order();
+    thread_.busy = 0;
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  ThreadCalls& thread_;
+};
+
+std::int32_t call_kernel(long number) noexcept {
+  asm volatile("syscall" : "+a"(number) : : "rcx", "r11", "memory");
+  return static_cast<std::int32_t>(number);
+}
+
+// In the child of a vfork, which runs in the memory of its parent's thread, no place is claimed:
+// the parent continues with this thread's variables.
+[[gnu::noinline]] ThreadCalls* claim_thread() noexcept {
+  this_thread = &excluded;  // for handlers, meanwhile
+  order();
+  if (call_kernel(SYS_getpid) != pool.pid) {
+    this_thread = nullptr;
+    return &excluded;
+  }
+  const std::int32_t tid = call_kernel(SYS_gettid);
+  for (std::size_t place = 0; place < kThreadCount; ++place) {
+    std::int32_t free = 0;
+    if (pool.threads[place].tid.compare_exchange(free, tid)) {
+      this_thread = &pool.threads[place];
+      break;
+    }
+  }
+  return this_thread;
+}
+
+void push_free(std::uint32_t call) noexcept {
+  std::uint64_t head = pool.free_head.load();
+  std::uint64_t next = 0;
+  do {
+    pool.next_free[call].store(static_cast<std::uint32_t>(head));
+    next = ((head >> 32) + 1) << 32 | call;
+  } while (!pool.free_head.compare_exchange(head, next));
+}
+
+// 0: none.
+std::uint32_t pop_free() noexcept {
+  std::uint64_t head = pool.free_head.load();
+  std::uint64_t next = 0;
+  do {
+    const auto call = static_cast<std::uint32_t>(head);
+    if (call == 0) return 0;
+    next = ((head >> 32) + 1) << 32 | pool.next_free[call].load();
+  } while (!pool.free_head.compare_exchange(head, next));
+  return static_cast<std::uint32_t>(head);
+}
+
+[[gnu::noinline]] bool refill(ThreadCalls& thread) noexcept {
+  if (const std::uint32_t call = pop_free(); call != 0) {
+    thread.free_calls[thread.free_count++] = call;
+    return true;
+  }
+  if (pool.fresh.load() >= kPages * kBatchesInPage) return false;
+  const std::uint32_t batch = pool.fresh.fetch_add(1);
+  if (batch >= kPages * kBatchesInPage) return false;
+  const auto first = static_cast<std::uint32_t>(batch / kBatchesInPage * kThunksInPage + 1 +
+                                                batch % kBatchesInPage * kBatch);
+  for (std::uint32_t index = 0; index < kBatch; ++index) {
+    thread.free_calls[thread.free_count++] = first + index;
+  }
+  return true;
+}
+
+inline void free_call(ThreadCalls& thread, std::uint32_t number) noexcept {
+  pool.calls[number].state.store(CallState::kFree);
+  if (thread.free_count < sizeof thread.free_calls / sizeof thread.free_calls[0]) {
+    thread.free_calls[thread.free_count++] = number;
+  } else {
+    push_free(number);
+  }
+}
+
+// A call that nobody can return from. longjmp has left it, if the memory of its return address is
+// this hook's own, or has the return address of a new call; a tail call leaves the thunk's there.
+inline bool is_dead(const Call& call, std::uint32_t number, const std::uint64_t* slot) noexcept {
+  if (call.state.load() == CallState::kEnded) return true;
+  const auto* const own = static_cast<const std::uint64_t*>(__builtin_frame_address(0));
+  if (call.slot == slot) return *slot != thunk_return(number);
+  return call.slot > own && call.slot < slot;
+}
+
+// Of the youngest calls.
+inline void free_dead(ThreadCalls& thread, const std::uint64_t* slot) noexcept {
+  std::uint32_t* link = &thread.youngest;
+  for (unsigned looks = 0; looks < kMostLooks && *link != 0; ++looks) {
+    const std::uint32_t number = *link;
+    Call& call = pool.calls[number];
+    if (!is_dead(call, number, slot)) {
+      link = &call.previous;
+      continue;
+    }
+    *link = call.previous;
+    ++thread.left;
+    free_call(thread, number);
+  }
+}
+
+Histogram& histogram_of(const Call& call, const ThreadCalls& thread) noexcept {
+  return pool.probes[call.probe].histograms[&thread - pool.threads];
+}
+
+inline void count(const Call& call, const ThreadCalls& thread, std::uint64_t end,
+                  bool unwound) noexcept {
+  const std::uint64_t ticks = end > call.start ? end - call.start : 0;  // never back, even if it is
+  const auto ns =
+      static_cast<std::uint64_t>(static_cast<unsigned __int128>(ticks) * pool.ns_per_tick >> 32);
+  Histogram& histogram = histogram_of(call, thread);
+  ++histogram.buckets[bucket_of(ns)];
+  histogram.sum_ns += ns;
+  if (ns > histogram.max_ns) histogram.max_ns = ns;
+  if (unwound) ++histogram.unwound;
+}
+
+// False: not among the youngest.
+inline bool unlink(ThreadCalls& thread, std::uint32_t number) noexcept {
+  std::uint32_t* link = &thread.youngest;
+  for (unsigned looks = 0; looks < kMostLooks && *link != 0; ++looks) {
+    if (*link == number) {
+      *link = pool.calls[number].previous;
+      return true;
+    }
+    link = &pool.calls[*link].previous;
+  }
+  return false;
+}
+
+// Everything that is still needed of the call was read: it may be used again from here on.
+void finish(std::uint32_t number, std::uint64_t end, bool unwound) noexcept {
+  Call& call = pool.calls[number];
+  ThreadCalls* thread = this_thread != nullptr ? this_thread : claim_thread();
+  if (thread->busy == 0) {
+    const Busy busy(*thread);
+    count(call, *thread, end, unwound);
+    if (call.owner == thread && unlink(*thread, number)) return free_call(*thread, number);
+  }
+  const CallState before = call.state.exchange(CallState::kEnded);
+  if (before == CallState::kLeft) release_call(number);
+}
+
+inline void open(ThreadCalls& thread, std::uint32_t number, std::uint32_t probe,
+                 std::uint64_t* slot, std::uint64_t copy) noexcept {
+  Call& call = pool.calls[number];
+  call.slot = slot;
+  call.owner = &thread;
+  call.number = ++thread.last_number;
+  call.previous = thread.youngest;
+  call.probe = probe;
+  call.state.store(CallState::kOpen);
+  swipr_trace_returns[number] = {.address_minus_1 = *slot - 1, .copy = copy};
+  *slot = thunk_return(number);  // the thunk stores the same: is_dead() relies on it from here on
+  order();
+  thread.youngest = number;
+}
+
+// The call that the exception leaves. The unwinder is not asked: which one it is, of libgcc and
+// libunwind, is unknown here, and so is what its context looks like. Frames are left from the
+// inside to the outside, so it is the call with the lowest slot above the stack pointer, of several
+// with one slot, which are tail calls, the youngest. 0: none.
+std::uint32_t innermost(const ThreadCalls& thread, const std::uint64_t* stack) noexcept {
+  std::uint32_t best = 0;
+  std::uint32_t number = thread.youngest;
+  for (std::size_t looks = 0; looks < kCallCount && number != 0; ++looks) {
+    const Call& call = pool.calls[number];
+    const bool is_open = call.state.load() == CallState::kOpen;
+    if (is_open && call.slot > stack &&
+        (best == 0 || call.slot < pool.calls[best].slot ||
+         (call.slot == pool.calls[best].slot && call.number > pool.calls[best].number))) {
+      best = number;
+    }
+    number = call.previous;
+  }
+  return best;
+}
+
+}  // namespace
+
+void exclude_this_thread() noexcept { this_thread = &excluded; }
+void release_call(std::uint32_t number) noexcept {
+  pool.calls[number].state.store(CallState::kFree);
+  push_free(number);
+}
+
+extern "C" {
+
+struct Destination {
+  std::uint64_t address;
+  std::uint64_t is_traced;
+};
+
+Destination swipr_trace_enter(std::uint32_t probe_number, std::uint64_t* slot) noexcept;
+std::uint64_t swipr_trace_exit(std::uint32_t number) noexcept;
+int swipr_trace_personality(int version, int actions, std::uint64_t exception_class,
+                            void* exception, void* context) noexcept;
+
+Destination swipr_trace_enter(std::uint32_t probe_number, std::uint64_t* slot) noexcept {
+  const Probe& probe = pool.probes[probe_number];
+  const Destination untraced{.address = probe.copy, .is_traced = 0};
+  if (probe.enabled.load() == 0) return untraced;
+  ThreadCalls* const thread = this_thread != nullptr ? this_thread : claim_thread();
+  if (thread->busy != 0) return untraced;
+  const Busy busy(*thread);
+  free_dead(*thread, slot);
+  if (thread->free_count == 0 && !refill(*thread)) {
+    ++probe.histograms[thread - pool.threads].untraced;
+    return untraced;
+  }
+  const std::uint32_t number = thread->free_calls[--thread->free_count];
+  open(*thread, number, probe_number, slot, probe.copy);
+  pool.calls[number].start = read_ticks();
+  return {.address = thunk_of(number), .is_traced = 1};
+}
+
+std::uint64_t swipr_trace_exit(std::uint32_t number) noexcept {
+  const std::uint64_t end = read_ticks();
+  const std::uint64_t address = swipr_trace_returns[number].address_minus_1 + 1;
+  finish(number, end, false);
+  return address;
+}
+
+// Source: Itanium C++ ABI: Exception Handling, 1.3 and 2.5.2.
+int swipr_trace_personality(int, int actions, std::uint64_t, void*, void*) noexcept {
+  constexpr int kCleanupPhase = 2;
+  constexpr int kContinueUnwind = 8;
+  if ((actions & kCleanupPhase) == 0 || this_thread == nullptr) return kContinueUnwind;
+  const std::uint64_t end = read_ticks();
+  const auto* const stack = static_cast<const std::uint64_t*>(__builtin_frame_address(0));
+  const std::uint32_t number = innermost(*this_thread, stack);
+  if (number != 0) finish(number, end, true);
+  return kContinueUnwind;
+}
+
+}  // extern "C"
+
+}  // namespace swipr::trace

@@ -1,0 +1,229 @@
+#include "preload/trace/pool.h"
+
+#include <cpuid.h>
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace swipr::trace {
+
+// Hooks read it at any moment, so nothing constructs it.
+constinit Pool pool{};
+
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+void* map(std::size_t bytes) noexcept {
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+void put(std::uint8_t*& at, std::span<const std::uint8_t> bytes) noexcept {
+  std::memcpy(at, bytes.data(), bytes.size());
+  at += bytes.size();
+}
+
+void put_word(std::uint8_t*& at, std::uint32_t value) noexcept {
+  std::memcpy(at, &value, sizeof value);
+  at += sizeof value;
+}
+
+// A distance from the end of its four bytes.
+void put_distance(std::uint8_t*& at, const void* target) noexcept {
+  const auto distance = reinterpret_cast<std::uint64_t>(target) -
+                        (reinterpret_cast<std::uint64_t>(at) + sizeof(std::uint32_t));
+  put_word(at, static_cast<std::uint32_t>(distance));
+}
+
+constexpr std::uint8_t kPush[] = {0x68};
+constexpr std::uint8_t kJump[] = {0xe9};
+constexpr std::uint8_t kCallThrough[] = {0xff, 0x15};
+constexpr std::uint8_t kTrap = 0xcc;
+
+void put_push_and_jump(std::uint8_t*& at, std::uint32_t number, void (*target)()) noexcept {
+  put(at, kPush);
+  put_word(at, number);
+  put(at, kJump);
+  put_distance(at, reinterpret_cast<const void*>(target));
+}
+
+void write_thunks() noexcept {
+  std::memset(swipr_trace_thunks, kTrap, kPages * kPageBytes);
+  for (std::uint32_t call = 0; call < kCallCount; ++call) {
+    std::uint8_t* at = swipr_trace_thunks + call * kThunkBytes;
+    if (call % kThunksInPage == 0) {  // the header
+      const auto* const table = reinterpret_cast<const std::uint8_t*>(&swipr_trace_returns[call]);
+      put_word(at, static_cast<std::uint32_t>(table - at));
+      continue;
+    }
+    put(at, kCallThrough);
+    put_distance(at, &swipr_trace_returns[call].copy);
+    put_push_and_jump(at, call, &swipr_trace_common_exit);
+  }
+}
+
+void write_entries() noexcept {
+  std::memset(swipr_trace_entries, kTrap, SWIPR_TRACE_ENTRY_BYTES);
+  for (std::uint32_t probe = 0; probe < kProbeCount; ++probe) {
+    std::uint8_t* at = swipr_trace_entries + probe * kEntryBytes;
+    put_push_and_jump(at, probe, &swipr_trace_common_entry);
+  }
+}
+
+// CPUID 80000007, EDX bit 8: the time stamp counter has one rate, and runs in all sleep states.
+// CPUID 80000001, ECX bit 0: LAHF and SAHF. Source: Intel SDM volume 2, CPUID.
+bool has_bit(unsigned leaf, bool in_edx, unsigned bit) noexcept {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(leaf, &eax, &ebx, &ecx, &edx) != 0 && ((in_edx ? edx : ecx) >> bit & 1) != 0;
+}
+
+struct Instant {
+  std::uint64_t ticks;
+  std::uint64_t ns;
+};
+
+// Of some readings that with the shortest distance between the two clocks.
+Instant read_both() noexcept {
+  Instant best{};
+  std::uint64_t shortest = ~std::uint64_t{0};
+  for (int round = 0; round < 16; ++round) {
+    timespec time{};
+    const std::uint64_t before = __builtin_ia32_rdtsc();
+    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    const std::uint64_t took = __builtin_ia32_rdtsc() - before;
+    if (took >= shortest) continue;
+    shortest = took;
+    best = {before + took / 2, static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+                                   static_cast<std::uint64_t>(time.tv_nsec)};
+  }
+  return best;
+}
+
+// 10 ms with readings that are 100 ns apart at most: an error below 0.01 %.
+std::uint64_t measure_ns_per_tick() noexcept {
+  const Instant first = read_both();
+  const timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
+  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+  const Instant last = read_both();
+  if (last.ticks <= first.ticks || last.ns <= first.ns) return 0;
+  return ((last.ns - first.ns) << 32) / (last.ticks - first.ticks);
+}
+
+bool map_tables() noexcept {
+  pool.calls = static_cast<Call*>(map(kCallCount * sizeof(Call)));
+  pool.threads = static_cast<ThreadCalls*>(map(kThreadCount * sizeof(ThreadCalls)));
+  pool.next_free = static_cast<Atomic<std::uint32_t>*>(map(kCallCount * sizeof(std::uint32_t)));
+  return pool.calls != nullptr && pool.threads != nullptr && pool.next_free != nullptr;
+}
+
+// Its list is gone: calls that are still open free themselves when they end.
+void let_go(ThreadCalls& thread) noexcept {
+  std::uint32_t number = thread.youngest;
+  for (std::size_t looks = 0; looks < kCallCount && number != 0; ++looks) {
+    Call& call = pool.calls[number];
+    const std::uint32_t previous = call.previous;
+    call.owner = nullptr;
+    if (call.state.exchange(CallState::kLeft) == CallState::kEnded) {
+      release_call(number);
+    }
+    number = previous;
+  }
+  while (thread.free_count != 0) release_call(thread.free_calls[--thread.free_count]);
+  thread.youngest = 0;
+  thread.busy = 0;
+  thread.tid.store(0);
+}
+
+}  // namespace
+
+PoolStatus prepare_pool() noexcept {
+  static bool is_ready = false;
+  if (is_ready) return PoolStatus::kReady;
+  if (!has_bit(0x80000007, true, 8)) return PoolStatus::kNoClock;
+  if (!has_bit(0x80000001, false, 0)) return PoolStatus::kNoInstructions;
+  if (!map_tables()) return PoolStatus::kNoMemory;
+  pool.pid = ::getpid();
+  pool.ns_per_tick = measure_ns_per_tick();
+  if (pool.ns_per_tick == 0) return PoolStatus::kNoClock;
+  write_thunks();
+  write_entries();
+  constexpr int kCode = PROT_READ | PROT_EXEC;
+  if (::mprotect(swipr_trace_entries, SWIPR_TRACE_ENTRY_BYTES, kCode) != 0 ||
+      ::mprotect(swipr_trace_thunks, kPages * kPageBytes, kCode) != 0) {
+    return PoolStatus::kNoMemory;
+  }
+  is_ready = true;
+  return PoolStatus::kReady;
+}
+
+std::uint64_t entry_of(std::uint32_t probe) noexcept {
+  return reinterpret_cast<std::uint64_t>(swipr_trace_entries + probe * kEntryBytes);
+}
+
+bool set_up_probe(std::uint32_t probe, std::uint64_t copy) noexcept {
+  Probe& place = pool.probes[probe];
+  if (place.histograms == nullptr) {
+    place.histograms = static_cast<Histogram*>(map(kThreadCount * sizeof(Histogram)));
+  }
+  place.copy = copy;
+  return place.histograms != nullptr;
+}
+
+void add_up(std::uint32_t probe, Histogram& sum) noexcept {
+  sum = {};
+  for (std::size_t thread = 0; thread < kThreadCount; ++thread) {
+    const Histogram& part = pool.probes[probe].histograms[thread];
+    // Not mapped yet: reading would not allocate a page either, for it maps the page of zeros.
+    if (pool.threads[thread].last_number == 0) continue;
+    const auto read = [](const std::uint64_t& value) {
+      return __atomic_load_n(&value, __ATOMIC_RELAXED);
+    };
+    sum.sum_ns += read(part.sum_ns);
+    sum.max_ns = std::max(sum.max_ns, read(part.max_ns));
+    sum.unwound += read(part.unwound);
+    sum.untraced += read(part.untraced);
+    for (std::size_t bucket = 0; bucket < kBucketCount; ++bucket) {
+      sum.buckets[bucket] += read(part.buckets[bucket]);
+    }
+  }
+}
+
+std::uint32_t open_calls() noexcept {
+  std::uint32_t count = 0;
+  for (std::size_t call = 0; call < kCallCount; ++call) {
+    const CallState state = pool.calls[call].state.load();
+    if (state == CallState::kOpen || state == CallState::kLeft) ++count;
+  }
+  return count;
+}
+
+// A thread that is found to have ended stays so: its place is claimed again only when it is free,
+// also by a thread with the same tid.
+void reclaim_ended() noexcept {
+  for (std::size_t place = 0; place < kThreadCount; ++place) {
+    ThreadCalls& thread = pool.threads[place];
+    const std::int32_t tid = thread.tid.load();
+    if (tid != 0 && ::syscall(SYS_tgkill, pool.pid, tid, 0) != 0 && errno == ESRCH) {
+      let_go(thread);
+    }
+  }
+}
+
+std::uint64_t real_return_address(std::uint64_t address) noexcept {
+  const auto begin = reinterpret_cast<std::uint64_t>(swipr_trace_thunks);
+  for (std::size_t looks = 0; looks < kCallCount; ++looks) {
+    if (address < begin || address >= begin + kPages * kPageBytes) return address;
+    address = swipr_trace_returns[(address - begin) / kThunkBytes].address_minus_1 + 1;
+  }
+  return address;
+}
+
+}  // namespace swipr::trace

@@ -437,7 +437,7 @@ class JavaTest(SwiprCase):
         running = [s for s in storm if any(f.startswith("java.lang.Thread.run") for f in s.frames)]
         self.assertGreater(profiles.total(running), 0.5 * profiles.total(storm))
         java = json.loads(self.swipr("report", "--json", recording).out)["java"]
-        self.assertGreater(java["collectors_ns"] if "G1" in option else java["machine_ns"], 0)
+        self.assertGreater(java["collectors_ns"], 0)  # the serial one works in the VM's thread
         self.assertLess(java["collectors_ns"] + java["compilers_ns"] + java["machine_ns"], java["cpu_ns"])
         lost = sum(s.weight for s in storm if "[function gone]" in s.frames)
         self.assertLessEqual(lost, 0.02 * profiles.total(storm))  # of classes that are gone

@@ -1,6 +1,7 @@
 """Frames of JavaScript in recordings: shares, chains, lines and waits of programs whose truth is known, in the node of
 this machine and in those that SWIPR_NODES names (separated by colons)."""
 
+import json
 import os
 import re
 import shutil
@@ -70,6 +71,28 @@ function turn() {
 process.stdin.on('end', () => { ended = true; }).resume();
 console.log('ready');
 turn();
+"""
+
+# Garbage, and what V8 says of the time in which its collector stopped the program.
+GARBAGE = """
+const { PerformanceObserver } = require('perf_hooks');
+let collecting = 0;
+let ended = false;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) collecting += entry.duration;
+}).observe({ entryTypes: ['gc'] });
+const kept = [];
+function allocate() {
+  const made = [];
+  for (let i = 0; i < 5000; i++) made.push({ i, text: 'k' + i, list: [i] });
+  kept.push(made);
+  if (kept.length > 50) kept.shift();
+  if (ended) { setImmediate(() => console.log(collecting)); return; }
+  setImmediate(allocate);
+}
+process.stdin.on('end', () => { ended = true; }).resume();
+setTimeout(() => { collecting = 0; console.log('ready'); }, 100);
+allocate();
 """
 
 # The main thread and a worker are blocked; the line says so.
@@ -224,6 +247,21 @@ class JavaScriptTest(SwiprCase):
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         self.assertTrue(profiles.has_function(stacks, r"^storm \(storm\.js\)$"))
         self.check_lost(stacks, 0.02)
+
+    def test_garbage_collection(self):
+        self.for_each_node(self.check_garbage, GARBAGE, "garbage")
+
+    def check_garbage(self, path, source):
+        program = self.run_node(path, source)
+        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
+        milliseconds = float(self.finish(program))
+        report = json.loads(self.swipr("report", "--json", "--weight", "cpu", recording).out)
+        found = report["javascript"]
+        self.assertEqual(report["garbage_collection"], found["collectors_ns"])
+        # The program runs a little longer than its recording; helper threads collect as well.
+        self.assertGreater(found["collectors_ns"], 0.5e6 * milliseconds)
+        self.assertLess(found["collectors_ns"] + found["compilers_ns"], found["cpu_ns"])
+        self.assertIn(b"garbage collection: ", self.swipr("report", recording).out)
 
     def test_selected_frames(self):
         program = self.run_node(programs()[0], self.source(SHARES, "shares"))

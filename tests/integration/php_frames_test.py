@@ -1,6 +1,7 @@
 """Frames of PHP in recordings: shares, chains, lines and waits of programs whose truth is known, in the php of this
 machine, or of the root in SWIPR_TEST_ROOT, and in those that SWIPR_PHPS names (separated by colons)."""
 
+import json
 import os
 import re
 import shutil
@@ -74,6 +75,24 @@ echo "ready\n";
     $read = [STDIN]; $none = null;
     return stream_select($read, $none, $none, 0) === 1;
 });
+"""
+
+# Cycles, which are collected or not.
+GARBAGE = r"""<?php
+if ($argv[1] === 'off') gc_disable();
+class Part { public $other; }
+function has_ended() {
+    $read = [STDIN]; $none = null;
+    return stream_select($read, $none, $none, 0) === 1;
+}
+function allocate() {
+    for ($i = 0; $i < 20000; $i++) {
+        $a = new Part; $b = new Part; $a->other = $b;
+        if (gc_enabled()) $b->other = $a;
+    }
+}
+echo "ready\n";
+while (!has_ended()) allocate();
 """
 
 # Each function waits for some time, in turns; the lines say so.
@@ -267,6 +286,23 @@ class PhpTest(SwiprCase):
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         self.assertTrue(profiles.has_function(stacks, r"^storm \(storm\.php\)$"))
         self.check_lost(stacks, 0.02)
+
+    def test_garbage_collection(self):
+        for how in ("on", "off"):
+            with self.subTest(how=how):
+                source = self.folder / "garbage.php"
+                source.write_text(GARBAGE)
+                program = self.run_php([programs()[0], source, how])
+                recording = self.record(program.pid, "--count", 500, "--interval", "2ms")
+                self.finish(program)
+                report = json.loads(self.swipr("report", "--json", "--weight", "cpu", recording).out)
+                share = report.get("garbage_collection", 0) / report["weight_total"]
+                if how == "on":
+                    self.assertGreater(share, 0.1)
+                    self.assertLess(share, 0.9)
+                    self.assertEqual(report["garbage_collection"], report["php"]["collectors_ns"])
+                else:
+                    self.assertEqual(share, 0)
 
     def run_shares(self, **started):
         source = self.folder / "shares.php"

@@ -3,9 +3,8 @@
 #include "cli/export/report/report.h"
 #include "cli/export/report/report_paths.h"
 #include "cli/export/text/text.h"
-#include "cli/profile/tables/collector_weight.h"
-#include "cli/profile/tables/java_work.h"
 #include "cli/profile/tables/lock_waits.h"
+#include "cli/profile/tables/machine_work.h"
 #include "cli/profile/tables/task_waits.h"
 #include "cli/profile/tables/thread_times.h"
 #include "cli/profile/tables/top_functions.h"
@@ -97,17 +96,19 @@ host::Result<void> write_report_json(const profile::Recording& recording,
                                {"tasks", waits.tasks},
                                {"waited_ns", waits.waited.count()}});
   }
-  if (const auto weight = profile::collector_weight(recording, options.weight); weight != 0) {
+  if (const auto weight = profile::collector_weight(recording, names, options.weight);
+      weight != 0) {
     report["garbage_collection"] = weight;
   }
   put_locks(report, "gil", profile::lock_waits(recording, names, RuntimeWait::kGil));
   put_locks(report, "monitors", profile::lock_waits(recording, names, RuntimeWait::kMonitor));
   put_locks(report, "mutexes", profile::lock_waits(recording, names, RuntimeWait::kMutex));
-  if (const auto java = profile::java_times(recording); java.all.count() != 0) {
-    report["java"] = {{"cpu_ns", java.all.count()},
-                      {"collectors_ns", java.collectors.count()},
-                      {"compilers_ns", java.compilers.count()},
-                      {"machine_ns", java.machine.count()}};
+  for (const auto& times : profile::machine_times(recording, names)) {
+    report[std::string(language_name(times.language))] = {
+        {"cpu_ns", times.all.count()},
+        {"collectors_ns", times.collectors.count()},
+        {"compilers_ns", times.compilers.count()},
+        {"machine_ns", times.machine.count()}};
   }
   for (const auto& times : profile::thread_times(recording)) {
     report["threads"].push_back(thread_json(recording, times));

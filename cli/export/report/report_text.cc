@@ -13,9 +13,8 @@
 #include "cli/export/report/report_processes.h"
 #include "cli/export/report/terminal_page.h"
 #include "cli/export/text/text.h"
-#include "cli/profile/tables/collector_weight.h"
-#include "cli/profile/tables/java_work.h"
 #include "cli/profile/tables/lock_waits.h"
+#include "cli/profile/tables/machine_work.h"
 #include "cli/profile/tables/task_waits.h"
 #include "cli/profile/tables/thread_times.h"
 #include "cli/profile/tables/top_functions.h"
@@ -214,9 +213,9 @@ void put_tasks(TerminalPage& page, const profile::Recording& recording, const pr
   put_rest(page, 31, waits.size() - count);
 }
 
-void put_collector(TerminalPage& page, const profile::Recording& recording, std::uint64_t whole,
-                   const ReportOptions& options) {
-  const std::uint64_t weight = profile::collector_weight(recording, options.weight);
+void put_collector(TerminalPage& page, const profile::Recording& recording,
+                   const profile::Names& names, std::uint64_t whole, const ReportOptions& options) {
+  const std::uint64_t weight = profile::collector_weight(recording, names, options.weight);
   if (weight == 0) return;
   page.line("");
   page.line(fmt::format("garbage collection: {:.1f} % of {}", percent(weight, whole),
@@ -250,19 +249,38 @@ void put_locks(TerminalPage& page, const profile::LockWaits& waits, std::string_
   put_rest(page, 10, waits.holders.size() - count);
 }
 
-// What Java's virtual machine used for itself.
-void put_java(TerminalPage& page, const profile::Recording& recording) {
-  const profile::JavaTimes times = profile::java_times(recording);
-  if (times.all.count() == 0) return;
-  const auto share = [&times](std::chrono::nanoseconds part) {
-    return 100 * seconds(part) / seconds(times.all);
-  };
-  page.line("");
-  page.line(fmt::format("Java used {:.3f} s of CPU time: {:.1f} % for garbage collection, {:.1f} % "
-                        "for compilers, {:.1f} % for the rest of the virtual machine",
-                        seconds(times.all), share(times.collectors), share(times.compilers),
-                        share(times.machine)),
-            Style::kHeading);
+std::string_view machine_name(Language language) {
+  switch (language) {
+    case Language::kJava:
+      return "Java";
+    case Language::kJavaScript:
+      return "JavaScript";
+    case Language::kPhp:
+      return "PHP";
+    default:
+      return {};  // its collector is known only, and has its own line
+  }
+}
+
+// What the language's virtual machine used for itself.
+void put_machines(TerminalPage& page, const profile::Recording& recording,
+                  const profile::Names& names) {
+  for (const profile::MachineTimes& times : profile::machine_times(recording, names)) {
+    const std::string_view name = machine_name(times.language);
+    if (name.empty()) continue;
+    const auto share = [&times](std::chrono::nanoseconds part) {
+      return 100 * seconds(part) / seconds(times.all);
+    };
+    page.line("");
+    page.line(fmt::format("{} used {:.3f} s of CPU time: {:.1f} % for garbage collection, {:.1f} % "
+                          "for compilers{}",
+                          name, seconds(times.all), share(times.collectors), share(times.compilers),
+                          times.machine.count() == 0
+                              ? ""
+                              : fmt::format(", {:.1f} % for the rest of the virtual machine",
+                                            share(times.machine))),
+              Style::kHeading);
+  }
 }
 
 }  // namespace
@@ -288,12 +306,12 @@ host::Result<void> write_report_text(const profile::Recording& recording,
   put_cpu_waits(page, recording);
   put_waits(page, recording, options);
   put_tasks(page, recording, names, options);
-  put_collector(page, recording, top.total, options);
+  put_collector(page, recording, names, top.total, options);
   put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kGil), "the GIL", options);
   put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kMonitor), "monitors",
             options);
   put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kMutex), "mutexes", options);
-  put_java(page, recording);
+  put_machines(page, recording, names);
   sink.write(page.text());
   return sink.flush();
 }

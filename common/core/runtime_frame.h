@@ -33,6 +33,10 @@ enum class Execution : std::uint8_t { kInterpreted = 0, kCompiled = 1, kInlined 
 // Stands for a function in the frame of a runtime that collects garbage.
 inline constexpr std::string_view kCollectorName = "[garbage collection]";
 
+// Stands for the functions of a virtual thread that are not on its stack while it runs: it has not
+// returned to them since it was parked.
+inline constexpr std::string_view kParkedFramesName = "[parked frames]";
+
 // What of its runtime a thread waits for.
 enum class RuntimeWait : std::uint8_t {
   kNone = 0,

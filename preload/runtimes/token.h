@@ -19,6 +19,7 @@ enum class TokenKind : std::uint8_t {
   kCollector = 6,  // no function: the runtime collects garbage
   kRuby = 7,
   kPhp = 8,
+  kJavaHidden = 9,  // stands for callers that are not on the stack, but in an object of the heap
 };
 
 enum TokenFlags : std::uint8_t {

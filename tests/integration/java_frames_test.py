@@ -181,6 +181,51 @@ public class Storm {
 """
 
 
+# Virtual threads, one after the other: one has all its frames on the stack, and one continues behind a park with
+# its innermost ones only. A third stays parked. 11 compiles this as well.
+VIRTUAL = """
+import java.util.concurrent.locks.LockSupport;
+public class Virtual {
+  static volatile boolean ended;
+  static volatile long sink;
+  static Thread start(Runnable work) throws Exception {
+    return (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, work);
+  }
+  static void burn() {
+    long begin = System.nanoTime();
+    while (System.nanoTime() - begin < 20_000_000) {
+      long sum = 0;
+      for (int i = 0; i < 100000; i++) sum += i * i % 7;
+      sink += sum;
+    }
+  }
+  static void inner() { burn(); }
+  static void middle() { inner(); }
+  static void fresh() { middle(); }
+  static void continued() { LockSupport.parkNanos(1_000_000); burn(); }
+  static void above() { continued(); }
+  static void resumed() { above(); }
+  static void stays() { LockSupport.park(); }
+  public static void main(String[] arguments) throws Exception {
+    start(Virtual::stays);
+    Thread worker = new Thread(() -> {
+      try {
+        while (!ended) {
+          start(Virtual::fresh).join();
+          start(Virtual::resumed).join();
+        }
+      } catch (Exception e) { throw new RuntimeException(e); }
+    });
+    worker.start();
+    System.out.println("ready");
+    while (System.in.read() >= 0) { }
+    ended = true;
+    worker.join();
+  }
+}
+"""
+FIRST_VIRTUAL = 21
+
 # Java calls a native library, which calls Java.
 NATIVE = """
 public class Native {
@@ -229,6 +274,11 @@ def machines():
         if version and int(version[1]) >= OLDEST:
             found[int(version[1])] = path
     return [found[version] for version in sorted(found)]
+
+
+def version_of(path):
+    said = subprocess.run([path, "-version"], capture_output=True, text=True, check=True).stderr
+    return int(re.search(r"version \"(\d+)", said)[1])
 
 
 def java_frames(stack):
@@ -463,6 +513,42 @@ class JavaTest(SwiprCase):
         for stack in inside:
             if stack.frames[0].startswith("clone"):
                 self.assertRegex(";".join(stack.frames), chain)
+
+    def test_virtual_threads(self):
+        """A running one has its own frames above those of its carrier; those that it has not returned to are said
+        to be parked."""
+        self.compile(VIRTUAL, "Virtual")
+        paths = [path for path in machines() if version_of(path) >= FIRST_VIRTUAL]
+        for path in paths:
+            for option in ("-Xint", "-Xmixed"):
+                with self.subTest(machine=path, option=option):
+                    self.check_virtual_threads(path, option)
+
+    def check_virtual_threads(self, path, option):
+        program = self.run_java(path, "Virtual", option)
+        recording = self.record(program.pid, "--count", 1000, "--interval", "2ms")
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed")
+        self.assertFalse(profiles.has_function(stacks, r"^Virtual\.stays "), "a parked thread is on no stack")
+        burning = [s for s in stacks if "Virtual.burn (Virtual.java)" in s.frames]
+        rooted = [s for s in burning if s.frames[0].startswith("clone")]
+        self.assertGreater(profiles.total(rooted), 0.95 * profiles.total(burning))
+        seen = collections.Counter()
+        for stack in rooted:
+            names = [name[1] for f in stack.frames if (name := re.match(r"Virtual\.(\w+) \(", f))]
+            self.assertIn("jdk.internal.vm.Continuation.run", ";".join(stack.frames))
+            whole = ["fresh", "middle", "inner"] if "inner" in names else ["resumed", "above", "continued"]
+            whole.append("burn")
+            self.assertEqual(names, whole[-len(names):], stack.frames)
+            parked = "[parked frames]" in stack.frames
+            self.assertEqual(parked, names != whole, stack.frames)
+            if parked:
+                at = stack.frames.index("[parked frames]")
+                self.assertTrue(stack.frames[at + 1].startswith("Virtual."), stack.frames)
+                self.assertIn("Continuation.run", stack.frames[at - 1])
+            seen[whole[0], parked] += stack.weight
+        self.assertGreater(seen["fresh", False], 50)
+        self.assertGreater(seen["resumed", True], 50)
 
     def test_selected_frames(self):
         self.compile(SHARES, "Shares")

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import unittest
 
 from support import profiles, raw
@@ -93,6 +94,54 @@ function allocate() {
 process.stdin.on('end', () => { ended = true; }).resume();
 setTimeout(() => { collecting = 0; console.log('ready'); }, 100);
 allocate();
+"""
+
+# JavaScript calls an addon, which calls JavaScript. The declarations are those of js_native_api.h.
+NATIVE = """
+const callBack = require('./addon.node');
+let ended = false;
+let sink = 0;
+function back() {
+  for (let i = 0; i < 200000; i++) sink += i * i % 7;
+}
+function outer() {
+  callBack(back);
+}
+function turn() {
+  outer();
+  if (!ended) setImmediate(turn);
+}
+process.stdin.on('end', () => { ended = true; }).resume();
+console.log('ready');
+turn();
+"""
+ADDON = """
+#include <stddef.h>
+typedef struct Env* napi_env;
+typedef struct Value* napi_value;
+typedef struct Info* napi_callback_info;
+typedef napi_value (*napi_callback)(napi_env, napi_callback_info);
+int napi_get_cb_info(napi_env, napi_callback_info, size_t*, napi_value*, napi_value*, void**);
+int napi_call_function(napi_env, napi_value, napi_value, size_t, const napi_value*, napi_value*);
+int napi_create_function(napi_env, const char*, size_t, napi_callback, void*, napi_value*);
+__attribute__((noinline)) static void addon_middle(napi_env env, napi_value self, napi_value function) {
+  napi_value result;
+  napi_call_function(env, self, function, 0, NULL, &result);
+  __asm__ volatile("");
+}
+static napi_value addon_outer(napi_env env, napi_callback_info info) {
+  size_t count = 1;
+  napi_value function = NULL, self = NULL;
+  napi_get_cb_info(env, info, &count, &function, &self, NULL);
+  addon_middle(env, self, function);
+  __asm__ volatile("");
+  return NULL;
+}
+napi_value napi_register_module_v1(napi_env env, napi_value exports) {
+  napi_value function = exports;
+  napi_create_function(env, "callBack", (size_t)-1, addon_outer, NULL, &function);
+  return function;
+}
 """
 
 # The main thread and a worker are blocked; the line says so.
@@ -247,6 +296,26 @@ class JavaScriptTest(SwiprCase):
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         self.assertTrue(profiles.has_function(stacks, r"^storm \(storm\.js\)$"))
         self.check_lost(stacks, 0.02)
+
+    def test_native_addon(self):
+        """Native code between frames of JavaScript stands between them."""
+        source, library = self.folder / "addon.c", self.folder / "addon.node"
+        source.write_text(ADDON)
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
+        self.for_each_node(self.check_native_addon, NATIVE, "native")
+
+    def check_native_addon(self, path, source):
+        program = self.run_node(path, source)
+        recording = self.record(program.pid, "--count", 800, "--interval", "2ms")
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu")
+        inside = [s for s in stacks if "back (native.js)" in s.frames]
+        self.assertGreater(profiles.total(inside), 0.7 * profiles.total(stacks))
+        chain = r"addon_outer;addon_middle;.*napi_call_function;.*;back \(native\.js\)"
+        # Of interpreted frames some are lost.
+        for expression, least in ((chain, 0.99), (rf"turn \(native\.js\);.*{chain}", 0.9)):
+            found = sum(s.weight for s in inside if re.search(expression, ";".join(s.frames)))
+            self.assertGreater(found, least * profiles.total(inside), expression)
 
     def test_garbage_collection(self):
         self.for_each_node(self.check_garbage, GARBAGE, "garbage")

@@ -7,6 +7,8 @@ import os
 import pathlib
 import platform
 import re
+import subprocess
+import sysconfig
 import unittest
 
 import python_frames_test
@@ -74,6 +76,20 @@ thread.join()
 NATIVE_ORDER = ("begin (app.py)", "by_callback (app.py)", "msort_with_tmp", "by_generator (app.py)", "inner (app.py)",
                 "by_class (app.py)", "compiled (<made>)", "by_numpy (app.py)", "looping_each", "here (app.py)")
 
+CYTHON = """
+cdef through(function):
+    return function()
+def each(function):
+    return through(function)
+"""
+
+CYTHON_USER = HERE + """
+import walker
+def by_cython():
+    walker.each(here)
+by_cython()
+"""
+
 HOST = HERE + """
 import host
 def inner():
@@ -102,6 +118,19 @@ class ConstructsTest(TruthCase):
         between = [re.search(r"by_numpy \(app.py\);(.*);by_numpy.<locals>", ";".join(chain.all))
                    for chain in self.chains(recording)]
         self.assertTrue(any(found and "@_multiarray_umath" in found[1] for found in between))
+
+
+    def test_cython_calls_back(self):
+        """A module that Cython has made of Python, for the Python of this machine."""
+        self.folder.joinpath("walker.pyx").write_text(CYTHON)
+        subprocess.run(["cython3", "-3", "walker.pyx"], cwd=self.folder, check=True)
+        headers = sysconfig.get_path("include", vars={"py_version_short": "3.11", "installed_base": "/usr", "base": "/usr"})
+        subprocess.run(["cc", "-O1", "-fno-inline", "-w", "-shared", "-fPIC", f"-I{headers}", "walker.c", "-o", "walker.so"],
+                       cwd=self.folder, check=True)
+        order = ("by_cython (app.py)", "__pyx_f_6walker_through", "here (app.py)")
+        for how in ("wait", "burn", "nap"):
+            with self.subTest(how=how):
+                self.check(CYTHON_USER, how, order=order)
 
 
 class EmbeddedTest(TruthCase):

@@ -2,7 +2,8 @@
 // needed: the walk of the stack asks, for each pc, whether JavaRuntime::code contains it, and steps
 // with JavaStepper instead of its own rules (java_stack.h):
 //   while (java.code.contains(registers.pc)) status = stepper.step(registers, token);
-// kJava: `token` is the frame's. kStub: a frame without a name of its own, step on. kEntry: the
+// kJava: `token` is the frame's. kStub: a frame without a name of its own, step on. kHidden: the
+// same, and frames of a virtual thread are missing there. kEntry: the
 // frame through which native code called Java; the registers are those of that native code, with
 // which the native walk goes on. A first frame inside the code has `exact`, and r13 in `bytecode`;
 // after native frames both are unset, and `frame` must be known. All else ends the walk.
@@ -44,7 +45,7 @@ struct JavaRegisters {
   bool exact = false;  // pc is where the thread is, not a return address
 };
 
-enum class JavaStep : std::uint8_t { kJava, kStub, kEntry, kUnreadable, kInvalid };
+enum class JavaStep : std::uint8_t { kJava, kStub, kHidden, kEntry, kUnreadable, kInvalid };
 
 // `Stack` reads the thread's stack, `Reader` everything else.
 template <typename Reader, typename Stack = Reader>
@@ -135,12 +136,25 @@ class JavaStepper {
         return JavaStep::kUnreadable;
       }
     }
+    const bool is_barrier = !blob.is_method && is_return_barrier(registers);
     const bool has_stepped = registers.exact ? step_first(blob, registers)
                                              : blob.frame_words == 0 && step_stub(registers);
     if (!has_stepped && !step_frame(blob, registers)) {
       return blob.frame_words == 0 ? JavaStep::kInvalid : JavaStep::kUnreadable;
     }
-    return blob.is_method ? JavaStep::kJava : JavaStep::kStub;
+    if (blob.is_method) return JavaStep::kJava;
+    return is_barrier ? JavaStep::kHidden : JavaStep::kStub;
+  }
+
+  // When a virtual thread runs again, only its innermost frames are on the stack. The last of them
+  // returns to a stub, which fetches the next ones from the heap. The entry of the continuation,
+  // whose frame pointer is still there, begins at the stack pointer (ContinuationEntry, 56 or 64
+  // bytes, aligned to 16: src/hotspot/share/runtime/continuationEntry.hpp).
+  bool is_return_barrier(const JavaRegisters& registers) const noexcept {
+    constexpr std::uint32_t kFirst = 21;
+    constexpr std::uint64_t kEntryBytes = 64;
+    return java_.version >= kFirst && !registers.exact &&
+           registers.frame == registers.stack + kEntryBytes;
   }
 
   // Of a frame that is to be interpreted further (its code is no longer valid) the VM replaces the

@@ -62,6 +62,7 @@ class JavaWalk {
           tokens_.add(token);
           break;
         case JavaStep::kStub:
+        case JavaStep::kHidden:
           break;
         case JavaStep::kEntry:
           if (!follow_entry(frame, registers)) return JavaWalkEnd::kUnreadable;

@@ -68,7 +68,9 @@ class JavaWalkCode {
       if (!knows_frame) return StepStatus::kUnknownRegister;
       return found == JavaStep::kInvalid ? StepStatus::kNoRule : StepStatus::kUnreadable;
     }
-    if (found != JavaStep::kJava) token.kind = TokenKind::kJavaStub;
+    if (found != JavaStep::kJava) {
+      token.kind = found == JavaStep::kHidden ? TokenKind::kJavaHidden : TokenKind::kJavaStub;
+    }
     tokens_->add(token);
     registers.values[unwind::kPc] = at.pc;
     registers.values[unwind::kRsp] = at.stack;

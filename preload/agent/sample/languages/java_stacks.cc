@@ -92,6 +92,10 @@ void JavaStacks::put_token(NameSources& sources, const Token& token) noexcept {
       return put(sources.names.pc_of(token, sources.snapshot, sources.memory, sources.functions,
                                      sources.now),
                  kind_of(Execution::kInterpreted));
+    case TokenKind::kJavaHidden:
+      return put(runtime_frame_pc({.function = sources.functions.intern(
+                                       {.language = Language::kJava, .name = kParkedFramesName})}),
+                 kind_of(Execution::kBuiltIn));
     default:
       return;
   }

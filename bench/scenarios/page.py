@@ -5,7 +5,7 @@ import platform
 import re
 import textwrap
 
-from scenarios import aims
+from scenarios import acceptance, aims
 
 INTRODUCTION = """# Performance
 
@@ -48,16 +48,26 @@ def fill(text):
     return "\n".join(lines)
 
 
+LANGUAGES_INTRODUCTION = """# Languages
+
+What recordings of programs in Python, Java, JavaScript, Ruby and PHP say, compared with the truth
+and with a profiler of each language. Limits are in [design/](design/README.md) 67 to 73.
+
+## Accepted
+"""
+
+
 def replace_section(path, title, body):
     """Replaces the section, or appends it, and updates the table of aims; other sections stay."""
-    text = path.read_text() if path.exists() else INTRODUCTION
-    text = _with_section(text, title, body)
-    path.write_text(with_aims(text).rstrip() + "\n")
+    is_languages = path.name == "LANGUAGES.md"
+    text = path.read_text() if path.exists() else LANGUAGES_INTRODUCTION if is_languages else INTRODUCTION
+    text = with_aims(_with_section(text, title, body), acceptance if is_languages else aims)
+    path.write_text(text.rstrip() + "\n")
 
 
-def with_aims(text):
-    table = markdown_table(("what", "aim", "now", "section"), aims.rows(text))
-    return _with_section(text, aims.TITLE, f"Written by `scripts/bench` from the sections below.\n\n{table}")
+def with_aims(text, table_of):
+    table = markdown_table(("what", "aim", "now", "section"), table_of.rows(text))
+    return _with_section(text, table_of.TITLE, f"Written by `scripts/bench` from the sections below.\n\n{table}")
 
 
 def _with_section(text, title, body):

@@ -1,0 +1,58 @@
+"""The table at the top of docs/LANGUAGES.md: what was promised of languages, and what the sections below say."""
+import re
+
+TITLE = "Accepted"
+VERSIONS = "Versions"
+
+
+def _rows(text, section, first):
+    """Cells of the rows of a section that begin with `first`."""
+    found = re.search(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    lines = re.findall(rf"^\| {re.escape(first)}.*$", found[1], re.M) if found else []
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def _numbers(text, language, column):
+    cells = (row[column] for row in _rows(text, VERSIONS, f"{language} |"))
+    return [float(re.search(r"[\d.]+", cell)[0]) for cell in cells if re.search(r"\d", cell)]
+
+
+def _worst(text, language, column, choose):
+    found = _numbers(text, language, column)
+    return f"{choose(found):.2f} % (the worst of {len(found)} versions)" if found else "not measured"
+
+
+def _judged(text, language, judge):
+    """How far swipr and the judge are from the truth."""
+    cells = [row[4] for name in ("swipr |", judge) for row in _rows(text, language, name)[:1]]
+    return f"{cells[0]} from the truth, {judge} {cells[1]}" if len(cells) == 2 and all(cells) else "not measured"
+
+
+def rows(text):
+    """(what, aim, now, section)."""
+    def worst(what, aim, language, column, choose):
+        return what, aim, _worst(text, language, column, choose), VERSIONS
+
+    def judged(what, language, judge):
+        return what, "within 3 points", _judged(text, language, judge), language
+
+    return [
+        worst("Python: stacks with all callers", "≥ 99 %", "Python", 6, min),
+        worst("Python: interpreter loops left in stacks", "≤ 0.5 %", "Python", 8, max),
+        worst("Python: waits for the GIL that say so", "≥ 98 %", "Python", 10, min),
+        judged("Python: shares, compared with py-spy", "Python", "py-spy"),
+        worst("Java: complete stacks", "≥ 95 %", "Java", 4, min),
+        worst("Java: stacks with all callers", "≥ 95 %", "Java", 6, min),
+        judged("Java: shares, compared with async-profiler", "Java", "async-profiler"),
+        worst("JavaScript: names that --perf-basic-prof has, too", "≥ 97 %", "JavaScript", 10, min),
+        judged("JavaScript: shares, compared with --cpu-prof", "JavaScript", "V8's profiler"),
+        judged("Ruby: shares, compared with rbspy", "Ruby", "rbspy"),
+        worst("Ruby: stacks with all callers", "", "Ruby", 6, min),
+        worst("PHP: stacks with all callers", "", "PHP", 6, min),
+        *(worst(f"{language}: names lost", "≤ 0.5 %", language, 7, max)
+          for language in ("Python", "Java", "JavaScript", "Ruby", "PHP")),
+        ("handler, 5 and 100 frames of Python, Ruby, PHP", "≤ 2 and 5 µs", "see there",
+         "[PERFORMANCE.md](PERFORMANCE.md), Frames of languages"),
+        ("wrong names, lines, blocked threads, stress", "see there", "tests pass",
+         "[design/](design/README.md) 67 to 73, Evidence"),
+    ]

@@ -74,7 +74,8 @@ SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned 
   handler::Asking asking(thread.tid.value);
   if (!is_calm(asking, now)) return Asked::kFailed;
   if (blocks_signal(asking, thread, task_directory, cpu_ns)) {
-    return thread.signal.blocked_readings_ == kMaskReadings ? Asked::kBlocked : Asked::kFailed;
+    const bool for_long = thread.signal.mask_known_ && thread.signal.blocks_signal_;
+    return for_long ? Asked::kBlocked : Asked::kFailed;
   }
   const std::uint16_t number = free_[free_count_ - 1];
   const std::uint64_t sequence = ++sequence_;
@@ -128,10 +129,7 @@ bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread, in
     return true;
   }
   thread.signal.blocks_signal_ = (blocked >> (handler::installed_signal() - 1) & 1) != 0;
-  thread.signal.blocked_readings_ =
-      thread.signal.blocks_signal_
-          ? std::min<std::uint8_t>(thread.signal.blocked_readings_ + 1, kMaskReadings)
-          : 0;
+  if (!thread.signal.blocks_signal_) thread.signal.blocked_times_ = 0;
   thread.signal.mask_known_ = !thread.signal.blocks_signal_ || blocks_for_long(thread, cpu_ns);
   thread.signal.mask_epoch_ = epoch;
   thread.signal.mask_uses_ = 0;
@@ -143,7 +141,6 @@ bool SignalPool::blocks_signal(const handler::Asking& asking, Thread& thread, in
 bool SignalPool::blocks_for_long(Thread& thread, std::int64_t cpu_ns) noexcept {
   constexpr std::int64_t kBetween = 1'000'000 / kMaskReadings;
   ThreadSignal& signal = thread.signal;
-  if (signal.blocked_readings_ == 1) signal.blocked_times_ = 0;
   if (signal.blocked_times_ == kMaskReadings) return true;
   if (signal.blocked_times_ != 0 && cpu_ns - signal.blocked_cpu_ns_ < kBetween) return false;
   signal.blocked_cpu_ns_ = cpu_ns;

@@ -25,9 +25,10 @@ class SignalPool {
 
   enum class Asked : std::uint8_t { kSent, kShared, kFailed, kBlocked };
   // Requests the thread's stack for recording `recording` (an index below 32). kShared: a signal is
-  // already outstanding. kFailed: not possible now, no slot is free, or the kernel refused.
-  // kBlocked: the thread blocks the signal. `task_directory`: used to read its mask if it may have
-  // changed. `cpu_ns`: its CPU clock as it was last read.
+  // already outstanding. kFailed: not possible now (the thread may block the signal for a moment),
+  // no slot is free, or the kernel refused. kBlocked: the thread blocks the signal for long: its
+  // run gets no stack. `task_directory`: used to read its mask if it may have changed. `cpu_ns`:
+  // its CPU clock as it was last read.
   Asked ask(std::uint32_t place, Thread& thread, unsigned recording, int task_directory, Moment now,
             std::int64_t cpu_ns) noexcept;
   // An answer is outstanding, or a signal whose answer is no longer needed.
@@ -63,7 +64,7 @@ class SignalPool {
   // The sampling signal is another one now.
   static void forget_mask(Thread& thread) noexcept {
     distrust_mask(thread);
-    thread.signal.blocked_readings_ = 0;
+    thread.signal.blocked_times_ = 0;
   }
   // Its mask has changed undetected: it is read before the next signal.
   static void distrust_mask(Thread& thread) noexcept { thread.signal.mask_known_ = false; }

@@ -27,10 +27,9 @@ class ThreadSignal {
   // Whether it blocks the sampling signal, as of an epoch of mask changes (handler/asking.h).
   bool blocks_signal_ = false;
   bool mask_known_ = false;
-  std::uint8_t blocked_readings_ = 0;  // in a row
-  std::uint16_t mask_uses_ = 0;        // since it was read
+  std::uint16_t mask_uses_ = 0;  // since it was read
   std::uint32_t mask_epoch_ = 0;
-  std::uint8_t blocked_times_ = 0;   // of them, at different times of its CPU clock
+  std::uint8_t blocked_times_ = 0;   // readings in a row, at different times of its CPU clock
   std::int64_t blocked_cpu_ns_ = 0;  // the last of these
 };
 

@@ -31,6 +31,7 @@ commands::Outcome run(const options::Command& command) {
               [](const options::ConvertOptions& chosen) { return commands::run_convert(chosen); },
               [](const options::ReportOptions& chosen) { return commands::run_report(chosen); },
               [](const options::ViewOptions& chosen) { return commands::run_view(chosen); },
+              [](const options::PushOptions& chosen) { return commands::run_push(chosen); },
               [](const options::ListOptions& chosen) { return commands::run_list(chosen); },
               [](const options::DoctorOptions& chosen) { return commands::run_doctor(chosen); },
               [](const options::PreloadPathOptions&) { return commands::run_preload_path(); },

@@ -1,5 +1,5 @@
-# Removes what `cmake --install` installed, and folders for manual pages and completions that are
-# empty afterwards. cmake -P cmake/uninstall.cmake BUILD_FOLDER
+# Removes what `cmake --install` installed, and folders of manual pages, completions and the like
+# that are empty afterwards. cmake -P cmake/uninstall.cmake BUILD_FOLDER
 if(NOT CMAKE_ARGV3)
   message(FATAL_ERROR "usage: cmake -P cmake/uninstall.cmake BUILD_FOLDER")
 endif()
@@ -8,7 +8,7 @@ if(NOT EXISTS ${manifest})
   message(FATAL_ERROR "no ${manifest}: nothing was installed from this build folder")
 endif()
 file(STRINGS ${manifest} files)
-set(removable "/(man[17]|bash-completion(/completions)?|zsh(/site-functions)?|fish(/vendor_completions[.]d)?)$")
+set(removable "/(man[17]|bash-completion(/completions)?|zsh(/site-functions)?|fish(/vendor_completions[.]d)?|tmpfiles[.]d|libexec(/swipr)?)$")
 foreach(file IN LISTS files)
   set(path $ENV{DESTDIR}${file})
   message(STATUS "Removing: ${path}")

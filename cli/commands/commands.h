@@ -10,6 +10,7 @@ Outcome run_record(const options::RecordOptions& options);
 Outcome run_convert(const options::ConvertOptions& options);
 Outcome run_report(const options::ReportOptions& options);
 Outcome run_view(const options::ViewOptions& options);
+Outcome run_push(const options::PushOptions& options);
 Outcome run_list(const options::ListOptions& options);
 Outcome run_preload_path();
 Outcome run_doctor(const options::DoctorOptions& options);

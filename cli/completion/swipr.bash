@@ -27,7 +27,7 @@ _swipr() {
     --pid) words=$(_swipr_pids) ;;
     --name) words=$(_swipr_names) ;;
     --format)
-      words='html pprof speedscope firefox perf collapsed'
+      words='html pprof speedscope firefox perf collapsed col'
       [[ $command == record ]] && words="raw $words"
       ;;
     --weight) words='samples cpu wall blocked runqueue' ;;
@@ -42,7 +42,7 @@ _swipr() {
     --rate) words='10 100 1000' ;;
     --count) words='100 1000 10000' ;;
     --top) words='10 20 50' ;;
-    -o | --output | --diff | --json | --socket)
+    -o | --output | --diff | --json | --socket | --token-file | --ca-file)
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return
       ;;
@@ -52,7 +52,7 @@ _swipr() {
       ;;
     *)
       case $command in
-        '') words='record convert report view list doctor preload-path help --help --version' ;;
+        '') words='record convert report view push list doctor preload-path help --help --version' ;;
         record)
           words='--pid --name --socket --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --tasks --json --no-arguments --no-follow --help --'
           ;;
@@ -61,11 +61,12 @@ _swipr() {
           ;;
         report) words='--weight --state --thread --from --to --only --hide --focus --frames --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --json --help' ;;
         view) words='--pid --duration --no-browser --state --thread --from --to --only --hide --focus --frames --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
+        push) words='--service-name --label --token-file --ca-file --tenant --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         list) words='--json --help' ;;
         preload-path) words='--help' ;;
         doctor) words='--pid --compare-unwinders --help --' ;;
       esac
-      if [[ ($command == convert || $command == report || $command == view) && $cur != -* ]]; then
+      if [[ ($command == convert || $command == report || $command == view || $command == push) && $cur != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
       fi

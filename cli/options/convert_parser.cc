@@ -37,8 +37,9 @@ void ConvertParser::add_to(CLI::App& parent) {
   app->add_option("-o,--output", options.output, "Write to FILE (default and -: standard output)")
       ->type_name("FILE");
   add_format(*app, options.format, parse_target_format,
-             "html, pprof, speedscope, firefox, perf or collapsed; optional if FILE ends in "
-             ".html, .pb.gz, .speedscope.json, .firefox.json.gz, .perf, .collapsed or .folded");
+             "html, pprof, speedscope, firefox, perf, collapsed or col; optional if FILE ends in "
+             ".html, .pb.gz, .speedscope.json, .firefox.json.gz, .perf, .collapsed, .folded or "
+             ".col");
   app->add_option_function<std::string>("--weight", store(options.weight, parse_weight),
                                         "Weight of a stack: samples (default; html, pprof: cpu; "
                                         "speedscope: wall), cpu, wall, blocked, runqueue")

@@ -15,7 +15,16 @@
 
 namespace swipr::options {
 
-enum class Format : std::uint8_t { kRaw, kPerf, kPprof, kCollapsed, kHtml, kSpeedscope, kFirefox };
+enum class Format : std::uint8_t {
+  kRaw,
+  kPerf,
+  kPprof,
+  kCollapsed,
+  kCol,
+  kHtml,
+  kSpeedscope,
+  kFirefox
+};
 // Whether the state is added as the innermost frame: "[epoll_wait]", "[runnable]".
 enum class StateFrames : std::uint8_t { kByFormat, kOn, kOff };
 // Which labels the samples of a pprof file have.
@@ -103,6 +112,15 @@ struct ViewOptions {
   SymbolOptions symbols;
 };
 
+struct PushOptions {
+  std::vector<std::string> inputs;  // recordings, pprof files, .col files
+  std::string url;
+  std::string service;              // empty: the name of the recorded program
+  std::vector<std::string> labels;  // NAME=VALUE
+  std::string token_file, ca_file, tenant;
+  SymbolOptions symbols;
+};
+
 struct ListOptions {
   bool json = false;
 };
@@ -120,7 +138,7 @@ struct AnswerOptions {
   std::string disposition;  // file name for the client; empty: none
 };
 
-using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, ViewOptions, ListOptions,
-                             DoctorOptions, PreloadPathOptions, AnswerOptions>;
+using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, ViewOptions, PushOptions,
+                             ListOptions, DoctorOptions, PreloadPathOptions, AnswerOptions>;
 
 }  // namespace swipr::options

@@ -29,7 +29,7 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 wrong usage; `record -- CMD` ends with the code of CMD.
 )";
 
-constexpr std::string_view kCommandList = "record, convert, report, view, list or doctor";
+constexpr std::string_view kCommandList = "record, convert, report, view, push, list or doctor";
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   const std::string similar = find_similar(word, known);
@@ -95,7 +95,7 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
 ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> command,
                   bool has_separator) {
   CLI::App app("swipr: a sampling profiler for programs on Linux", "swipr");
-  app.formatter(with_usage("record|convert|report|view|list|doctor [OPTION…]"));
+  app.formatter(with_usage("record|convert|report|view|push|list|doctor [OPTION…]"));
   app.footer(std::string(kMainFooter));
   const std::string version = fmt::format("swipr {}", kBuildVersion);
   app.set_version_flag("--version", version, "Print version, commit and build type");
@@ -104,6 +104,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   ConvertParser convert;
   ReportParser report;
   ViewParser view;
+  PushParser push;
   ListParser list;
   DoctorParser doctor;
   PreloadPathParser preload_path;
@@ -112,6 +113,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   convert.add_to(app);
   report.add_to(app);
   view.add_to(app);
+  push.add_to(app);
   list.add_to(app);
   doctor.add_to(app);
   preload_path.add_to(app);
@@ -139,6 +141,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   if (convert.app->parsed()) return convert.finish();
   if (report.app->parsed()) return report.finish();
   if (view.app->parsed()) return view.finish();
+  if (push.app->parsed()) return push.finish();
   if (preload_path.app->parsed()) return preload_path.finish();
   if (answer.app->parsed()) return answer.finish();
   return list.finish();

@@ -43,6 +43,14 @@ struct ViewParser {
   ParseResult finish();
 };
 
+struct PushParser {
+  PushOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+};
+
 struct ListParser {
   ListOptions options;
   CLI::App* app = nullptr;

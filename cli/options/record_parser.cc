@@ -72,7 +72,7 @@ void RecordParser::add_to(CLI::App& parent) {
                   "Write to FILE; - is standard output (default: PROGRAM-PID-TIME.swipr)")
       ->type_name("FILE");
   add_format(*app, options.format, parse_format,
-             "raw (default), html, pprof, speedscope, firefox, perf or collapsed");
+             "raw (default), html, pprof, speedscope, firefox, perf, collapsed or col");
   app->add_flag("--embed-symbols", options.embeds_symbols,
                 "Store function names, inlined functions and lines in FILE, so that it can be "
                 "converted on any machine");

@@ -68,6 +68,7 @@ Result<Format> parse_target_format(std::string_view text) {
       std::pair{std::string_view("firefox"), Format::kFirefox},
       std::pair{std::string_view("perf"), Format::kPerf},
       std::pair{std::string_view("collapsed"), Format::kCollapsed},
+      std::pair{std::string_view("col"), Format::kCol},
   };
   if (text == "svg") return no_svg("--format svg");
   return find_word(kFormats, "format", text);
@@ -84,6 +85,7 @@ Result<Format> find_format_of_file(std::string_view name) {
       std::pair{std::string_view(".firefox.json"), Format::kFirefox},
       std::pair{std::string_view(".perf"), Format::kPerf},
       std::pair{std::string_view(".collapsed"), Format::kCollapsed},
+      std::pair{std::string_view(".col"), Format::kCol},
       std::pair{std::string_view(".folded"), Format::kCollapsed},
   };
   for (const auto& [suffix, format] : kSuffixes) {

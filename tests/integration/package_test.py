@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import unittest
 
-from support import products
+from support import engine_cases, products
 from support.case import SwiprCase
 
 
@@ -21,16 +21,21 @@ class PackageTest(SwiprCase):
         root = self.folder / "root"
         subprocess.run(["dpkg-deb", "-x", package, root], check=True)
         files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
-        for name in ("usr/bin/swipr", "usr/lib/libswipr_preload.so", "usr/share/man/man1/swipr.1",
+        for name in ("usr/bin/swipr", "usr/libexec/swipr/swipr-send", "usr/lib/tmpfiles.d/swipr.conf", "usr/lib/libswipr_preload.so", "usr/share/man/man1/swipr.1",
                      "usr/share/man/man7/libswipr_preload.7", "usr/share/zsh/site-functions/_swipr",
                      "usr/share/bash-completion/completions/swipr", "usr/share/fish/vendor_completions.d/swipr.fish",
                      *(f"usr/share/man/man1/swipr-{command}.1"
-                       for command in ("record", "convert", "report", "view", "list", "doctor"))):
+                       for command in ("record", "convert", "report", "view", "push", "list", "doctor"))):
             self.assertIn(name, files)
         self.program = pathlib.Path(root, "usr/bin/swipr")
         recording = self.folder / "packaged.swipr"
         self.swipr("record", "-o", recording, "--", "/bin/true")
         self.assertIn(b"true", self.swipr("report", recording).out)
+        # The sending program is found, and answers.
+        profile = self.folder / "profile.pb.gz"
+        profile.write_bytes(engine_cases.pprof())
+        said = self.swipr("push", profile, "parca+http://127.0.0.1:1", "--ca-file", "/absent", expect=1).err
+        self.assertIn("cannot read /absent", said)
 
     def test_uninstall_leaves_no_file_and_no_empty_folder(self):
         build = products.swipr().parent.parent

@@ -1,6 +1,7 @@
 """A stand-in of the stores that profiles are pushed to, in a process of its own."""
 
 import base64
+import gzip
 import json
 import pathlib
 import subprocess
@@ -23,9 +24,9 @@ class Engines:
         self.process.wait()
         self.process.stdout.close()
 
-    def _request(self, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"})
+    def _request(self, path, body=None, headers=None):
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json", **(headers or {})})
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, answer.read().decode()
@@ -42,6 +43,13 @@ class Engines:
         """Status and answer."""
         return self._request("/push.v1.PusherService/Push", {"series": [{
             "labels": _pairs(labels), "samples": [{"rawProfile": base64.b64encode(profile).decode()}]}]})
+
+    def push_studio(self, col, service="test", gpid=""):
+        """Status and answer."""
+        body = gzip.compress(json.dumps({"start_time": "2026-01-01T00:00:00", "end_time": "2026-01-01T00:00:15",
+                                         "hostname": "h", "profile": col, "gpid": gpid}).encode())
+        return self._request("/api/v2/profiles", body, {"GPROFILER-API-KEY": "k", "GPROFILER-SERVICE-NAME": service,
+                                                        "Content-Encoding": "gzip"})
 
     def push_parca(self, profile, **labels):
         return self._request("/api/profiles/writeraw", {"normalized": False, "series": [{

@@ -74,6 +74,9 @@ host::Result<void> export_recording(profile::Recording& recording, const ExportO
       return exporters::write_pprof(recording, named.names, writing, sink);
     case options::Format::kCollapsed:
       return exporters::write_collapsed(recording, named.names, writing, sink);
+    case options::Format::kCol:
+      writing.host = host::read_host_facts();
+      return exporters::write_col(recording, named.names, writing, sink);
     case options::Format::kSpeedscope:
       return exporters::write_speedscope(recording, named.names, writing, sink);
     case options::Format::kFirefox:
@@ -94,6 +97,8 @@ std::string_view file_suffix(options::Format format) {
       return ".pb.gz";
     case options::Format::kCollapsed:
       return ".collapsed";
+    case options::Format::kCol:
+      return ".col";
     case options::Format::kSpeedscope:
       return ".speedscope.json";
     case options::Format::kFirefox:
@@ -123,6 +128,8 @@ std::string_view format_name(options::Format format) {
       return "pprof";
     case options::Format::kCollapsed:
       return "collapsed";
+    case options::Format::kCol:
+      return "col";
     case options::Format::kSpeedscope:
       return "speedscope";
     case options::Format::kFirefox:

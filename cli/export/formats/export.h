@@ -4,11 +4,14 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/export/text/sink.h"
 #include "cli/profile/recording/names.h"
 #include "cli/profile/recording/recording.h"
+#include "common/host/host_facts.h"
 #include "common/host/result.h"
 
 namespace swipr::exporters {
@@ -36,7 +39,10 @@ struct Options {
   bool frame_kinds = false;   // collapsed only: suffixes such as "_[p]" after names
   bool source_lines = false;  // perf only: a "  file:line" line after every frame
   PprofLabels pprof_labels = PprofLabels::kAll;  // pprof only; not kAll: without a base
-  bool inverted = false;  // html only: start with callers below the functions
+  std::vector<profile::Weight> pprof_types{};    // pprof only: no others; empty: all
+  std::size_t pprof_max_frames = 0;              // of a stack, cut in the middle; 0: all
+  bool inverted = false;   // html only: start with callers below the functions
+  host::HostFacts host{};  // col only: of the recorded machine
   // html, pprof, collapsed: the threads of this and all later processes are the base of the
   // comparison.
   std::uint32_t first_base_process = profile::kNone;
@@ -51,10 +57,26 @@ host::Result<void> write_perf(const profile::Recording& recording, const profile
 host::Result<void> write_pprof(const profile::Recording& recording, const profile::Names& names,
                                const Options& options, Sink& sink);
 
+// Limits of a store for one profile.
+struct PprofLimits {
+  std::size_t samples = 16'000;
+  std::size_t bytes = std::size_t{4} << 20;  // uncompressed
+};
+// The same as several profiles within the limits, uncompressed, without samples that weigh nothing
+// in any of `pprof_types`. Empty: there is no other. A single stack may exceed the limit of bytes.
+std::vector<std::string> make_pprof_pieces(const profile::Recording& recording,
+                                           const profile::Names& names, const Options& options,
+                                           const PprofLimits& limits);
+
 // "thread;root;…;leaf weight", sorted. With a base: "… base-weight weight", as difffolded.pl
 // writes and flamegraph.pl reads it.
 host::Result<void> write_collapsed(const profile::Recording& recording, const profile::Names& names,
                                    const Options& options, Sink& sink);
+
+// gProfiler's format: a header, then "application index;container;command;appid;root;…;leaf count".
+// The default weight is CPU time; times become samples at the recording's rate.
+host::Result<void> write_col(const profile::Recording& recording, const profile::Names& names,
+                             const Options& options, Sink& sink);
 
 // JSON of speedscope: a profile per thread in order of time, the busiest one first. The default
 // weight is wall time, for an exact time axis.

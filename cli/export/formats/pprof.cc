@@ -58,9 +58,16 @@ class PprofWriter {
   // The default is the last one, because speedscope ignores the default and shows the last one.
   void choose_sample_types(std::span<const profile::MergedStack> merged) {
     const SampleType* chosen = nullptr;
+    const auto& only = options_.pprof_types;
     for (const SampleType& type : kSampleTypes) {
       if (type.weight == weight_) {
         chosen = &type;
+        continue;
+      }
+      if (!only.empty()) {
+        if (std::find(only.begin(), only.end(), type.weight) != only.end()) {
+          sample_types_.push_back(&type);
+        }
         continue;
       }
       const bool optional =
@@ -86,7 +93,7 @@ class PprofWriter {
     out_.add_int64(ProfileTag::kDefaultSampleType, tables_.string(sample_types_.back()->name));
   }
 
-  void write_sample(const profile::MergedStack& merged) {
+  std::vector<std::uint64_t> locations_of(const profile::MergedStack& merged) {
     std::vector<std::uint64_t> locations;
     if (options_.state_frames == StateFrames::kYes) {
       const std::string frame = state_frame(recording_, merged.state, merged.stack);
@@ -94,15 +101,25 @@ class PprofWriter {
     }
     if (merged.stack == profile::kNone || recording_.stacks[merged.stack].frames.empty()) {
       locations.push_back(tables_.location(kNoStack));
-    } else {
-      const profile::Stack& stack = recording_.stacks[merged.stack];
-      for (std::size_t index = 0; index < stack.frames.size(); ++index) {
-        if (index == stack.omitted_at) locations.push_back(tables_.location(kOmittedFrames));
-        locations.push_back(tables_.location(stack.frames[index]));
-      }
-      if (stack.omitted_at == stack.frames.size())
-        locations.push_back(tables_.location(kOmittedFrames));
+      return locations;
     }
+    const profile::Stack& stack = recording_.stacks[merged.stack];
+    const std::size_t count = stack.frames.size();
+    const std::size_t most = options_.pprof_max_frames;
+    const std::size_t cut_at = most == 0 || count <= most ? count : most / 2;
+    for (std::size_t index = 0; index < count; ++index) {
+      if (index == cut_at) index = count - (most - cut_at - 1);
+      if (index == stack.omitted_at || (cut_at < count && index == count - (most - cut_at - 1))) {
+        locations.push_back(tables_.location(kOmittedFrames));
+      }
+      locations.push_back(tables_.location(stack.frames[index]));
+    }
+    if (stack.omitted_at == count) locations.push_back(tables_.location(kOmittedFrames));
+    return locations;
+  }
+
+  void write_sample(const profile::MergedStack& merged) {
+    const std::vector<std::uint64_t> locations = locations_of(merged);
     std::vector<std::int64_t> values;
     for (const SampleType* type : sample_types_) {
       const auto value = static_cast<std::int64_t>(merged.weights[profile::index_of(type->weight)]);
@@ -175,7 +192,11 @@ class PprofWriter {
     out_.add_int64(ProfileTag::kTimeNanos, std::max<std::int64_t>(begin.count(), 0));
     out_.add_int64(ProfileTag::kDurationNanos, std::max<std::int64_t>((end - begin).count(), 1));
     const bool cpu = weight_ == profile::Weight::kCpu;
-    write_value_type(ProfileTag::kPeriodType, cpu ? "cpu" : "wall", "nanoseconds");
+    const bool is_selection = !options_.pprof_types.empty();
+    write_value_type(
+        ProfileTag::kPeriodType,
+        is_selection ? sample_types_.back()->name : std::string_view(cpu ? "cpu" : "wall"),
+        "nanoseconds");
     out_.add_int64(ProfileTag::kPeriod, std::max<std::int64_t>(period.count(), 1));
   }
 
@@ -218,17 +239,51 @@ class PprofWriter {
   PprofBuilder<ProfileTag> out_;
   std::vector<const SampleType*> sample_types_;
 };
+std::vector<profile::MergedStack> merge(const profile::Recording& recording,
+                                        const Options& options) {
+  const bool by_state =
+      options.pprof_labels == PprofLabels::kAll || options.state_frames == StateFrames::kYes;
+  return profile::aggregate(
+      recording, {.by_thread = options.pprof_labels != PprofLabels::kNone, .by_state = by_state});
+}
+
 }  // namespace
 
 host::Result<void> write_pprof(const profile::Recording& recording, const profile::Names& names,
                                const Options& options, Sink& sink) {
-  const bool by_state =
-      options.pprof_labels == PprofLabels::kAll || options.state_frames == StateFrames::kYes;
-  const auto merged = profile::aggregate(
-      recording, {.by_thread = options.pprof_labels != PprofLabels::kNone, .by_state = by_state});
-  const auto compressed = write_gzip(PprofWriter(recording, names, options).write(merged), sink);
+  const std::string profile =
+      PprofWriter(recording, names, options).write(merge(recording, options));
+  const auto compressed = write_gzip(profile, sink);
   if (!compressed) return compressed.error();
   return sink.flush();
+}
+
+std::vector<std::string> make_pprof_pieces(const profile::Recording& recording,
+                                           const profile::Names& names, const Options& options,
+                                           const PprofLimits& limits) {
+  std::vector<profile::MergedStack> merged = merge(recording, options);
+  std::erase_if(merged, [&options](const profile::MergedStack& stack) {
+    const auto weighs = [&stack](profile::Weight weight) {
+      return stack.weights[profile::index_of(weight)] != 0;
+    };
+    return std::none_of(options.pprof_types.begin(), options.pprof_types.end(), weighs);
+  });
+  std::vector<std::string> pieces;
+  std::vector<std::span<const profile::MergedStack>> left;
+  if (!merged.empty()) left.emplace_back(merged);
+  while (!left.empty()) {
+    const auto part = left.back();
+    left.pop_back();
+    std::string piece;
+    if (part.size() <= limits.samples) piece = PprofWriter(recording, names, options).write(part);
+    if (!piece.empty() && (piece.size() <= limits.bytes || part.size() == 1)) {
+      pieces.push_back(std::move(piece));
+      continue;
+    }
+    left.push_back(part.subspan(part.size() / 2));
+    left.push_back(part.first(part.size() / 2));
+  }
+  return pieces;
 }
 
 }  // namespace swipr::exporters

@@ -3,6 +3,7 @@
 // saves 1 MB.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "cli/export/text/sink.h"
@@ -12,5 +13,8 @@ namespace swipr::exporters {
 
 // Errors: those of zlib; the sink keeps its own.
 host::Result<void> write_gzip(std::string_view bytes, Sink& sink);
+
+// The same, into memory.
+host::Result<std::string> gzip_bytes(std::string_view bytes);
 
 }  // namespace swipr::exporters

@@ -94,6 +94,65 @@ TEST(Pprof, MergesThreadsAndStatesWithoutLabels) {
   EXPECT_THAT(by_thread, Not(HasSubstr("tid=")));
 }
 
+Options for_a_store() {
+  Options options;
+  options.weight = profile::Weight::kCpu;
+  options.pprof_labels = PprofLabels::kNone;
+  options.pprof_types = {profile::Weight::kCpu, profile::Weight::kSamples};
+  return options;
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(PprofPieces, HaveOnlyTheTypesAndSamplesThatWereAskedFor) {
+  const golden::Golden input = golden::make_golden();
+  const auto pieces = make_pprof_pieces(input.recording, input.names, for_a_store(), {});
+  ASSERT_EQ(pieces.size(), 1u);
+  const std::string text = golden::pprof_text(pieces[0]);
+  EXPECT_THAT(text, HasSubstr("sample_type samples/count\nsample_type cpu/nanoseconds\nsample "));
+  Options wall = for_a_store();
+  wall.weight = profile::Weight::kRunqueue;
+  wall.pprof_types = {profile::Weight::kRunqueue};
+  const auto waits = make_pprof_pieces(input.recording, input.names, wall, {});
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_THAT(golden::pprof_text(waits[0]), Not(HasSubstr(" values 0 ")));
+  EXPECT_THAT(golden::pprof_text(waits[0]), HasSubstr("period_type runqueue/nanoseconds\n"));
+  EXPECT_TRUE(make_pprof_pieces({}, {}, for_a_store(), {}).empty());
+}
+
+TEST(PprofPieces, StayWithinTheLimitsAndLoseNothing) {
+  const golden::Golden input = golden::make_golden();
+  const Options options = for_a_store();
+  const auto whole = make_pprof_pieces(input.recording, input.names, options, {});
+  const std::size_t samples = count_of(golden::pprof_text(whole[0]), "\nsample locations");
+  ASSERT_GT(samples, 2u);
+  for (const PprofLimits limits : {PprofLimits{1, 1u << 20}, PprofLimits{16'000, 1}}) {
+    const auto pieces = make_pprof_pieces(input.recording, input.names, options, limits);
+    EXPECT_EQ(pieces.size(), samples);
+    for (const std::string& piece : pieces) {
+      EXPECT_EQ(count_of(golden::pprof_text(piece), "\nsample locations"), 1u);
+    }
+  }
+}
+
+TEST(Pprof, CutsLongStacksInTheMiddle) {
+  golden::Golden input = golden::make_golden();
+  input.recording.stacks[0].frames = {0, 1, 2, 3, 4, 5, 0, 1};
+  std::erase_if(input.recording.samples, [](const auto& sample) { return sample.stack != 0; });
+  Options options;
+  options.pprof_max_frames = 5;
+  const std::string text = exported(input.recording, input.names, options);
+  EXPECT_THAT(text, HasSubstr("sample locations 1 2 3 1 2 values"));
+  EXPECT_THAT(text, HasSubstr("'[frames omitted]'"));
+  options.pprof_max_frames = 8;
+  EXPECT_THAT(exported(input.recording, input.names, options),
+              Not(HasSubstr("'[frames omitted]'")));
+}
+
 TEST(Pprof, IsTheSameFileEveryTime) {
   const golden::Golden input = golden::make_golden();
   EXPECT_EQ(exported(input.recording, input.names), exported(input.recording, input.names));

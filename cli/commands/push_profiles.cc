@@ -1,0 +1,181 @@
+#include "cli/commands/push_profiles.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "cli/commands/names/symbolize_recording.h"
+#include "cli/commands/output/export_recording.h"
+#include "cli/export/formats/col_header.h"
+#include "cli/export/formats/export.h"
+#include "cli/export/text/gzip.h"
+#include "common/host/host_facts.h"
+#include "common/host/proc.h"
+#include "common/host/secret.h"
+#include "common/host/unnamed_file.h"
+
+namespace swipr::commands {
+
+namespace {
+
+using host::Error;
+using host::Result;
+using options::PushOptions;
+using push::Engine;
+using push::Request;
+using Requests = std::vector<Request>;
+
+constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostFrames = 1000;  // Pyroscope drops the leaves of longer stacks
+
+// What the stores call a profile with these sample types. The first is the default one.
+struct Metric {
+  std::string_view name;
+  std::vector<profile::Weight> types;
+};
+
+std::vector<Metric> metrics_of(const profile::Recording& recording) {
+  using profile::Weight;
+  const Metric cpu{"process_cpu", {Weight::kCpu, Weight::kSamples}};
+  const Metric wall{"wall", {Weight::kWall}};
+  const Metric off_cpu{"off_cpu", {Weight::kBlocked}};
+  const profile::Mode mode =
+      recording.processes.empty() ? profile::Mode::kCpu : recording.processes.front().mode;
+  if (mode == profile::Mode::kCpu) return {cpu};
+  if (mode == profile::Mode::kOffCpu) return {off_cpu};
+  return {cpu, wall, off_cpu};
+}
+
+push::Labels labels_of(const PushOptions& options, std::string_view metric,
+                       const std::string& service) {
+  push::Labels labels{{"host", host::read_host_facts().hostname}};
+  for (const std::string& label : options.labels) {
+    const std::size_t equals = label.find('=');
+    labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
+  }
+  return push::store_labels(metric, service, labels);
+}
+
+Result<Request> profile_request(const push::StoreUrl& url, const push::Labels& labels,
+                                std::string_view gzipped) {
+  if (url.engine == Engine::kParca) return push::parca_request(url, labels, gzipped);
+  const auto id = host::make_secret();
+  if (!id) return id.error();
+  return push::pyroscope_request(url, labels, gzipped, *id);
+}
+
+Result<Request> col_request(const PushOptions& options, const push::StoreUrl& url,
+                            const std::string& service, std::string_view col,
+                            std::string_view begin, std::string_view end) {
+  push::StudioProfile profile{col,
+                              options.service.empty() ? service : options.service,
+                              host::read_host_facts().hostname,
+                              std::string(begin),
+                              std::string(end),
+                              ""};
+  Request request = push::studio_request(url, profile);
+  auto gzipped = exporters::gzip_bytes(request.body);
+  if (!gzipped) return gzipped.error();
+  request.body = *std::move(gzipped);
+  request.headers.emplace_back("Content-Encoding", "gzip");
+  return request;
+}
+
+std::string service_of(const PushOptions& options, const profile::Recording& recording) {
+  if (!options.service.empty()) return options.service;
+  return recording.processes.empty() ? "unknown" : recording.processes.front().command_name;
+}
+
+Result<Requests> pprof_requests(const PushOptions& options, const push::StoreUrl& url,
+                                const profile::Recording& recording, const profile::Names& names) {
+  Requests requests;
+  for (const Metric& metric : metrics_of(recording)) {
+    exporters::Options writing;
+    writing.weight = metric.types.front();
+    writing.pprof_types = metric.types;
+    writing.pprof_labels = exporters::PprofLabels::kNone;
+    writing.pprof_max_frames = kMostFrames;
+    const push::Labels labels = labels_of(options, metric.name, service_of(options, recording));
+    for (const std::string& piece :
+         exporters::make_pprof_pieces(recording, names, writing, exporters::PprofLimits{})) {
+      const auto gzipped = exporters::gzip_bytes(piece);
+      if (!gzipped) return gzipped.error();
+      auto request = profile_request(url, labels, *gzipped);
+      if (!request) return request.error();
+      requests.push_back(*std::move(request));
+    }
+  }
+  return requests;
+}
+
+Result<std::string> col_text(const profile::Recording& recording, const profile::Names& names) {
+  const host::UniqueFd file = host::make_unnamed_file("swipr-push");
+  if (!file) return Error("no memory for the profile");
+  exporters::Options writing;
+  writing.host = host::read_host_facts();
+  exporters::Sink sink(file.value(), "the profile");
+  if (auto done = exporters::write_col(recording, names, writing, sink); !done) return done.error();
+  return host::read_file(host::proc_path(Pid{::getpid()}, fmt::format("fd/{}", file.value())),
+                         kMostFileBytes);
+}
+
+Result<Requests> recording_requests(const PushOptions& options, const push::StoreUrl& url,
+                                    const std::string& path, std::vector<std::string>& notes) {
+  auto recording = load_recording(path);
+  if (!recording) return recording.error();
+  profile::credit_cpu(*recording);
+  notes = recording->warnings;
+  const NamedRecording named = symbolize_recording(*recording, options.symbols);
+  notes.insert(notes.end(), named.notes.begin(), named.notes.end());
+  if (url.engine != Engine::kStudio) return pprof_requests(options, url, *recording, named.names);
+  const auto col = col_text(*recording, named.names);
+  if (!col) return col.error();
+  std::chrono::nanoseconds begin{0};
+  std::chrono::nanoseconds end{0};
+  for (const profile::Process& process : recording->processes) {
+    if (begin.count() == 0 || process.start_realtime < begin) begin = process.start_realtime;
+    end = std::max(end, process.start_realtime + process.duration);
+  }
+  auto request = col_request(options, url, service_of(options, *recording), *col,
+                             exporters::iso_time(begin), exporters::iso_time(end));
+  if (!request) return request.error();
+  return Requests{*std::move(request)};
+}
+
+bool is_gzip(std::string_view text) { return text.starts_with("\x1f\x8b"); }
+bool is_col(std::string_view text) { return text.starts_with("# {"); }
+
+// A file that another program made may say a time only in its metadata: now is the end of it.
+Result<Requests> col_file_requests(const PushOptions& options, const push::StoreUrl& url,
+                                   std::string_view text) {
+  const std::string now = exporters::iso_time(std::chrono::system_clock::now().time_since_epoch());
+  auto request = col_request(options, url, "unknown", text, now, now);
+  if (!request) return request.error();
+  return Requests{*std::move(request)};
+}
+
+}  // namespace
+
+Result<Requests> make_requests(const PushOptions& options, const push::StoreUrl& url,
+                               const std::string& path, std::vector<std::string>& notes) {
+  const auto start = host::read_file(path, 4);
+  if (!start) return start.error();
+  const bool is_studio = url.engine == Engine::kStudio;
+  if (!is_gzip(*start) && !is_col(*start)) return recording_requests(options, url, path, notes);
+  if (is_col(*start) != is_studio) {
+    return Error(fmt::format("{}: {} takes {} files and recordings", path, url.origin(),
+                             is_studio ? ".col" : "pprof"));
+  }
+  const auto text = host::read_file(path, kMostFileBytes);
+  if (!text) return text.error();
+  if (is_col(*text)) return col_file_requests(options, url, *text);
+  const std::string service = options.service.empty() ? "unknown" : options.service;
+  auto request = profile_request(url, labels_of(options, "process_cpu", service), *text);
+  if (!request) return request.error();
+  return Requests{*std::move(request)};
+}
+
+}  // namespace swipr::commands

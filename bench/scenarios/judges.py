@@ -19,7 +19,7 @@ from scenarios.language_programs import (Shares, deviation, parse_collapsed, pro
                                          text_of, truth, version)
 
 SHARE_COLUMNS = ("profiler", "samples", "truth in its time", "seen", "largest deviation")
-COST_COLUMNS = ("profiler", "loss of throughput", "95 % interval", "CPU time per unit of work, all processes")
+COST_COLUMNS = ("profiler", "CPU time per unit of work", "95 % interval")
 
 
 @contextlib.contextmanager
@@ -150,14 +150,13 @@ def share_rows(program, seconds, rate=500):
 
 
 def slice_of(program, seconds, pid=None):
-    """(units per second, CPU ns per unit) of a slice; `pid`: a profiler whose CPU time counts, too."""
+    """CPU ns per unit of work in a slice; `pid`: a profiler whose CPU time counts, too."""
     def other():
         return process_cpu(pid) if pid else 0
     before, other_before = program.mark(), other()
     time.sleep(seconds)
     after, other_after = program.mark(), other()
-    units = after.units - before.units
-    return (units / (after.wall - before.wall), (after.cpu - before.cpu + other_after - other_before) / units)
+    return (after.cpu - before.cpu + other_after - other_before) / (after.units - before.units)
 
 
 def profiled_slice(program, start, rate, seconds):
@@ -179,11 +178,9 @@ def cost_rows(program, rounds, seconds):
             found[name].append((before, work, rest))
     rows = []
     for name, slices in found.items():
-        losses = [100 - 200 * work[0] / (before[0] + behind[0]) for before, work, behind in slices]
-        costs = [200 * work[1] / (before[1] + behind[1]) - 100 for before, work, behind in slices]
-        low, high = bounds(losses)
-        rows.append((name, f"{statistics.median(losses):+.1f} %", f"{low:+.1f} to {high:+.1f}",
-                     f"{statistics.median(costs):+.1f} %"))
+        costs = [200 * work / (before + behind) - 100 for before, work, behind in slices]
+        low, high = bounds(costs)
+        rows.append((name, f"{statistics.median(costs):+.1f} %", f"{low:+.1f} to {high:+.1f}"))
     return rows
 
 

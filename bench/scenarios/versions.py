@@ -57,6 +57,9 @@ def map_names(path):
     program.record(500, 3)
     known = named_by_map(program.process.pid, collapsed(output))
     program.end()
+    for left in (*pathlib.Path().glob(f"isolate-*-{program.process.pid}-v8.log"),
+                 pathlib.Path(f"/tmp/perf-{program.process.pid}.map")):
+        left.unlink(missing_ok=True)
     return f"{known:.1f} % of the names are those of --perf-basic-prof"
 
 

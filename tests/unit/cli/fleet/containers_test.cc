@@ -11,12 +11,14 @@ const std::string kId(64, 'a');
 const std::string kOther(64, 'b');
 
 TEST(ContainerId, IsFoundForEachRuntime) {
+  std::string nested = "/docker/";
+  nested.append(kOther).append("/docker/").append(kId);
   for (const std::string& path :
        {"/docker/" + kId, "/system.slice/docker-" + kId + ".scope",
         "/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + kId + ".scope",
         "/kubepods/burstable/pod12/crio-" + kId,
         "/machine.slice/libpod-" + kId + ".scope/container",
-        "/ecs/0123456789abcdef0123456789abcdef/" + kId, "/docker/" + kOther + "/docker/" + kId}) {
+        "/ecs/0123456789abcdef0123456789abcdef/" + kId, nested}) {
     std::string unified = "0::";
     EXPECT_EQ(find_container_id(unified.append(path).append("\n")), kId) << path;
     std::string older = "2:cpu,cpuacct:/\n1:name=systemd:";

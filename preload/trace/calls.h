@@ -4,6 +4,9 @@
 // returns through a thunk takes everything from the thunk's number: lists only serve exceptions,
 // and calls that longjmp has left.
 //
+// A function that ends in a jump to another traced one leaves two calls with one return address.
+// Only the younger has a thunk on the stack: with two, unwinders could not tell their frames apart.
+//
 // Another thread may end a call (a coroutine that was resumed there): it marks the call, and the
 // list's owner, or who reclaims the lists of ended threads, frees it.
 #pragma once
@@ -32,7 +35,9 @@ struct Return {
 };
 static_assert(sizeof(Return) == kThunkBytes, "found at the thunk's offset");
 
-enum class CallState : std::uint8_t { kFree, kOpen, kEnded, kLeft };  // kLeft: its list is gone
+// kUnwound: left by an exception and counted. Its unwinder may still read the thunk's return
+// address. kEnded: nobody needs it, its list has it. kLeft: its list is gone.
+enum class CallState : std::uint8_t { kFree, kOpen, kUnwound, kEnded, kLeft };
 
 struct ThreadCalls;
 
@@ -43,6 +48,9 @@ struct Call {
   std::uint64_t number;  // in the thread
   std::uint32_t previous;
   std::uint32_t probe;
+  std::uint32_t tail;  // the call whose function jumped to this one's, and ends with it. 0: none
+  std::uint16_t tail_count;  // of them
+  bool is_tail;              // of another
   Atomic<CallState> state;
 };
 

@@ -11,6 +11,7 @@ namespace swipr::trace {
 namespace {
 
 constexpr unsigned kMostLooks = 8;
+constexpr unsigned kMostTails = 64;
 constexpr std::uint32_t kBatch = 17;  // 15 batches are the 255 thunks of a page
 constexpr std::uint32_t kBatchesInPage = 15;
 static_assert(kBatch * kBatchesInPage == kThunksInPage - 1);
@@ -122,12 +123,22 @@ inline void free_call(ThreadCalls& thread, std::uint32_t number) noexcept {
 }
 
 // A call that nobody can return from. longjmp has left it, if the memory of its return address is
-// this hook's own, or has the return address of a new call; a tail call leaves the thunk's there.
+// this hook's own, or has the return address of a new call.
 inline bool is_dead(const Call& call, std::uint32_t number, const std::uint64_t* slot) noexcept {
   if (call.state.load() == CallState::kEnded) return true;
+  if (call.is_tail) return false;  // freed with the other one
   const auto* const own = static_cast<const std::uint64_t*>(__builtin_frame_address(0));
   if (call.slot == slot) return *slot != thunk_return(number);
   return call.slot > own && call.slot < slot;
+}
+
+// Found as ended ones later. Those of a call that has ended are not its own any more.
+inline void end_tails(const Call& call) noexcept {
+  std::uint32_t tail = call.state.load() == CallState::kOpen ? call.tail : 0;
+  for (unsigned looks = 0; looks < kMostTails && tail != 0; ++looks) {
+    pool.calls[tail].state.store(CallState::kEnded);
+    tail = pool.calls[tail].tail;
+  }
 }
 
 // Of the youngest calls.
@@ -141,6 +152,7 @@ inline void free_dead(ThreadCalls& thread, const std::uint64_t* slot) noexcept {
       continue;
     }
     *link = call.previous;
+    end_tails(call);
     ++thread.left;
     free_call(thread, number);
   }
@@ -162,42 +174,72 @@ inline void count(const Call& call, const ThreadCalls& thread, std::uint64_t end
   if (unwound) ++histogram.unwound;
 }
 
-// False: not among the youngest.
-inline bool unlink(ThreadCalls& thread, std::uint32_t number) noexcept {
+// Takes a call from the list. What is younger and was unwound was called from it, and is freed: its
+// unwinder has passed it. False: not among the youngest.
+inline bool unlink(ThreadCalls& thread, std::uint32_t wanted) noexcept {
   std::uint32_t* link = &thread.youngest;
   for (unsigned looks = 0; looks < kMostLooks && *link != 0; ++looks) {
-    if (*link == number) {
-      *link = pool.calls[number].previous;
-      return true;
+    const std::uint32_t number = *link;
+    Call& call = pool.calls[number];
+    if (number == wanted || call.state.load() == CallState::kUnwound) {
+      *link = call.previous;
+      if (number == wanted) return true;
+      free_call(thread, number);
+    } else {
+      link = &call.previous;
     }
-    link = &pool.calls[*link].previous;
   }
   return false;
 }
 
 // Everything that is still needed of the call was read: it may be used again from here on.
-void finish(std::uint32_t number, std::uint64_t end, bool unwound) noexcept {
+void finish(std::uint32_t number, std::uint64_t end) noexcept {
   Call& call = pool.calls[number];
   ThreadCalls* thread = this_thread != nullptr ? this_thread : claim_thread();
   if (thread->busy == 0) {
     const Busy busy(*thread);
-    count(call, *thread, end, unwound);
+    count(call, *thread, end, false);
     if (call.owner == thread && unlink(*thread, number)) return free_call(*thread, number);
   }
   const CallState before = call.state.exchange(CallState::kEnded);
   if (before == CallState::kLeft) release_call(number);
 }
 
+// With all whose functions jumped to this one's.
+void finish_all(std::uint32_t number, std::uint64_t end) noexcept {
+  for (unsigned looks = 0; looks <= kMostTails && number != 0; ++looks) {
+    const std::uint32_t tail = pool.calls[number].tail;
+    finish(number, end);
+    number = tail;
+  }
+}
+
+// The call whose thunk is the return address. 0: none.
+inline std::uint32_t call_at(const std::uint64_t* slot) noexcept {
+  const std::uint64_t distance = *slot - thunk_return(0);
+  const bool is_thunk = distance < kCallCount * kThunkBytes && distance % kThunkBytes == 0;
+  return is_thunk ? static_cast<std::uint32_t>(distance / kThunkBytes) : 0;
+}
+
 inline void open(ThreadCalls& thread, std::uint32_t number, std::uint32_t probe,
                  std::uint64_t* slot, std::uint64_t copy) noexcept {
   Call& call = pool.calls[number];
+  const std::uint32_t tail = call_at(slot);
   call.slot = slot;
   call.owner = &thread;
   call.number = ++thread.last_number;
   call.previous = thread.youngest;
   call.probe = probe;
+  call.tail = tail;
+  call.tail_count = 0;
+  call.is_tail = false;
   call.state.store(CallState::kOpen);
   swipr_trace_returns[number] = {.address_minus_1 = *slot - 1, .copy = copy};
+  if (tail != 0) {
+    call.tail_count = static_cast<std::uint16_t>(pool.calls[tail].tail_count + 1);
+    pool.calls[tail].is_tail = true;
+    swipr_trace_returns[number].address_minus_1 = swipr_trace_returns[tail].address_minus_1;
+  }
   *slot = thunk_return(number);  // the thunk stores the same: is_dead() relies on it from here on
   order();
   thread.youngest = number;
@@ -206,7 +248,7 @@ inline void open(ThreadCalls& thread, std::uint32_t number, std::uint32_t probe,
 // The call that the exception leaves. The unwinder is not asked: which one it is, of libgcc and
 // libunwind, is unknown here, and so is what its context looks like. Frames are left from the
 // inside to the outside, so it is the call with the lowest slot above the stack pointer, of several
-// with one slot, which are tail calls, the youngest. 0: none.
+// with one slot the youngest, which the others end with. 0: none.
 std::uint32_t innermost(const ThreadCalls& thread, const std::uint64_t* stack) noexcept {
   std::uint32_t best = 0;
   std::uint32_t number = thread.youngest;
@@ -221,6 +263,20 @@ std::uint32_t innermost(const ThreadCalls& thread, const std::uint64_t* stack) n
     number = call.previous;
   }
   return best;
+}
+
+// Calls with one thunk are counted, and kept: the unwinder reads the thunk's return address next,
+// and a handler that interrupts it may make traced calls.
+void unwind(ThreadCalls& thread, std::uint32_t number, std::uint64_t end) noexcept {
+  const Busy busy(thread);
+  for (unsigned looks = 0; looks <= kMostTails && number != 0; ++looks) {
+    Call& call = pool.calls[number];
+    count(call, thread, end, true);
+    number = call.tail;
+    call.tail = 0;
+    call.is_tail = false;
+    call.state.store(CallState::kUnwound);
+  }
 }
 
 }  // namespace
@@ -251,7 +307,9 @@ Destination swipr_trace_enter(std::uint32_t probe_number, std::uint64_t* slot) n
   if (thread->busy != 0) return untraced;
   const Busy busy(*thread);
   free_dead(*thread, slot);
-  if (thread->free_count == 0 && !refill(*thread)) {
+  const std::uint32_t tail = call_at(slot);
+  const bool has_room = tail == 0 || pool.calls[tail].tail_count < kMostTails;
+  if (!has_room || (thread->free_count == 0 && !refill(*thread))) {
     ++probe.histograms[thread - pool.threads].untraced;
     return untraced;
   }
@@ -264,7 +322,7 @@ Destination swipr_trace_enter(std::uint32_t probe_number, std::uint64_t* slot) n
 std::uint64_t swipr_trace_exit(std::uint32_t number) noexcept {
   const std::uint64_t end = read_ticks();
   const std::uint64_t address = swipr_trace_returns[number].address_minus_1 + 1;
-  finish(number, end, false);
+  finish_all(number, end);
   return address;
 }
 
@@ -272,11 +330,13 @@ std::uint64_t swipr_trace_exit(std::uint32_t number) noexcept {
 int swipr_trace_personality(int, int actions, std::uint64_t, void*, void*) noexcept {
   constexpr int kCleanupPhase = 2;
   constexpr int kContinueUnwind = 8;
-  if ((actions & kCleanupPhase) == 0 || this_thread == nullptr) return kContinueUnwind;
+  ThreadCalls* const thread = this_thread;
+  const bool has_calls = thread != nullptr && thread->busy == 0;
+  if ((actions & kCleanupPhase) == 0 || !has_calls) return kContinueUnwind;
   const std::uint64_t end = read_ticks();
   const auto* const stack = static_cast<const std::uint64_t*>(__builtin_frame_address(0));
-  const std::uint32_t number = innermost(*this_thread, stack);
-  if (number != 0) finish(number, end, true);
+  const std::uint32_t number = innermost(*thread, stack);
+  if (number != 0) unwind(*thread, number, end);
   return kContinueUnwind;
 }
 

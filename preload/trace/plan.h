@@ -33,15 +33,16 @@ enum class Refusal : std::uint8_t {
   kUndecodable,   // an instruction that the decoder does not know
   kOneByteFirst,  // the gate has two bytes: a thread could be between them
   kGateInTwoWords,
-  kBranchInto,     // a direct branch leads to its beginning
-  kJumpTableInto,  // a jump table leads to its beginning
-  kOutsideBranch,  // other code has a branch into its beginning
-  kCallInPatch,    // the call would return into the patch
-  kSystemCall,     // a thread may wait in it, and return into the patch
-  kUnmovable,      // an instruction that can only be executed where it is
-  kTooFar,         // the copy does not reach what the function refers to
+  kBranchInto,          // a direct branch leads to its beginning
+  kJumpTableInto,       // a jump table leads to its beginning
+  kOutsideBranch,       // other code has a branch into its beginning
+  kCallInPatch,         // the call would return into the patch
+  kSystemCall,          // a thread may wait in it, and return into the patch
+  kUnmovable,           // an instruction that can only be executed where it is
+  kReadsReturnAddress,  // it would see the thunk's, and may return twice (setjmp, vfork)
+  kTooFar,              // the copy does not reach what the function refers to
 };
-inline constexpr std::size_t kRefusalCount = 12;
+inline constexpr std::size_t kRefusalCount = 13;
 // What a user reads: "… because " and this.
 const char* refusal_text(Refusal refusal) noexcept;
 
@@ -71,7 +72,12 @@ struct Plan {
   Range<std::uint64_t> forbidden() const noexcept { return {patch() + 1, patch() + kJumpBytes}; }
   // Where a thread that was about to execute `pc` of the function continues in the copy. 0:
   // nowhere.
-  std::uint64_t moved_pc(std::uint64_t pc, std::uint64_t copy) const noexcept;
+  std::uint64_t moved_pc(std::uint64_t pc, std::uint64_t copy) const noexcept {
+    for (std::size_t index = 0; index < moved_count; ++index) {
+      if (pc == function + moved[index].from) return copy + moved[index].to;
+    }
+    return 0;
+  }
   // The address in the function that stands for an address in the copy.
   std::uint64_t original_pc(std::uint64_t pc, std::uint64_t copy) const noexcept;
 };

@@ -5,6 +5,7 @@
 #include "preload/trace/branches.h"
 #include "preload/trace/code_piece.h"
 #include "preload/trace/plan.h"
+#include "preload/trace/return_address.h"
 
 namespace swipr::trace {
 
@@ -270,6 +271,7 @@ Refusal make_plan(const Function& function, Plan& plan) noexcept {
   if (const Refusal refusal = check_first(function, plan.patch_at); refusal != Refusal::kNone) {
     return refusal;
   }
+  if (reads_return_address(function)) return Refusal::kReadsReturnAddress;
   return check_own_branches(function, plan);
 }
 
@@ -282,13 +284,6 @@ Refusal build_copy(const Plan& plan, const Function& function, std::uint64_t cop
   }
   if (writer.here() < copy + plan.copy_bytes) writer.put_jump(plan.function + plan.end);
   return writer.is_too_far() ? Refusal::kTooFar : Refusal::kNone;
-}
-
-std::uint64_t Plan::moved_pc(std::uint64_t pc, std::uint64_t copy) const noexcept {
-  for (std::size_t index = 0; index < moved_count; ++index) {
-    if (pc == function + moved[index].from) return copy + moved[index].to;
-  }
-  return 0;
 }
 
 std::uint64_t Plan::original_pc(std::uint64_t pc, std::uint64_t copy) const noexcept {

@@ -20,9 +20,13 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
+// Far from all code: the room near code is for copies. The kernel takes another place if this one
+// is in use.
 void* map(std::size_t bytes) noexcept {
-  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+  static std::uint64_t next = 0x2000'0000'0000;
+  void* const memory = ::mmap(reinterpret_cast<void*>(next), bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  next += (bytes + kPageBytes - 1) & -kPageBytes;
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
@@ -131,9 +135,8 @@ void let_go(ThreadCalls& thread) noexcept {
     Call& call = pool.calls[number];
     const std::uint32_t previous = call.previous;
     call.owner = nullptr;
-    if (call.state.exchange(CallState::kLeft) == CallState::kEnded) {
-      release_call(number);
-    }
+    const CallState before = call.state.exchange(CallState::kLeft);
+    if (before == CallState::kEnded || before == CallState::kUnwound) release_call(number);
     number = previous;
   }
   while (thread.free_count != 0) release_call(thread.free_calls[--thread.free_count]);
@@ -218,12 +221,9 @@ void reclaim_ended() noexcept {
 }
 
 std::uint64_t real_return_address(std::uint64_t address) noexcept {
-  const auto begin = reinterpret_cast<std::uint64_t>(swipr_trace_thunks);
-  for (std::size_t looks = 0; looks < kCallCount; ++looks) {
-    if (address < begin || address >= begin + kPages * kPageBytes) return address;
-    address = swipr_trace_returns[(address - begin) / kThunkBytes].address_minus_1 + 1;
-  }
-  return address;
+  const std::uint64_t distance = address - reinterpret_cast<std::uint64_t>(swipr_trace_thunks);
+  if (distance >= kPages * kPageBytes) return address;
+  return swipr_trace_returns[distance / kThunkBytes].address_minus_1 + 1;
 }
 
 }  // namespace swipr::trace

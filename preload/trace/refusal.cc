@@ -15,6 +15,7 @@ const char* refusal_text(Refusal refusal) noexcept {
       "it begins with a call that would return into the change",
       "it begins with a system call",
       "it begins with an instruction that cannot be executed elsewhere",
+      "it reads its return address",
       "no memory near enough to it is free",
   };
   static_assert(static_cast<std::size_t>(Refusal::kTooFar) + 1 == kRefusalCount);

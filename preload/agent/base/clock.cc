@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "preload/agent/base/raw_syscall_x86_64.h"
+#include "preload/machine/raw_syscall_x86_64.h"
 #include "preload/unwind/image/dynamic_symbol.h"
 #include "preload/unwind/image/elf_image.h"
 
@@ -48,7 +48,7 @@ std::optional<std::chrono::nanoseconds> read_clock(clockid_t clock) noexcept {
   const ClockFunction function = vdso_clock.load(std::memory_order_relaxed);
   const long result = function != nullptr
                           ? function(clock, &time)
-                          : raw_syscall(SYS_clock_gettime, clock, address_of(&time));
+                          : machine::raw_syscall(SYS_clock_gettime, clock, address_of(&time));
   if (result != 0) return std::nullopt;
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
@@ -60,20 +60,20 @@ timespec to_timespec(std::chrono::nanoseconds time) noexcept {
 
 void sleep_for(std::chrono::nanoseconds time) noexcept {
   const timespec wanted = to_timespec(time);
-  raw_syscall(SYS_nanosleep, address_of(&wanted));
+  machine::raw_syscall(SYS_nanosleep, address_of(&wanted));
 }
 
 // The kernel overwrites the timeout with the time that is left.
 long poll_descriptors(pollfd* polls, std::size_t count, const timespec* timeout) noexcept {
   timespec left = timeout == nullptr ? timespec{} : *timeout;
-  return raw_syscall(SYS_ppoll, address_of(polls), static_cast<long>(count),
-                     timeout == nullptr ? 0 : address_of(&left), 0, kKernelSignalSetBytes);
+  return machine::raw_syscall(SYS_ppoll, address_of(polls), static_cast<long>(count),
+                              timeout == nullptr ? 0 : address_of(&left), 0, kKernelSignalSetBytes);
 }
 
 long select_descriptors(int end, void* readable, void* writable, const timespec* timeout) noexcept {
   timespec left = timeout == nullptr ? timespec{} : *timeout;
-  return raw_syscall(SYS_pselect6, end, address_of(readable), address_of(writable), 0,
-                     timeout == nullptr ? 0 : address_of(&left));
+  return machine::raw_syscall(SYS_pselect6, end, address_of(readable), address_of(writable), 0,
+                              timeout == nullptr ? 0 : address_of(&left));
 }
 
 }  // namespace swipr::agent

@@ -7,7 +7,7 @@
 
 #include "preload/agent/base/clock.h"
 #include "preload/agent/base/moment.h"
-#include "preload/agent/base/raw_syscall_x86_64.h"
+#include "preload/machine/raw_syscall_x86_64.h"
 
 namespace swipr::agent {
 
@@ -17,13 +17,13 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t),
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::chrono::nanoseconds timeout) noexcept {
   const timespec relative = to_timespec(timeout);
-  raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT_PRIVATE, expected,
-              reinterpret_cast<long>(&relative));
+  machine::raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT_PRIVATE, expected,
+                       reinterpret_cast<long>(&relative));
 }
 
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
-  raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAKE_PRIVATE,
-              std::numeric_limits<int>::max());
+  machine::raw_syscall(SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAKE_PRIVATE,
+                       std::numeric_limits<int>::max());
 }
 
 void wait_for_change(const std::atomic<std::uint32_t>& word, std::uint32_t expected,

@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "preload/agent/base/log.h"
-#include "preload/agent/base/raw_syscall_x86_64.h"
 #include "preload/agent/proc/directory_names.h"
 #include "preload/agent/proc/proc_directory.h"
+#include "preload/machine/raw_syscall_x86_64.h"
 
 namespace swipr::agent {
 
@@ -35,7 +35,7 @@ bool close_some_listed(int directory) noexcept {
 
 bool unshare_and_close() noexcept {
   // Not through libc's function, which is wrapped for the program's own calls.
-  if (raw_syscall(SYS_unshare, CLONE_FILES) != 0) return false;
+  if (machine::raw_syscall(SYS_unshare, CLONE_FILES) != 0) return false;
   const int directory = ::open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return true;  // no /proc: they stay open, in this thread only
   while (close_some_listed(directory)) {
@@ -50,7 +50,7 @@ bool take_own_descriptors() noexcept {
   // A root directory of its own: after a chroot by the program, sockets and /proc are still
   // reachable. It also permits the program to enter a mount namespace, which the kernel refuses
   // while another thread shares its root. Refused in most containers.
-  raw_syscall(SYS_unshare, CLONE_FS);
+  machine::raw_syscall(SYS_unshare, CLONE_FS);
   const bool own = ::syscall(SYS_close_range, 3u, ~0u, kCloseRangeUnshare) == 0;
   if (!own && !unshare_and_close()) return false;
   open_log();

@@ -13,10 +13,10 @@
 #include <cerrno>
 #include <new>
 
-#include "preload/agent/base/raw_syscall_x86_64.h"
 #include "preload/agent/base/text_view.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_text.h"
+#include "preload/machine/raw_syscall_x86_64.h"
 
 namespace swipr::agent {
 
@@ -121,16 +121,16 @@ int run_helper(void* argument) {
   const Plan& plan = *static_cast<const Plan*>(argument);
   const std::uint64_t none = 0;
   // A session of its own: the terminal's and the process group's signals are the program's.
-  raw_syscall(SYS_setsid);
-  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, address_of(&none), 0, sizeof none);
-  raw_syscall(SYS_execve, address_of(plan.program.c_str()), address_of(plan.arguments),
-              address_of(plan.environment));
+  machine::raw_syscall(SYS_setsid);
+  machine::raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, address_of(&none), 0, sizeof none);
+  machine::raw_syscall(SYS_execve, address_of(plan.program.c_str()), address_of(plan.arguments),
+                       address_of(plan.environment));
   return kExitNotStarted;
 }
 
 void close_from_3() noexcept {
-  if (raw_syscall(SYS_close_range, 3, 0xffffffffL, 0) == 0) return;
-  for (long fd = 3; fd < 1024; ++fd) raw_syscall(SYS_close, fd);
+  if (machine::raw_syscall(SYS_close_range, 3, 0xffffffffL, 0) == 0) return;
+  for (long fd = 3; fd < 1024; ++fd) machine::raw_syscall(SYS_close, fd);
 }
 
 // The kernel's struct sigaction; zero: SIG_DFL.
@@ -142,20 +142,21 @@ struct KernelAction {
 // not exec, which would set the exit signal. The helper is its child, not the program's.
 int run_intermediate(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
-  raw_syscall(SYS_setpgid, 0, 0);  // kill(0, …) and killpg() by the program do not reach it
-  raw_syscall(SYS_prctl, PR_SET_NAME, address_of("swipr"));
-  raw_syscall(SYS_dup3, plan.input, 0, 0);
-  raw_syscall(SYS_dup3, plan.client, 1, 0);
+  machine::raw_syscall(SYS_setpgid, 0,
+                       0);  // kill(0, …) and killpg() by the program do not reach it
+  machine::raw_syscall(SYS_prctl, PR_SET_NAME, address_of("swipr"));
+  machine::raw_syscall(SYS_dup3, plan.input, 0, 0);
+  machine::raw_syscall(SYS_dup3, plan.client, 1, 0);
   close_from_3();  // mainly listening sockets, which have to close with the program
   const KernelAction default_action{};
   for (long signal = 1; signal <= kLastSignal; ++signal) {
-    raw_syscall(SYS_rt_sigaction, signal, address_of(&default_action), 0, 8);
+    machine::raw_syscall(SYS_rt_sigaction, signal, address_of(&default_action), 0, 8);
   }
   const int helper = ::clone(run_helper, plan.helper_stack + kStackBytes,
                              CLONE_VM | CLONE_VFORK | CLONE_UNTRACED | SIGCHLD, &plan);
   if (helper < 0) return kExitNotStarted;
   int status = 0;
-  while (raw_syscall(SYS_wait4, helper, address_of(&status), 0) == -EINTR) {
+  while (machine::raw_syscall(SYS_wait4, helper, address_of(&status), 0) == -EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

@@ -8,10 +8,10 @@
 
 #include "preload/agent/base/futex.h"
 #include "preload/agent/base/libc_calls.h"
-#include "preload/agent/base/raw_syscall_x86_64.h"
 #include "preload/agent/guest/gates/control_presence.h"
 #include "preload/agent/guest/gates/exit_gate.h"
 #include "preload/agent/threads/own_waiters.h"
+#include "preload/machine/raw_syscall_x86_64.h"
 
 namespace swipr::agent::follow_gate {
 
@@ -47,7 +47,7 @@ void follow() noexcept {
   if (!move_on(kAsked, kFollowing)) return;
   const auto& [a, b, c] = followed_call.arguments;
   // Not through libc: its function is wrapped, and would ask this thread again.
-  raw_syscall(followed_call.number, a, b, c);
+  machine::raw_syscall(followed_call.number, a, b, c);
   state.store(kNone);
   futex_wake_all(state);
 }

@@ -3,7 +3,7 @@
 // Source: System V AMD64 ABI, A.2.1: rcx and r11 are clobbered, -errno is returned in rax.
 #pragma once
 
-namespace swipr::agent {
+namespace swipr::machine {
 
 inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                         long f = 0) noexcept {
@@ -18,4 +18,4 @@ inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d 
   return result;
 }
 
-}  // namespace swipr::agent
+}  // namespace swipr::machine

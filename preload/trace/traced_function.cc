@@ -1,0 +1,73 @@
+#include "preload/trace/traced_function.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "preload/trace/near_page.h"
+#include "preload/trace/pool.h"
+
+namespace swipr::trace {
+
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::uint64_t kCopyAt = 64;  // behind the stub
+
+// lea 8k(%rsp),%rsp; jmp *0(%rip); the entry's address
+void write_stub(std::uint8_t* at, std::uint8_t pushes, std::uint64_t entry) noexcept {
+  const std::uint8_t code[] = {
+      0x48, 0x8d, 0x64, 0x24, static_cast<std::uint8_t>(8 * pushes), 0xff, 0x25, 0, 0, 0, 0};
+  static_assert(sizeof code + sizeof entry <= kCopyAt && 8 * Plan::kMostPushes <= 127);
+  std::memcpy(at, code, sizeof code);
+  std::memcpy(at + sizeof code, &entry, sizeof entry);
+}
+
+}  // namespace
+
+Refusal TracedFunction::set_up(const Function& function, const Plan& plan,
+                               std::uint32_t probe) noexcept {
+  const std::uint64_t page = map_page_near(function.address);
+  if (page == 0) return Refusal::kTooFar;
+  auto* const memory = reinterpret_cast<std::uint8_t*>(page);
+  std::array<std::uint8_t, Plan::kMostCopyBytes> code;
+  const Refusal refusal = build_copy(plan, function, page + kCopyAt, code);
+  std::memset(memory, 0xcc, kPageBytes);
+  std::memcpy(memory + kCopyAt, code.data(), plan.copy_bytes);
+  write_stub(memory, plan.patch_at, entry_of(probe));
+  if (refusal != Refusal::kNone || !set_up_probe(probe, page + kCopyAt) ||
+      ::mprotect(memory, kPageBytes, PROT_READ | PROT_EXEC) != 0) {
+    ::munmap(memory, kPageBytes);
+    return Refusal::kTooFar;
+  }
+  plan_ = plan;
+  stub_ = page;
+  copy_ = page + kCopyAt;
+  probe_ = probe;
+  std::memcpy(original_, function.code.data() + plan.patch_at, sizeof original_);
+  return Refusal::kNone;
+}
+
+GateReport TracedFunction::attach() noexcept {
+  if (is_attached_ || stub_ == 0) return {};
+  pool.probes[probe_].enabled.store(1);
+  const GateReport report = open_patch(plan_, copy_, stub_);
+  is_attached_ = report.status == GateStatus::kDone;
+  if (!is_attached_) pool.probes[probe_].enabled.store(0);
+  return report;
+}
+
+GateReport TracedFunction::detach() noexcept {
+  if (!is_attached_) return {};
+  pool.probes[probe_].enabled.store(0);
+  const GateReport report = close_patch(plan_, original_);
+  is_attached_ = report.status != GateStatus::kDone;
+  return report;
+}
+
+bool TracedFunction::is_as_before() const noexcept {
+  return std::memcmp(reinterpret_cast<const void*>(plan_.patch()), original_, sizeof original_) ==
+         0;
+}
+
+}  // namespace swipr::trace

@@ -1,0 +1,171 @@
+// Threads at the gate: moved out of the patch, waited for, or the reason to undo it.
+#include "preload/trace/gate.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "preload/trace/pool.h"
+#include "preload/trace/traced_function.h"
+#include "tests/unit/preload/trace/loaded_functions.h"
+#include "tests/unit/preload/trace/traced_functions.h"
+
+// CPUID takes long in virtual machines: a thread is mostly in it, and is interrupted behind it.
+asm(R"(.pushsection .text
+.p2align 4
+.globl swipr_slow_begin
+.hidden swipr_slow_begin
+.type swipr_slow_begin,@function
+swipr_slow_begin:
+	.cfi_startproc
+	push	%rbx
+	.cfi_adjust_cfa_offset 8
+	.cfi_offset 3,-16
+	cpuid
+	mov	%rdi, %rax
+	pop	%rbx
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore 3
+	ret
+	.cfi_endproc
+.size swipr_slow_begin,.-swipr_slow_begin
+.popsection)");
+extern "C" long swipr_slow_begin(long);
+
+namespace swipr::trace {
+namespace {
+
+// As the control thread: never traced, with all signals blocked while it lives.
+class Gate : public testing::Test {
+ protected:
+  Gate() {
+    install_gate_handler();
+    exclude_this_thread();
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~Gate() override { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  // Probes and copies stay for ever.
+  static TracedFunction& traced(void* function) {
+    static std::uint32_t probe = kProbeCount;
+    static LoadedFile program("");
+    Function found;
+    Plan plan;
+    EXPECT_TRUE(program.plan(program.find(reinterpret_cast<std::uint64_t>(function)), found, plan));
+    auto* const made = new TracedFunction;  // a late handler may read its plan
+    EXPECT_EQ(made->set_up(found, plan, --probe), Refusal::kNone);
+    return *made;
+  }
+  template <typename Run>
+  std::thread thread_with_signals(Run run) {
+    return std::thread([this, run] {
+      pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+      run();
+    });
+  }
+
+  sigset_t before_;
+};
+
+TEST_F(Gate, ThreadsAreMovedOutOfThePatch) {
+  TracedFunction& slow = traced(reinterpret_cast<void*>(&swipr_slow_begin));
+  std::atomic<bool> stops{false};
+  std::atomic<long> wrong{0};
+  const auto work = [&] {
+    for (long value = 0; !stops; ++value) wrong += swipr_slow_begin(value) != value;
+  };
+  std::thread threads[] = {thread_with_signals(work), thread_with_signals(work)};
+  std::uint32_t moved = 0;
+  for (int round = 0; round < 2000 && moved < 3; ++round) {
+    moved += slow.attach().moved;
+    EXPECT_EQ(slow.detach().status, GateStatus::kDone);
+    ASSERT_TRUE(slow.is_as_before());
+  }
+  stops = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(moved, 0u);
+}
+
+TEST_F(Gate, IsUndoneIfAThreadCannotAnswer) {
+  TracedFunction& function = traced(reinterpret_cast<void*>(&add_nine));
+  std::atomic<int> tid{0};
+  std::atomic<bool> stops{false};
+  std::thread deaf([&] {  // inherits the mask, makes no call
+    tid = static_cast<int>(::syscall(SYS_gettid));
+    while (!stops) {
+    }
+  });
+  while (tid == 0) usleep(100);
+  const GateReport report = function.attach();
+  EXPECT_EQ(report.status, GateStatus::kNotReached);
+  EXPECT_EQ(report.thread, tid);
+  EXPECT_TRUE(function.is_as_before());
+  EXPECT_EQ(add_nine(1, 0, 0, 0, 0, 0, 0, 0, 0), 1);
+  stops = true;
+  deaf.join();
+  EXPECT_EQ(function.attach().status, GateStatus::kDone);
+  EXPECT_EQ(add_nine(1, 0, 0, 0, 0, 0, 0, 0, 0), 1);
+  EXPECT_EQ(function.detach().status, GateStatus::kDone);
+  EXPECT_TRUE(function.is_as_before());
+}
+
+// As the frame of a handler that interrupted the patch.
+TEST_F(Gate, WaitsForThreadsThatWillReturnIntoThePatch) {
+  TracedFunction& function = traced(reinterpret_cast<void*>(&make_large));
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::atomic<bool> has_begun{false};
+  const std::uint64_t inside = function.function();
+  std::thread waiter = thread_with_signals([&] {
+    std::array<volatile std::uint64_t, 16> words;
+    for (std::size_t at = 0; at < words.size(); ++at) words[at] = inside + at;
+    has_begun = true;
+    char byte = 0;
+    EXPECT_EQ(read(ends[0], &byte, 1), 1);
+    EXPECT_EQ(words[3], inside + 3);
+  });
+  while (!has_begun) usleep(100);
+  usleep(10'000);
+  EXPECT_EQ(function.attach().status, GateStatus::kNotReached);
+  EXPECT_TRUE(function.is_as_before());
+  EXPECT_EQ(write(ends[1], "", 1), 1);
+  waiter.join();
+  EXPECT_EQ(function.attach().status, GateStatus::kDone);
+  EXPECT_EQ(function.detach().status, GateStatus::kDone);
+  for (const int end : ends) close(end);
+}
+
+TEST_F(Gate, IsClosedForForks) {
+  TracedFunction& function = traced(reinterpret_cast<void*>(&triple));
+  std::atomic<bool> stops{false};
+  std::atomic<int> failed{0};
+  std::thread forks = thread_with_signals([&] {
+    while (!stops) {
+      const pid_t child = fork();
+      if (child == 0) _exit(triple(2) == 6 ? 0 : 1);
+      int status = 1;
+      failed += waitpid(child, &status, 0) != child || status != 0;
+    }
+  });
+  for (int round = 0; round < 100; ++round) {
+    function.attach();
+    EXPECT_NE(function.detach().status, GateStatus::kNotWritable);
+  }
+  stops = true;
+  forks.join();
+  EXPECT_EQ(failed, 0);
+  function.detach();
+  EXPECT_TRUE(function.is_as_before());
+}
+
+}  // namespace
+}  // namespace swipr::trace

@@ -47,6 +47,7 @@ class RecordingBuilder {
   // Control characters become spaces. Warnings after the first 100 are only counted.
   void warn(std::string text);
 
+  profile::Recording& so_far() { return recording_; }
   // Sorts the samples by time; the sort is stable. Call once.
   profile::Recording take();
 

@@ -38,6 +38,7 @@ class SwiprReader::Impl {
   }
 
   bool failed() const { return error_.has_value(); }
+  profile::Recording& so_far() { return builder_.so_far(); }
 
   host::Result<profile::Recording> finish() {
     if (error_) return *error_;
@@ -221,6 +222,7 @@ SwiprReader::SwiprReader(SwiprReader&&) noexcept = default;
 SwiprReader& SwiprReader::operator=(SwiprReader&&) noexcept = default;
 void SwiprReader::feed(std::span<const std::byte> bytes) { impl_->feed(bytes); }
 bool SwiprReader::failed() const { return impl_->failed(); }
+profile::Recording& SwiprReader::so_far() { return impl_->so_far(); }
 host::Result<profile::Recording> SwiprReader::finish() { return impl_->finish(); }
 
 }  // namespace swipr::importers

@@ -29,6 +29,10 @@ class SwiprReader {
   // True when the bytes so far cannot be a recording that this version reads: stop feeding.
   bool failed() const;
 
+  // The recording as far as it has been read, for readers that follow it: they may move its samples
+  // out, and put others into their place. Indexes stay valid.  Lifetime: until the next feed().
+  profile::Recording& so_far();
+
   // Call once, at the end of the input.
   // Errors: empty input, not a recording, made by a newer version.
   host::Result<profile::Recording> finish();

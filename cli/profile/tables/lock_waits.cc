@@ -154,4 +154,38 @@ LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait
   return result;
 }
 
+std::vector<LockOwner> lock_owners(const Recording& recording, const Names& names) {
+  std::map<Place, std::string> thread_names;
+  for (const Thread& thread : recording.threads) {
+    thread_names[{thread.process, thread.tid}] =
+        thread.name + " " + std::to_string(thread.tid.value);
+  }
+  std::map<std::pair<std::string, Place>, std::chrono::nanoseconds> by_owner;
+  const auto add = [&](RuntimeWait kind, std::string_view label, std::string_view joint) {
+    LockSamples waits(recording, names, kind);
+    for (const Sample& sample : recording.samples) {
+      const Stack* const stack = waits.wait(sample);
+      if (stack == nullptr) continue;
+      std::string lock(label);
+      if (const std::string_view name = waits.lock(sample); !name.empty()) {
+        lock.append(joint).append(name);
+      }
+      const Place owner{recording.threads[sample.thread].process, stack->holder};
+      by_owner[{lock, owner}] += std::chrono::nanoseconds(weight_of(sample, Weight::kBlocked));
+    }
+  };
+  add(RuntimeWait::kMutex, "mutex", " in ");
+  add(RuntimeWait::kGil, "GIL", " ");
+  add(RuntimeWait::kMonitor, "monitor", " ");
+  std::vector<LockOwner> owners;
+  for (const auto& [key, waited] : by_owner) {
+    const auto name = thread_names.find(key.second);
+    const bool is_known = key.second.second.value != 0 && name != thread_names.end();
+    owners.push_back({key.first, is_known ? name->second : "?", waited});
+  }
+  std::stable_sort(owners.begin(), owners.end(),
+                   [](const LockOwner& a, const LockOwner& b) { return a.waited > b.waited; });
+  return owners;
+}
+
 }  // namespace swipr::profile

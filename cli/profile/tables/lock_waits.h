@@ -33,4 +33,14 @@ struct LockWaits {
 // `recording`.
 LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait kind);
 
+struct LockOwner {
+  std::string lock;   // "mutex in enter_lock", "GIL", "monitor java.util.Vector"
+  std::string owner;  // "worker 4711": name and tid of the thread that holds it; "?": not known
+  std::chrono::nanoseconds waited{0};
+};
+
+// By lock and owner, longest first. For sums of samples, which lock_waits() cannot use, because
+// their times are not known. `names` belongs to `recording`.
+std::vector<LockOwner> lock_owners(const Recording& recording, const Names& names);
+
 }  // namespace swipr::profile

@@ -1,0 +1,79 @@
+#include "cli/live/screen.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/golden/workers_recording.h"
+
+namespace swipr::live {
+namespace {
+
+using namespace std::chrono_literals;
+
+Figures screen_figures() {
+  golden::Golden input = golden::make_workers();
+  Figures figures = make_figures(input.recording, input.names, profile::Weight::kWall,
+                                 [](profile::State, std::uint32_t) { return std::string(); });
+  figures.title = "workers 200";
+  figures.covered = 2s;
+  figures.cpu_per_second = {1s, 4s};
+  return figures;
+}
+
+std::string drawn(std::size_t columns, std::size_t rows, const View& view, bool utf8 = true) {
+  Canvas canvas(columns, rows, utf8);
+  draw(canvas, screen_figures(), view);
+  return canvas.plain();
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(TopScreen, ShowsAllPanesWhereThereIsRoom) {
+  const std::string text = drawn(120, 40, View());
+  EXPECT_TRUE(has(text, "workers 200  10 s  CPU 2.51")) << text;
+  EXPECT_TRUE(has(text, "   58.3     58.3  pthread_mutex_lock")) << text;
+  EXPECT_TRUE(has(text, "100.0  ▾ start_thread")) << text;
+  EXPECT_TRUE(has(text, "flusher 201")) << text;
+  EXPECT_TRUE(has(text, "mutex in want_log(): flusher 201")) << text;
+}
+
+TEST(TopScreen, ShowsOnePaneOnASmallTerminal) {
+  View view;
+  EXPECT_TRUE(has(drawn(80, 24, view), "FUNCTION (by self)"));
+  EXPECT_FALSE(has(drawn(80, 24, view), "CALL TREE"));
+  view.pane = Pane::kLocks;
+  EXPECT_TRUE(has(drawn(80, 24, view), "mutex in want_log(): flusher 201"));
+  for (std::size_t size = 0; size < 8; ++size) drawn(size, size, view);
+}
+
+TEST(TopScreen, NeedsNoUtf8) {
+  const std::string text = drawn(120, 40, View(), false);
+  EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x80;
+  })) << text;
+  EXPECT_TRUE(has(text, "- start_thread"));
+}
+
+TEST(TopScreen, MarksTheChosenRow) {
+  View view;
+  view.selected[0] = 1;
+  Canvas canvas(80, 24, true);
+  draw(canvas, screen_figures(), view);
+  EXPECT_EQ(canvas.row(3)[0].style, Style::kNormal);
+  EXPECT_EQ(canvas.row(4)[0].style, Style::kSelected);
+}
+
+TEST(TopCanvas, KeepsTextOfStrangersInItsPlace) {
+  Canvas canvas(10, 1, true);
+  EXPECT_EQ(canvas.put(0, 0, "a\x1b[2J\xff", 10), 6u);
+  EXPECT_EQ(canvas.plain(), "a?[2J?\n");
+  Canvas wide(5, 1, true);
+  EXPECT_LE(wide.put(0, 0, "日本語", 5), 5u);
+  Canvas cut(10, 1, true);
+  EXPECT_EQ(cut.put(0, 8, "long", 10), 10u);
+  EXPECT_EQ(cut.put(3, 0, "outside", 10), 0u);
+}
+
+}  // namespace
+}  // namespace swipr::live

@@ -30,6 +30,7 @@ commands::Outcome run(const options::Command& command) {
       Visitor{[](const options::RecordOptions& chosen) { return commands::run_record(chosen); },
               [](const options::ConvertOptions& chosen) { return commands::run_convert(chosen); },
               [](const options::ReportOptions& chosen) { return commands::run_report(chosen); },
+              [](const options::TopOptions& chosen) { return commands::run_top(chosen); },
               [](const options::ViewOptions& chosen) { return commands::run_view(chosen); },
               [](const options::PushOptions& chosen) { return commands::run_push(chosen); },
               [](const options::ListOptions& chosen) { return commands::run_list(chosen); },

@@ -9,6 +9,7 @@ namespace swipr::commands {
 Outcome run_record(const options::RecordOptions& options);
 Outcome run_convert(const options::ConvertOptions& options);
 Outcome run_report(const options::ReportOptions& options);
+Outcome run_top(const options::TopOptions& options);
 Outcome run_view(const options::ViewOptions& options);
 Outcome run_push(const options::PushOptions& options);
 Outcome run_list(const options::ListOptions& options);

@@ -52,7 +52,7 @@ _swipr() {
       ;;
     *)
       case $command in
-        '') words='record convert report view push list doctor preload-path help --help --version' ;;
+        '') words='record convert report top view push list doctor preload-path help --help --version' ;;
         record)
           words='--pid --name --socket --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --tasks --json --no-arguments --no-follow --help --'
           ;;
@@ -60,6 +60,7 @@ _swipr() {
           words='--format --output --weight --state --thread --from --to --only --hide --focus --frames --merge-threads --invert --diff --state-frames --pprof-labels --frame-kinds --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'
           ;;
         report) words='--weight --state --thread --from --to --only --hide --focus --frames --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --json --help' ;;
+        top) words='--pid --name --window --interval --weight --once --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         view) words='--pid --duration --no-browser --state --thread --from --to --only --hide --focus --frames --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         push) words='--service-name --label --token-file --ca-file --tenant --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         list) words='--json --help' ;;

@@ -112,6 +112,16 @@ struct ViewOptions {
   SymbolOptions symbols;
 };
 
+struct TopOptions {
+  std::optional<Pid> pid;
+  std::string name;  // of the process, if there is no pid
+  std::chrono::nanoseconds interval = std::chrono::milliseconds(10);
+  std::chrono::nanoseconds window = std::chrono::seconds(10);
+  Weight weight = Weight::kCpu;
+  bool once = false;
+  SymbolOptions symbols;
+};
+
 struct PushOptions {
   std::vector<std::string> inputs;  // recordings, pprof files, .col files
   std::string url;
@@ -138,7 +148,8 @@ struct AnswerOptions {
   std::string disposition;  // file name for the client; empty: none
 };
 
-using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, ViewOptions, PushOptions,
-                             ListOptions, DoctorOptions, PreloadPathOptions, AnswerOptions>;
+using Command =
+    std::variant<RecordOptions, ConvertOptions, ReportOptions, TopOptions, ViewOptions, PushOptions,
+                 ListOptions, DoctorOptions, PreloadPathOptions, AnswerOptions>;
 
 }  // namespace swipr::options

@@ -24,12 +24,14 @@ Examples:
   swipr record -- ./app --its --arguments     start and record it from the first instruction
   swipr convert --format pprof < app.swipr > app.pb.gz
   swipr report app.swipr                      print hot functions and threads
+  swipr top --pid 4711                        what it does now, in the terminal
   swipr view app.swipr                        show the recording in the browser
 
 Exit codes: 0 done, 1 failed, 2 wrong usage; `record -- CMD` ends with the code of CMD.
 )";
 
-constexpr std::string_view kCommandList = "record, convert, report, view, push, list or doctor";
+constexpr std::string_view kCommandList =
+    "record, convert, report, top, view, push, list or doctor";
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   const std::string similar = find_similar(word, known);
@@ -95,7 +97,7 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
 ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> command,
                   bool has_separator) {
   CLI::App app("swipr: a sampling profiler for programs on Linux", "swipr");
-  app.formatter(with_usage("record|convert|report|view|push|list|doctor [OPTION…]"));
+  app.formatter(with_usage("record|convert|report|top|view|push|list|doctor [OPTION…]"));
   app.footer(std::string(kMainFooter));
   const std::string version = fmt::format("swipr {}", kBuildVersion);
   app.set_version_flag("--version", version, "Print version, commit and build type");
@@ -103,6 +105,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   RecordParser record;
   ConvertParser convert;
   ReportParser report;
+  TopParser top;
   ViewParser view;
   PushParser push;
   ListParser list;
@@ -112,6 +115,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   record.add_to(app);
   convert.add_to(app);
   report.add_to(app);
+  top.add_to(app);
   view.add_to(app);
   push.add_to(app);
   list.add_to(app);
@@ -140,6 +144,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   }
   if (convert.app->parsed()) return convert.finish();
   if (report.app->parsed()) return report.finish();
+  if (top.app->parsed()) return top.finish();
   if (view.app->parsed()) return view.finish();
   if (push.app->parsed()) return push.finish();
   if (preload_path.app->parsed()) return preload_path.finish();

@@ -35,6 +35,14 @@ struct ReportParser {
   ParseResult finish();
 };
 
+struct TopParser {
+  TopOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+};
+
 struct ViewParser {
   ViewOptions options;
   CLI::App* app = nullptr;

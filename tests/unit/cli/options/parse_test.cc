@@ -192,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"help", "reprot"}, "did you mean 'report'?"},
         WrongUsage{{"record", "--durations", "1s"}, "did you mean '--duration'?"},
         WrongUsage{{"report", "--jsno"}, "did you mean '--json'?"},
-        WrongUsage{{"xyzzy"}, "use record, convert, report, view, push, list or doctor"},
+        WrongUsage{{"xyzzy"}, "use record, convert, report, top, view, push, list or doctor"},
         WrongUsage{{"convert", "--format", "raw"},
                    "html, pprof, speedscope, firefox, perf, collapsed"},
         WrongUsage{{"convert", "--format", "perf", "--weight", "gold"}, "weight 'gold'"},

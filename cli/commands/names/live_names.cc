@@ -1,0 +1,54 @@
+#include "cli/commands/names/live_names.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace swipr::commands {
+
+namespace {
+constexpr std::string_view kNotYet = "[not named yet]";
+}  // namespace
+
+const profile::Names& LiveNames::update(const profile::Recording& recording, bool waits) {
+  using namespace std::chrono_literals;
+  if (job_.valid() && (waits || job_.wait_for(0s) == std::future_status::ready)) take();
+  if (!job_.valid() && named_ < recording.frames.size()) {
+    start(recording);
+    if (waits) take();
+  }
+  profile::NamedFrame unnamed;
+  unnamed.function = kNotYet;
+  names_.frames.resize(recording.frames.size(), {unnamed});
+  return names_;
+}
+
+// The thread has a recording of its own, of the new frames and what they refer to.
+void LiveNames::start(const profile::Recording& recording) {
+  profile::Recording part;
+  part.processes = recording.processes;
+  part.modules = recording.modules;
+  part.functions = recording.functions;
+  part.runtimes = recording.runtimes;
+  part.embedded = recording.embedded;
+  part.frames.assign(recording.frames.begin() + static_cast<std::ptrdiff_t>(named_),
+                     recording.frames.end());
+  job_ = std::async(std::launch::async, [part = std::move(part), options = options_]() mutable {
+    const std::size_t count = part.frames.size();
+    NamedRecording named = symbolize_recording(part, options);
+    named.names.frames.resize(count);  // of code that was replaced, the latest names come behind
+    return named;
+  });
+}
+
+void LiveNames::take() {
+  NamedRecording named = job_.get();
+  names_.frames.resize(std::max(names_.frames.size(), named_ + named.names.frames.size()));
+  std::move(named.names.frames.begin(), named.names.frames.end(),
+            names_.frames.begin() + static_cast<std::ptrdiff_t>(named_));
+  named_ += named.names.frames.size();
+  texts_.push_back(std::move(named.names.texts));
+}
+
+}  // namespace swipr::commands

@@ -1,0 +1,271 @@
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/names/live_names.h"
+#include "cli/commands/output/output_file.h"
+#include "cli/commands/output/terminal.h"
+#include "cli/commands/record/record_output.h"
+#include "cli/export/formats/export.h"
+#include "cli/export/text/text.h"
+#include "cli/import/swipr_reader.h"
+#include "cli/live/canvas.h"
+#include "cli/live/figures.h"
+#include "cli/live/screen.h"
+#include "cli/live/view.h"
+#include "cli/live/window.h"
+#include "cli/session/find/targets.h"
+#include "cli/session/launch/signal_watch.h"
+#include "cli/session/stream/live_stream.h"
+#include "cli/terminal/terminal.h"
+
+namespace swipr::commands {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using host::Result;
+
+constexpr auto kPaintEvery = 250ms;
+constexpr auto kPatience = 5s;  // beyond the window, for --once on a process that does nothing
+constexpr std::size_t kPlainColumns = 120;
+constexpr std::size_t kPlainRows = 40;
+// Stacks and their names are kept for as long as a stream lasts: a new one begins then.
+constexpr std::size_t kMaxStacks = 100'000;
+
+Result<session::Target> find_target(const options::TopOptions& options) {
+  if (options.pid) return session::connect_target(*options.pid);
+  std::optional<host::Error> problem;
+  for (const Pid pid : session::find_processes(options.name)) {
+    auto target = session::connect_target(pid);
+    if (target) return target;
+    problem = target.error();
+  }
+  if (problem) return *problem;
+  return host::Error(fmt::format(
+      "no process is named '{}'; `swipr list` shows what can be recorded", options.name));
+}
+
+// The process that is followed, and its last seconds.
+class Followed {
+ public:
+  Followed(session::Target target, const options::TopOptions& options)
+      : pid_(target.pid),
+        command_(std::move(target.command_name)),
+        options_(options),
+        names_(options.symbols) {
+    begin(std::move(target.connection));
+  }
+
+  int fd() const { return stream_->fd(); }
+  std::string title() const { return fmt::format("{} {}", command_, pid_.value); }
+
+  // Returns false at the end of the process.
+  Result<bool> read() {
+    auto more = stream_->read();
+    if (!more) return more;
+    if (reader_->failed()) return host::Error("the stream cannot be read: update swipr");
+    std::vector<profile::Sample>& samples = reader_->so_far().samples;
+    window_.add(samples);
+    samples.clear();
+    if (!*more || reader_->so_far().stacks.size() < kMaxStacks) return more;
+    auto again = session::connect_target(pid_);
+    if (!again) return again.error();
+    begin(std::move(again->connection));
+    return true;
+  }
+
+  live::Figures figures(const live::View& view, bool waits_for_names) {
+    profile::Recording& recording = reader_->so_far();
+    const profile::Names& names = names_.update(recording, waits_for_names);
+    recording.samples = window_.sum(view.seconds);
+    auto figures = live::make_figures(recording, names, view.weight,
+                                      [&](profile::State state, std::uint32_t stack) {
+                                        return exporters::state_frame(recording, state, stack);
+                                      });
+    recording.samples.clear();
+    figures.title = title();
+    figures.covered = window_.covered(view.seconds);
+    figures.cpu_per_second = window_.cpu_per_second(view.seconds);
+    figures.dropped = window_.left_out();
+    for (const profile::Process& process : recording.processes) {
+      const auto found = process.totals.find("samples_dropped");
+      if (found != process.totals.end()) figures.dropped += found->second;
+    }
+    return figures;
+  }
+
+  std::chrono::nanoseconds covered(std::size_t seconds) const { return window_.covered(seconds); }
+
+  // The window as a page.
+  Result<std::string> save(const live::View& view) {
+    const std::string name = make_free_name(command_, pid_, ".html");
+    auto file = OutputFile::create(name);
+    if (!file) return file.error();
+    profile::Recording& recording = reader_->so_far();
+    const profile::Names& names = names_.update(recording, true);
+    recording.samples = window_.sum(view.seconds);
+    exporters::Sink sink(file->fd(), name);
+    exporters::Options writing;
+    writing.weight = view.weight;
+    auto written = exporters::write_html(recording, names, writing, sink);
+    recording.samples.clear();
+    if (written) written = file->commit();
+    if (!written) return written.error();
+    return name;
+  }
+
+ private:
+  void begin(host::UniqueFd connection) {
+    reader_ = std::make_unique<importers::SwiprReader>();
+    window_ = {};
+    names_ = LiveNames(options_.symbols);
+    session::StreamRequest request;
+    request.interval = options_.interval;
+    stream_ = std::make_unique<session::LiveStream>(
+        std::move(connection), request,
+        [this](std::span<const std::byte> bytes) { reader_->feed(bytes); });
+  }
+
+  Pid pid_;
+  std::string command_;
+  const options::TopOptions& options_;
+  std::unique_ptr<importers::SwiprReader> reader_;
+  std::unique_ptr<session::LiveStream> stream_;
+  live::Window window_;
+  LiveNames names_;
+};
+
+live::View first_view(const options::TopOptions& options) {
+  live::View view;
+  view.weight = options.weight;
+  view.seconds = static_cast<std::size_t>(options.window / 1s);
+  return view;
+}
+
+std::chrono::milliseconds until(Clock::time_point time) {
+  const auto rest = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now());
+  return std::max(rest, 0ms);
+}
+
+// Waits for one whole window, or for the end of the process, and prints it.
+Outcome print_once(Followed& followed, const options::TopOptions& options,
+                   session::SignalWatch& signals) {
+  const live::View view = first_view(options);
+  const auto deadline = Clock::now() + options.window + kPatience;
+  for (bool more = true; more && followed.covered(view.seconds) < options.window;) {
+    std::array<pollfd, 2> waits = {{{followed.fd(), POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
+    const auto rest = until(deadline);
+    if (rest == 0ms) break;
+    if (::poll(waits.data(), waits.size(), static_cast<int>(rest.count())) <= 0) continue;
+    if (signals.try_take()) break;
+    if (waits[0].revents == 0) continue;
+    const auto read = followed.read();
+    if (!read) return read.error();
+    more = *read;
+  }
+  live::Canvas canvas(kPlainColumns, kPlainRows, true);
+  live::draw(canvas, followed.figures(view, true), view);
+  std::string text = canvas.plain();
+  const std::size_t keys = text.rfind('\n', text.size() - 2);
+  text.resize(keys + 1);  // nobody types here
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return std::fflush(stdout) == 0 ? kDone : kFailed;
+}
+
+// The loop of the terminal.
+class Screen {
+ public:
+  Screen(Followed& followed, terminal::Terminal& terminal, const options::TopOptions& options)
+      : followed_(followed), terminal_(terminal), view_(first_view(options)) {}
+
+  Outcome run(session::SignalWatch& signals) {
+    while (!is_done_) {
+      const int stream = is_ended_ ? -1 : followed_.fd();
+      std::array<pollfd, 3> waits = {
+          {{stream, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
+      const auto timeout = static_cast<int>(until(next_paint_).count());
+      static_cast<void>(::poll(waits.data(), waits.size(), timeout));
+      if (waits[0].revents != 0) {
+        if (auto read = take_stream(); !read) return read.error();
+      }
+      if (waits[1].revents != 0) take_keys();
+      if ((waits[1].revents & POLLHUP) != 0) return kDone;
+      while (const auto signal = signals.try_take()) {
+        if (signal->number != SIGWINCH) return kDone;
+        terminal_.resize();
+        next_paint_ = {};
+      }
+      if (Clock::now() >= next_paint_) paint();
+    }
+    return kDone;
+  }
+
+ private:
+  Result<void> take_stream() {
+    const auto read = followed_.read();
+    if (!read && !has_figures_) return read.error();
+    is_ended_ = !read || !*read;
+    if (is_ended_) view_.message = "the process has ended (q: quit)";
+    return {};
+  }
+
+  void take_keys() {
+    while (const auto key = terminal_.try_take_key()) {
+      const live::Action action = live::on_key(view_, *key, figures_);
+      if (action == live::Action::kQuit) is_done_ = true;
+      if (action != live::Action::kSave) continue;
+      const auto saved = followed_.save(view_);
+      view_.message = saved ? "saved as " + *saved : saved.error().message();
+    }
+    next_paint_ = {};
+  }
+
+  void paint() {
+    next_paint_ = Clock::now() + kPaintEvery;
+    if (!view_.is_paused || !has_figures_) figures_ = followed_.figures(view_, false);
+    has_figures_ = true;
+    live::Canvas canvas(terminal_.columns(), terminal_.rows(), terminal_.has_utf8());
+    live::draw(canvas, figures_, view_);
+    terminal_.show(canvas);
+  }
+
+  Followed& followed_;
+  terminal::Terminal& terminal_;
+  live::View view_;
+  live::Figures figures_;
+  Clock::time_point next_paint_{};
+  bool has_figures_ = false;
+  bool is_ended_ = false;
+  bool is_done_ = false;
+};
+
+}  // namespace
+
+Outcome run_top(const options::TopOptions& options) {
+  auto signals = session::SignalWatch::create({SIGINT, SIGTERM, SIGHUP, SIGWINCH});
+  if (!signals) return signals.error();
+  auto target = find_target(options);
+  if (!target) return target.error();
+  Followed followed(*std::move(target), options);
+  const bool has_terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;
+  if (options.once || !has_terminal) return print_once(followed, options, *signals);
+  auto terminal = terminal::Terminal::open();
+  if (!terminal) return terminal.error().with_context("top");
+  return Screen(followed, *terminal, options).run(*signals);
+}
+
+}  // namespace swipr::commands

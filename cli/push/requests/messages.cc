@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string dumped(const Json& json) {
+std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -33,12 +33,12 @@ host::Result<Json> parse_object(std::string_view line) {
 }  // namespace
 
 std::string format_place(const SendPlace& place) {
-  return dumped({{"origin", place.origin},
-                 {"proxy_host", place.proxy.host},
-                 {"proxy_port", place.proxy.port},
-                 {"proxy_user", place.proxy.user},
-                 {"proxy_password", place.proxy.password},
-                 {"ca_file", place.ca_file}});
+  return line_of({{"origin", place.origin},
+                  {"proxy_host", place.proxy.host},
+                  {"proxy_port", place.proxy.port},
+                  {"proxy_user", place.proxy.user},
+                  {"proxy_password", place.proxy.password},
+                  {"ca_file", place.ca_file}});
 }
 
 host::Result<SendPlace> parse_place(std::string_view line) {
@@ -57,9 +57,9 @@ host::Result<SendPlace> parse_place(std::string_view line) {
 std::string format_request(const Request& request) {
   Json headers = Json::array();
   for (const auto& [name, value] : request.headers) headers.push_back({name, value});
-  return dumped({{"path", request.path},
-                 {"headers", std::move(headers)},
-                 {"body_bytes", request.body.size()}});
+  return line_of({{"path", request.path},
+                  {"headers", std::move(headers)},
+                  {"body_bytes", request.body.size()}});
 }
 
 host::Result<AnnouncedRequest> parse_request(std::string_view line) {
@@ -76,10 +76,10 @@ host::Result<AnnouncedRequest> parse_request(std::string_view line) {
 }
 
 std::string format_answer(const Answer& answer) {
-  return dumped({{"status", answer.status},
-                 {"was_sent", answer.was_sent},
-                 {"retry_after_s", answer.retry_after.count()},
-                 {"text", answer.text}});
+  return line_of({{"status", answer.status},
+                  {"was_sent", answer.was_sent},
+                  {"retry_after_s", answer.retry_after.count()},
+                  {"text", answer.text}});
 }
 
 host::Result<Answer> parse_answer(std::string_view line) {

@@ -1,5 +1,6 @@
 // Constructor and destructor of the preloaded library. The only file that depends on being
 // preloaded.
+#include <errno.h>  // program_invocation_name
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -36,18 +37,31 @@ bool sleeps_in_this_program(const Settings& settings, const char* first_argument
   return is_asleep(settings, names);
 }
 
-// The environment comes as an argument: `environ` may not be set up yet.
+// How a program was started.
+struct Start {
+  const char* first_argument;
+  char** environment;
+};
+
+// glibc passes arguments to constructors, which run before `environ` is set up; musl sets it up
+// first, and passes none.
+Start start_of(int argc, char** argv, char** environment) noexcept {
+  if (is_musl()) return {::program_invocation_name, ::environ};
+  return {argc > 0 && argv[0] != nullptr ? argv[0] : "", environment};
+}
+
 [[gnu::constructor]] void on_load(int argc, char** argv, char** environment) {
   // In a program with more privileges than its caller, the caller's environment is ignored.
-  if (::getauxval(AT_SECURE) != 0 || !is_glibc()) return;
-  const char* const first_argument = argc > 0 && argv[0] != nullptr ? argv[0] : "";
-  const Settings settings = parse_settings(environment, settings_arena, first_argument);
+  if (::getauxval(AT_SECURE) != 0) return;
+  find_wrapped_functions();
+  const Start start = start_of(argc, argv, environment);
+  const Settings settings = parse_settings(start.environment, settings_arena, start.first_argument);
   configure_log(settings.log, parse_log_level(settings.log_level));
-  if (sleeps_in_this_program(settings, first_argument)) {
+  if (sleeps_in_this_program(settings, start.first_argument)) {
     return log_from_program(LogLevel::kInfo,
                             settings.disabled ? "disabled: SWIPR_DISABLE is set"
                                               : "disabled: SWIPR_ONLY does not match this program",
-                            first_argument);
+                            start.first_argument);
   }
   start_control_thread(settings);
 }

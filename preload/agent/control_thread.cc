@@ -113,6 +113,7 @@ void serve(bool forked) noexcept {
   ask_for_a_short_slice();
   server->run(settings, ::getpid(), forked);
   for (;;) {
+    if (thread_count::is_last()) return;
     keep_socket_directory();
     thread_sanitizer::release();
     if (park_gate::end()) return;
@@ -231,7 +232,7 @@ void start_control_thread(const Settings& wanted) noexcept {
   stack_bytes = wanted_stack_bytes();
   thread_count::find();
   thread_sanitizer::find();
-  ::__register_atfork(on_fork, on_fork_parent, on_fork_child, __dso_handle);
+  call_at_fork(on_fork, on_fork_parent, on_fork_child);
   start_thread(false);
 }
 

@@ -20,9 +20,7 @@ namespace {
 constinit swipr::interpose::Next<void(int)> next_exit{"_exit"};
 
 [[gnu::constructor]] void join_exits() {
-  if (swipr::agent::is_glibc()) {
-    ::__cxa_at_quick_exit([](void*) { swipr::agent::finish_before_exit(); }, __dso_handle);
-  }
+  swipr::agent::call_at_quick_exit(swipr::agent::finish_before_exit);
   next_exit.find();
 }
 

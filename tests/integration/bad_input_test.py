@@ -80,16 +80,6 @@ class RecordTest(SwiprCase):
         self.refused("--pid", running.pid, words=(str(running.pid), "the library was not loaded: .*statically linked"))
         running.signal(signal.SIGKILL)
 
-    def test_running_program_linked_with_musl(self):
-        source, program = self.folder / "waiter.c", self.folder / "waiter"
-        source.write_text('#include <unistd.h>\nint main(void) { return write(1, "x", 1) + pause(); }\n')
-        self.assertEqual(self.start("musl-gcc", source, "-o", program).wait().code, 0)
-        running = self.start(program, preloaded=True)
-        deadline.wait_until(lambda: "libswipr_preload" in pathlib.Path(f"/proc/{running.pid}/maps").read_text(),
-                            "the library")
-        self.refused("--pid", running.pid, words=(str(running.pid), "linked with musl"))
-        running.signal(signal.SIGKILL)
-
     @unittest.skipUnless(os.geteuid() == 0, "only root gives files capabilities")
     def test_program_with_file_capabilities(self):
         self.folder.chmod(0o755)

@@ -210,9 +210,6 @@ class OtherLoadersTest(GuestCase):
         refused = self.swipr("record", "-o", self.folder / "other.swipr", "--", program, expect=None)
         self.assert_one_line_error(refused, reason, codes=(1,))
 
-    def test_musl(self):
-        self.check_program(("musl-gcc",), "musl")
-
     def test_static_pie(self):
         self.check_program(("gcc", "-static-pie"), "static")
 

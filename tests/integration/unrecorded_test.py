@@ -85,12 +85,6 @@ class UnrecordedTest(SwiprCase):
         self.check(("chroot", root, program, 600),
                    r"not recorded: burn_nofp \(.*\): runs in another root directory \(chroot or container\)")
 
-    def test_programs_linked_with_musl(self):
-        source, program = self.folder / "burn.c", self.folder / "burn-musl"
-        source.write_text(SOURCE)
-        self.assertEqual(self.start("musl-gcc", source, "-o", program).wait().code, 0)
-        self.check((program,), r"not recorded: burn-musl \(.*\): is linked with musl, but .* needs glibc")
-
     @unittest.skipUnless(may_run("unshare", "--pid", "--fork"), "only root makes namespaces, and not in every container")
     def test_programs_that_proc_does_not_show(self):
         """They connect, but have no thread that could be sampled: their recording says so."""

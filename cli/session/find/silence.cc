@@ -45,10 +45,6 @@ std::optional<std::string> find_reason_for_silence(Pid pid) {
         "(ulimit -n) to {} or more before it starts",
         *files, kEnoughFiles);
   }
-  if (const auto traits = read_elf_traits(host::proc_path(pid, "exe"));
-      traits && uses_musl(*traits)) {
-    return "is linked with musl, but libswipr_preload.so needs glibc";
-  }
   return std::nullopt;
 }
 

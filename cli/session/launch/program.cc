@@ -87,10 +87,6 @@ std::string resolve_interpreter(const std::string& path) {
   return current;
 }
 
-bool uses_musl(const ElfTraits& traits) {
-  return traits.interpreter.find("/ld-musl") != std::string::npos;
-}
-
 std::optional<std::string> find_obstacle(const std::string& path) {
   const std::string program = resolve_interpreter(path);
   const std::string via = program == path ? "" : fmt::format("runs {}, which ", program);
@@ -108,9 +104,6 @@ std::optional<std::string> find_obstacle(const std::string& path) {
     return via +
            "is statically linked: no loader can load libswipr_preload.so into it; link it "
            "dynamically to record it";
-  }
-  if (uses_musl(*traits)) {
-    return via + "is linked with musl, but libswipr_preload.so needs glibc";
   }
   if (changes_rights(program)) {
     return via +

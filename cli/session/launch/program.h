@@ -28,9 +28,6 @@ struct ElfTraits {
 // nullopt: not an ELF executable, or a damaged one.
 std::optional<ElfTraits> read_elf_traits(const std::string& path);
 
-// The musl loader loads the library, but the library's constructor does nothing without glibc.
-bool uses_musl(const ElfTraits& traits);
-
 // Follows "#!" lines to the program that the kernel will run in the end.
 std::string resolve_interpreter(const std::string& path);
 

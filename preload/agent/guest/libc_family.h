@@ -1,17 +1,19 @@
-// LD_PRELOAD also applies to programs that are linked with musl, whose loader terminates a program
-// if it cannot find a symbol. Symbols that only glibc has are declared weak; if they are missing,
-// swipr does nothing.
-// Source: musl, ldso/dynlink.c (do_relocs); glibc, nptl/pthread_atfork.c, stdlib/at_quick_exit.c.
+// What glibc and musl have by different names. LD_PRELOAD applies to programs of both, and musl's
+// loader terminates a program if it cannot find a symbol, so what only one of them has is weak.
+// Source: musl, ldso/dynlink.c (do_relocs), src/thread/pthread_atfork.c, src/exit/at_quick_exit.c,
+// src/env/__libc_start_main.c; glibc, nptl/pthread_atfork.c, stdlib/at_quick_exit.c.
+// Context: while the library is loaded.
 #pragma once
-
-// The functions behind glibc's pthread_atfork and at_quick_exit, which are linked statically.
-extern "C" [[gnu::weak]] int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
-                                               void* library) noexcept;
-extern "C" [[gnu::weak]] int __cxa_at_quick_exit(void (*function)(void*), void* library) noexcept;
-extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
 
 namespace swipr::agent {
 
-inline bool is_glibc() noexcept { return &::__register_atfork != nullptr; }
+bool is_musl() noexcept;
+// Before anything else of swipr runs: what glibc has under names of its own.
+void find_wrapped_functions() noexcept;
+
+using Action = void();
+
+void call_at_fork(Action* prepare, Action* in_parent, Action* in_child) noexcept;
+void call_at_quick_exit(Action* action) noexcept;
 
 }  // namespace swipr::agent

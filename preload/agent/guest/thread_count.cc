@@ -1,9 +1,16 @@
 #include "preload/agent/guest/thread_count.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdint>
+#include <string_view>
 
 #include "preload/agent/base/file_symbol.h"
 #include "preload/agent/base/libc_calls.h"
+#include "preload/agent/base/text_view.h"
+#include "preload/agent/guest/libc_family.h"
 
 namespace swipr::agent::thread_count {
 
@@ -33,6 +40,25 @@ void find() noexcept {
   if (count == nullptr && is_glibc_before_2_34()) count = find_in_file();
   // This runs in a thread of the program.
   if (count != nullptr && __atomic_load_n(count, __ATOMIC_SEQ_CST) == 0) count = nullptr;
+}
+
+Moment watch_interval() noexcept { return is_musl() ? Moment(std::chrono::seconds(1)) : kNever; }
+
+// The process's main thread stays as a zombie.
+bool is_last() noexcept {
+  struct stat status {};
+  constexpr nlink_t kTwoThreads = 2 + 2;  // kernel, fs/proc/base.c, proc_task_getattr
+  if (!is_musl() || libc::stat("/proc/self/task", &status) != 0 || status.st_nlink != kTwoThreads) {
+    return false;
+  }
+  char text[64] = {};
+  const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t bytes = ::read(file, text, sizeof text);
+  ::close(file);
+  const std::string_view line(text, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  const std::size_t name_end = line.rfind(')');
+  return name_end != std::string_view::npos && skip(line, name_end).starts_with(") Z");
 }
 
 bool leave() noexcept {

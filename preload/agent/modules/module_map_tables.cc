@@ -4,6 +4,8 @@
 
 #include "preload/agent/modules/debug_frame_file.h"
 #include "preload/agent/modules/module_map.h"
+#include "preload/unwind/derived/derived_table.h"
+#include "preload/unwind/image/dynamic_symbol.h"
 #include "preload/unwind/table/unwind_table.h"
 
 namespace swipr::agent {
@@ -27,6 +29,11 @@ unwind::TableKey key_of(const Image& image, unsigned part) noexcept {
   return key;
 }
 
+bool is_c_library(const Image& image, ProcMemory& memory) noexcept {
+  return unwind::find_exported(image.described.dynamic, image.described.load_bias,
+                               "__libc_start_main", memory.image_reader()) != 0;
+}
+
 // Code built without .eh_frame still has the few bytes that belong to the start-up code.
 const unwind::UnwindTable* make_whole_table(std::string_view path, const Image& image,
                                             ProcMemory& memory) noexcept {
@@ -39,9 +46,12 @@ const unwind::UnwindTable* make_whole_table(std::string_view path, const Image& 
           : built.status == BuildStatus::kNoCfi || built.status == BuildStatus::kDamaged;
   if (!may_have_more) return built.table;
   DebugFrameFile file(path, image.inode);
-  if (file.section().bytes == 0) return built.table;
-  unwind::BuildResult more =
-      unwind::build_table(image.header, memory.image_reader(), file.section());
+  unwind::BuildResult more;
+  if (file.section().bytes != 0) {
+    more = unwind::build_table(image.header, memory.image_reader(), file.section());
+  } else if (is_c_library(image, memory)) {
+    more.status = unwind::derive_table(image.described, memory.image_reader(), more.table);
+  }
   if (more.status != BuildStatus::kOk) return built.table;
   unwind::destroy_table(built.table);
   return more.table;

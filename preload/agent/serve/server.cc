@@ -1,3 +1,4 @@
+
 #include "preload/agent/serve/server.h"
 
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/log.h"
+#include "preload/agent/guest/thread_count.h"
 #include "preload/agent/serve/routes.h"
 
 namespace swipr::agent {
@@ -121,8 +123,11 @@ void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
     wait();
     step(monotonic_now());
     if (park_gate::begin()) return park();
+    if (thread_count::is_last()) return finish();
   }
-  leave();
+  finish();
+  // The process is about to end, and this thread with it.
+  for (;;) sleep_until(kNever);
 }
 
 // Opens those that are not open, or whose file was removed.
@@ -228,6 +233,9 @@ void Server::wait() noexcept {
 Moment Server::next_wake() const noexcept {
   Moment wake = std::min(recorder().next_deadline(), exit_gate::look_again_at(monotonic_now()));
   wake = std::min(wake, reap_at_);
+  if (const Moment pause = thread_count::watch_interval(); pause != kNever) {
+    wake = std::min(wake, monotonic_now() + pause);
+  }
   if (monotonic_now() < accept_again_at_) wake = std::min(wake, accept_again_at_);
   for (const Connection* connection : connections_) {
     if (connection != nullptr) wake = std::min(wake, connection->wake_at());
@@ -317,14 +325,12 @@ void Server::close_listeners() noexcept {
   if (url_listener_.fd >= 0) ::close(url_listener_.fd);
 }
 
-void Server::leave() noexcept {
+void Server::finish() noexcept {
   close_listeners();
   end_recordings(wire::EndReason::kProcessExit, "");
   log_line(LogLevel::kDebug, "the process exits");
   exit_gate::report_finished();
   start_gate::open();
-  // The process is about to end, and this thread with it.
-  for (;;) sleep_until(kNever);
 }
 
 // Open descriptors are closed with this thread and its descriptor table.

@@ -53,7 +53,7 @@ class Server {
   void report_meeting() noexcept;
   void end_recordings(wire::EndReason reason, const char* text) noexcept;
   void close_listeners() noexcept;
-  [[noreturn]] void leave() noexcept;
+  void finish() noexcept;
   void park() noexcept;
 
   const Settings* settings_ = nullptr;

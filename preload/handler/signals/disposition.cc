@@ -22,9 +22,9 @@ namespace {
 
 #ifdef __SANITIZE_THREAD__
 // TSan's runtime must know every handler: it delivers signals when its own state is consistent.
-constexpr SigactionFunction* libc_sigaction = &::sigaction;
+constinit SigactionFunction* libc_sigaction = &::sigaction;
 #else
-constexpr SigactionFunction* libc_sigaction = &::__sigaction;
+constinit SigactionFunction* libc_sigaction = &::__sigaction;
 #endif
 
 // A signal that swipr uses, and the program's disposition of it.
@@ -186,6 +186,8 @@ DispositionLock::~DispositionLock() {
   locked.store(0, std::memory_order_release);
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_);
 }
+
+void use_sigaction(SigactionFunction* function) noexcept { libc_sigaction = function; }
 
 void set_disposition_owner(pid_t pid, int signal_number) noexcept {
   sampling.store(signal_number);

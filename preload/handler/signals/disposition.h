@@ -28,6 +28,9 @@ class DispositionLock {
   std::uint64_t before_ = 0;
 };
 
+// At load, where libc has no other name for sigaction(2) than the one that is wrapped (musl): the
+// function behind the wrapper.
+void use_sigaction(SigactionFunction* function) noexcept;
 // Called before the control thread starts, with the pid of its process and the sampling signal. Pid
 // 0: none. A child of vfork shares this memory but has dispositions of its own: it is another
 // process.

@@ -48,6 +48,26 @@ class ExportedSymbols {
            header_.bloom_words != 0;
   }
 
+  bool for_each_function(FunctionSink sink) const noexcept {
+    constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
+    if (symbols_ >= strings_ || strings_ - symbols_ > kMostBytes) return false;
+    bool found = false;
+    std::array<Elf64_Sym, 64> piece;
+    const std::uint64_t count = (strings_ - symbols_) / sizeof(Elf64_Sym);
+    for (std::uint64_t at = 0; at < count; at += piece.size()) {
+      const auto part = std::span(piece).first(std::min<std::uint64_t>(piece.size(), count - at));
+      const std::uint64_t address = symbols_ + at * sizeof(Elf64_Sym);
+      if (!reader_.read(reader_.state, address, std::as_writable_bytes(part))) return false;
+      for (const Elf64_Sym& symbol : part) {
+        const bool is_function = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+        if (!is_function || symbol.st_shndx == SHN_UNDEF) continue;
+        sink.add(sink.state, symbol.st_value);
+        found = true;
+      }
+    }
+    return found;
+  }
+
   // begin 0: not found.
   Range<std::uint64_t> find(std::string_view name) const noexcept {
     if (hash_ == 0) return find_by_old_hash(name);
@@ -148,6 +168,12 @@ class ExportedSymbols {
 std::uint64_t find_exported(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
                             std::string_view name, ImageReader reader) noexcept {
   return find_exported_range(dynamic, load_bias, name, reader).begin;
+}
+
+bool for_each_function(Range<std::uint64_t> dynamic, std::uint64_t load_bias, ImageReader reader,
+                       FunctionSink sink) noexcept {
+  ExportedSymbols symbols(load_bias, reader);
+  return symbols.open(dynamic) && symbols.for_each_function(sink);
 }
 
 Range<std::uint64_t> find_exported_range(Range<std::uint64_t> dynamic, std::uint64_t load_bias,

@@ -12,7 +12,7 @@ namespace swipr::unwind {
 namespace {
 
 constexpr std::array<char, 8> kMagic{'S', 'W', 'I', 'P', 'R', 'T', 'B', 'L'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;  // of the format, and of what is in a table
 constexpr std::uint64_t kMaxCoveredBytes = UINT32_MAX;
 static_assert(sizeof(UnwindTable) <= kTableImageAt);
 

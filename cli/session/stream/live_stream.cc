@@ -11,7 +11,7 @@
 namespace swipr::session {
 
 namespace {
-constexpr std::size_t kReadBytes = std::size_t{256} << 10;
+constexpr std::size_t kLiveReadBytes = std::size_t{256} << 10;
 constexpr std::size_t kMaxReasonBytes = 512;
 }  // namespace
 
@@ -24,7 +24,7 @@ LiveStream::LiveStream(host::UniqueFd connection, const StreamRequest& request, 
 }
 
 host::Result<bool> LiveStream::read() {
-  std::vector<std::byte> buffer(kReadBytes);
+  std::vector<std::byte> buffer(kLiveReadBytes);
   const ssize_t count = ::recv(fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (count <= 0) return at_end();

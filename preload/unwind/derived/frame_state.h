@@ -29,6 +29,7 @@ struct FrameState {
   Rule rule() const noexcept;
 
  private:
+  void take(std::int64_t bytes) noexcept;  // stack space; negative: gives it back
   void push(std::uint8_t opcode, bool extended) noexcept;
   void pop(std::uint8_t opcode, bool extended) noexcept;
   bool move(std::span<const std::uint8_t> code, const machine::Instruction& instruction) noexcept;

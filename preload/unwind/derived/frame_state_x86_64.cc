@@ -29,10 +29,16 @@ Operands operands_of(std::span<const std::uint8_t> code) noexcept {
 
 }  // namespace
 
+void FrameState::take(std::int64_t bytes) noexcept {
+  constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;  // of one frame
+  const std::int64_t taken = stack + bytes;
+  if (stack != kUnknown && (taken < 0 || taken > kMostBytes)) stack = kUnknown;
+  if (stack != kUnknown) stack = static_cast<std::int32_t>(taken);
+}
+
 void FrameState::push(std::uint8_t opcode, bool extended) noexcept {
-  if (stack == kUnknown) return;
-  stack += 8;
-  if (extended) return;
+  take(8);
+  if (stack == kUnknown || extended) return;
   if (opcode == 0x50 + kFrame && saved_frame == Rule::kKept && frame == kUnknown) {
     saved_frame = offset_of(stack);
   }
@@ -49,7 +55,7 @@ void FrameState::pop(std::uint8_t opcode, bool extended) noexcept {
   if (!extended && opcode == 0x58 + kBase && saved_base == offset_of(stack)) {
     saved_base = Rule::kKept;
   }
-  stack -= 8;
+  take(-8);
 }
 
 // mov between the stack pointer and the frame pointer; lea n(%rbp),%rsp
@@ -67,7 +73,10 @@ bool FrameState::move(std::span<const std::uint8_t> code,
   }
   const bool is_lea = code[1] == 0x8d && operands.field == kStack && operands.other == kFrame &&
                       (operands.mode == 1 || operands.mode == 2);
-  if (is_lea) stack = frame == kUnknown ? kUnknown : frame - instruction.displacement;
+  if (is_lea) {
+    stack = frame;
+    take(-std::int64_t{instruction.displacement});
+  }
   return is_lea;
 }
 
@@ -105,7 +114,7 @@ void FrameState::execute(const machine::Instruction& instruction,
   } else if (clears_frame && saved_frame == Rule::kKept && frame == kUnknown) {
     is_outermost = true;
   } else if (const std::int64_t taken = machine::stack_bytes_taken(instruction, code); taken != 0) {
-    if (stack != kUnknown) stack += static_cast<std::int32_t>(taken);
+    take(taken);
   } else if (!move(code, instruction)) {
     drop(code);
   }

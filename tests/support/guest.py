@@ -46,5 +46,5 @@ class GuestCase(SwiprCase):
         self.assertEqual((recorded.code, recorded.out.decode().splitlines()), expected, f"recorded: {recorded.err}")
         self.assertEqual(idle.err, plain.err)
         self.assertTrue(path.stat().st_size > 0)
-        self.assertEqual(list(self.sockets.iterdir()), [], "sockets are removed")
+        self.assertEqual(list(self.sockets.rglob("*.sock")), [], "sockets are removed")
         return expected[1]

@@ -18,6 +18,8 @@ Function* find_in_musl(const char* name) noexcept {
   return reinterpret_cast<Function*>(libc::dlsym(RTLD_NEXT, name));
 }
 
+constinit Action* at_quick_exit_action = nullptr;
+
 }  // namespace
 
 bool is_musl() noexcept { return &::__register_atfork == nullptr; }
@@ -36,8 +38,8 @@ void call_at_fork(Action* prepare, Action* in_parent, Action* in_child) noexcept
 
 void call_at_quick_exit(Action* action) noexcept {
   if (&::__cxa_at_quick_exit != nullptr) {
-    ::__cxa_at_quick_exit([](void* function) { reinterpret_cast<Action*>(function)(); },
-                          reinterpret_cast<void*>(action));
+    at_quick_exit_action = action;
+    ::__cxa_at_quick_exit([](void*) { at_quick_exit_action(); }, __dso_handle);
   } else if (auto* const at_quick_exit = find_in_musl<int(Action*)>("at_quick_exit")) {
     at_quick_exit(action);
   }

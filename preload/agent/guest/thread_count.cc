@@ -1,8 +1,6 @@
 #include "preload/agent/guest/thread_count.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <string_view>
@@ -11,6 +9,7 @@
 #include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/text_view.h"
 #include "preload/agent/guest/libc_family.h"
+#include "preload/agent/proc/proc_text.h"
 
 namespace swipr::agent::thread_count {
 
@@ -51,14 +50,10 @@ bool is_last() noexcept {
   if (!is_musl() || libc::stat("/proc/self/task", &status) != 0 || status.st_nlink != kTwoThreads) {
     return false;
   }
-  char text[64] = {};
-  const int file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const ssize_t bytes = ::read(file, text, sizeof text);
-  ::close(file);
-  const std::string_view line(text, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
-  const std::size_t name_end = line.rfind(')');
-  return name_end != std::string_view::npos && skip(line, name_end).starts_with(") Z");
+  FixedText<64> text;
+  if (!read_file_text("/proc/self/stat", text)) return false;
+  const std::size_t name_end = text.view().rfind(')');
+  return name_end != std::string_view::npos && skip(text.view(), name_end).starts_with(") Z");
 }
 
 bool leave() noexcept {

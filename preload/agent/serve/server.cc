@@ -123,7 +123,7 @@ void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
     wait();
     step(monotonic_now());
     if (park_gate::begin()) return park();
-    if (thread_count::is_last()) return finish();
+    if (is_last_thread(monotonic_now())) return finish();
   }
   finish();
   // The process is about to end, and this thread with it.
@@ -233,9 +233,7 @@ void Server::wait() noexcept {
 Moment Server::next_wake() const noexcept {
   Moment wake = std::min(recorder().next_deadline(), exit_gate::look_again_at(monotonic_now()));
   wake = std::min(wake, reap_at_);
-  if (const Moment pause = thread_count::watch_interval(); pause != kNever) {
-    wake = std::min(wake, monotonic_now() + pause);
-  }
+  wake = std::min(wake, watch_at_);
   if (monotonic_now() < accept_again_at_) wake = std::min(wake, accept_again_at_);
   for (const Connection* connection : connections_) {
     if (connection != nullptr) wake = std::min(wake, connection->wake_at());
@@ -323,6 +321,13 @@ void Server::end_recordings(wire::EndReason reason, const char* text) noexcept {
 void Server::close_listeners() noexcept {
   if (default_listener_.fd >= 0) ::close(default_listener_.fd);
   if (url_listener_.fd >= 0) ::close(url_listener_.fd);
+}
+
+bool Server::is_last_thread(Moment now) noexcept {
+  if (now < watch_at_) return false;
+  const Moment interval = thread_count::watch_interval();
+  watch_at_ = interval == kNever ? kNever : now + interval;
+  return thread_count::is_last();
 }
 
 void Server::finish() noexcept {

@@ -53,6 +53,7 @@ class Server {
   void report_meeting() noexcept;
   void end_recordings(wire::EndReason reason, const char* text) noexcept;
   void close_listeners() noexcept;
+  bool is_last_thread(Moment now) noexcept;
   void finish() noexcept;
   void park() noexcept;
 
@@ -64,6 +65,7 @@ class Server {
   HelperProcess left_helpers_[kMaxConnections];
   pid_t left_in_ = 0;  // the process whose children they are
   Moment reap_at_ = kNever;
+  Moment watch_at_{0};  // the program's threads may all have ended by then
   Connection* connections_[kMaxConnections] = {};
   Connection* meeting_ = nullptr;  // the rendezvous, until its recording has started
   Moment accept_again_at_{0};

@@ -10,6 +10,7 @@ import { show_heading } from './views/heading.js';
 import { load_profile, STATES } from './data/profile.js';
 import { make_selection, sum_rows } from './data/selection.js';
 import { element, format_percent, format_time } from './data/text.js';
+import { lock_text, make_table } from './views/table.js';
 import { Timeline } from './views/timeline.js';
 
 const MAX_ROWS = 15;
@@ -19,30 +20,8 @@ function link_to(state) {
   return `flame#${new URLSearchParams(state)}`;
 }
 
-// A table of [share, link, texts…] rows; the share is drawn behind the first column, the link leads from the last.
-function fill_table(table, heads, rows) {
-  const head = element('tr');
-  head.append(...heads.map((text, column) =>
-    element('th', text, { scope: 'col', class: column < heads.length - 1 ? 'number' : '' })));
-  const body = rows.map(([share, link, ...texts]) => {
-    const row = element('tr');
-    row.append(...texts.map((text, column) => {
-      const is_last = column === texts.length - 1;
-      const cell = element('td', is_last && link ? '' : text, { class: is_last ? '' : 'number', title: text });
-      if (is_last && link) cell.append(element('a', text, { href: link }));
-      return cell;
-    }));
-    row.firstChild.style.setProperty('--share', `${100 * share}%`);
-    return row;
-  });
-  if (rows.length === 0) {
-    body.push(element('tr'));
-    body[0].append(element('td', 'nothing', { colspan: heads.length }));
-  }
-  const parts = [element('thead'), element('tbody')];
-  parts[0].append(head);
-  parts[1].append(...body);
-  table.replaceChildren(...parts);
+function fill_table(id, heads, rows) {
+  document.getElementById(id).replaceChildren(...make_table(heads, rows).childNodes);
 }
 
 class Overview {
@@ -105,10 +84,10 @@ class Overview {
     const { locks } = this.profile;
     document.getElementById('locks-section').hidden = locks.length === 0;
     const whole = locks.reduce((all, { waited_ns }) => all + waited_ns, 0);
-    fill_table(document.getElementById('locks'), ['Share', 'Time', 'Wanted, and what its holder was in'],
+    fill_table('locks', ['Share', 'Time', 'Wanted, and what its holder was in'],
       locks.slice(0, MAX_ROWS).map(({ kind, lock, holder, waited_ns }) =>
-        [waited_ns / whole, link_to({ pane: 'locks', weight: 'wall', search: lock === '' ? holder : lock }), format_percent(waited_ns, whole),
-         format_time(waited_ns), `${lock === '' ? kind : `${kind} in ${lock}`} — held in ${holder === '' ? 'what was not sampled' : holder}`]));
+        [waited_ns / whole, [format_percent(waited_ns, whole), format_time(waited_ns)], lock_text(kind, lock, holder),
+         link_to({ pane: 'locks', weight: 'wall', search: lock === '' ? holder : lock })]));
   }
 
   // [weight of each function in all, self weight of each function, whole]
@@ -139,17 +118,18 @@ class Overview {
     const { name } = this.profile.functions;
     const order = name.map((_, func) => func).filter((func) => self[func] > 0)
       .sort((a, b) => self[b] - self[a] || a - b).slice(0, MAX_ROWS);
-    fill_table(document.getElementById('hot'), ['Self', 'Total', 'Function'], order.map((func) =>
-      [self[func] / whole, link_to({ ...this.address(), weight: 'cpu', function: name[func], search: name[func], pane: 'callers' }), format_percent(self[func], whole), format_percent(total[func], whole), name[func]]));
+    fill_table('hot', ['Self', 'Total', 'Function'], order.map((func) =>
+      [self[func] / whole, [format_percent(self[func], whole), format_percent(total[func], whole)], name[func],
+       link_to({ ...this.address(), weight: 'cpu', function: name[func], search: name[func], pane: 'callers' })]));
   }
 
   // By the function of the program that waits.
   show_waits() {
     const states = STATES.map(({ key }) => key === 'blocked');
     const { waits, whole } = find_waits(this.profile, { ...this.selection, weight: 'blocked', states });
-    fill_table(document.getElementById('blocked'), ['Share', 'Time', 'Waiting in'], waits.slice(0, MAX_ROWS).map(({ call, caller, weight }) =>
-      [weight / whole, link_to({ ...this.address(), weight: 'blocked', search: caller === '' ? call : caller }),
-       format_percent(weight, whole), format_time(weight), caller === '' ? call : `${call} ← ${caller}`]));
+    fill_table('blocked', ['Share', 'Time', 'Waiting in'], waits.slice(0, MAX_ROWS).map(({ call, caller, weight }) =>
+      [weight / whole, [format_percent(weight, whole), format_time(weight)], caller === '' ? call : `${call} ← ${caller}`,
+       link_to({ ...this.address(), weight: 'blocked', search: caller === '' ? call : caller })]));
   }
 
   show_threads() {
@@ -166,8 +146,9 @@ class Overview {
     const most = Math.max(1, ...sums.map(([cpu]) => cpu));
     const order = sums.map((_, thread) => thread).filter((thread) => chosen.size === 0 || chosen.has(thread))
       .sort((a, b) => sums[b][0] - sums[a][0] || sums[b][1] - sums[a][1] || a - b).slice(0, MAX_ROWS);
-    fill_table(document.getElementById('by-thread'), ['CPU', 'Run queue', 'Blocked', 'Thread'], order.map((thread) =>
-      [sums[thread][0] / most, link_to({ ...this.address(), threads: threads.tid[thread] }), ...sums[thread].map(format_time), `${threads.name[thread]} (${threads.tid[thread]})`]));
+    fill_table('by-thread', ['CPU', 'Run queue', 'Blocked', 'Thread'], order.map((thread) =>
+      [sums[thread][0] / most, sums[thread].map(format_time), `${threads.name[thread]} (${threads.tid[thread]})`,
+       link_to({ ...this.address(), threads: threads.tid[thread] })]));
   }
 
   choose_all() {

@@ -2,38 +2,7 @@
 
 import { find_lines, find_neighbours, NO_CALLER } from '../data/neighbours.js';
 import { base_name, element, format_percent, format_time, format_weight } from '../data/text.js';
-
-const PANE_ROWS = 100;
-
-// Rows of [share, [number texts], text, act or null]; what acts is a button.
-export function make_table(heads, rows) {
-  const table = element('table');
-  const head = element('tr');
-  head.append(...heads.map((text, column) =>
-    element('th', text, { scope: 'col', class: column < heads.length - 1 ? 'number' : '' })));
-  const body = rows.slice(0, PANE_ROWS).map(([share, numbers, text, act]) => {
-    const row = element('tr');
-    row.append(...numbers.map((number) => element('td', number, { class: 'number' })));
-    row.firstChild?.style.setProperty('--share', `${Math.min(100, 100 * share)}%`);
-    const cell = element('td', act ? '' : text, { title: text });
-    if (act) {
-      const button = element('button', text, { type: 'button' });
-      button.addEventListener('click', act);
-      cell.append(button);
-    }
-    row.append(cell);
-    return row;
-  });
-  if (rows.length === 0) {
-    body.push(element('tr'));
-    body[0].append(element('td', 'nothing', { colspan: heads.length }));
-  }
-  const parts = [element('thead'), element('tbody')];
-  parts[0].append(head);
-  parts[1].append(...body);
-  table.append(...parts);
-  return table;
-}
+import { lock_text, make_table } from './table.js';
 
 export class Panes {
   // `chosen(func)` is called when a person picks a function.
@@ -101,9 +70,4 @@ export class Panes {
                 func >= 0 ? () => this.chosen(func) : null];
       })));
   }
-}
-
-export function lock_text(kind, lock, holder) {
-  const wanted = lock === '' ? kind : `${kind} in ${lock}`;
-  return `${wanted} — held in ${holder === '' ? 'what was not sampled' : holder}`;
 }

@@ -1,0 +1,43 @@
+// Short tables: a share drawn behind the first column, numbers, and a text that may lead somewhere.
+
+import { element } from '../data/text.js';
+
+const TABLE_ROWS = 100;
+
+function make_row([share, numbers, text, target]) {
+  const row = element('tr');
+  row.append(...numbers.map((number) => element('td', number, { class: 'number', title: number })));
+  row.firstChild?.style.setProperty('--share', `${Math.min(100, 100 * share)}%`);
+  const cell = element('td', target ? '' : text, { title: text });
+  if (typeof target === 'string') cell.append(element('a', text, { href: target }));
+  if (typeof target === 'function') {
+    const button = element('button', text, { type: 'button' });
+    button.addEventListener('click', target);
+    cell.append(button);
+  }
+  row.append(cell);
+  return row;
+}
+
+// Rows of [share, [number texts], text, target]: null, the address of a link, or what a button does.
+export function make_table(heads, rows) {
+  const table = element('table');
+  const head = element('tr');
+  head.append(...heads.map((text, column) =>
+    element('th', text, { scope: 'col', class: column < heads.length - 1 ? 'number' : '' })));
+  const body = rows.slice(0, TABLE_ROWS).map(make_row);
+  if (rows.length === 0) {
+    body.push(element('tr'));
+    body[0].append(element('td', 'nothing', { colspan: heads.length }));
+  }
+  const parts = [element('thead'), element('tbody')];
+  parts[0].append(head);
+  parts[1].append(...body);
+  table.append(...parts);
+  return table;
+}
+
+export function lock_text(kind, lock, holder) {
+  const wanted = lock === '' ? kind : `${kind} in ${lock}`;
+  return `${wanted} — held in ${holder === '' ? 'what was not sampled' : holder}`;
+}

@@ -1,13 +1,14 @@
-#include "preload/trace/histogram.h"
+#include "common/core/duration_buckets.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
-namespace swipr::trace {
+namespace swipr {
 namespace {
 
-TEST(Histogram, BucketsFollowEachOther) {
+TEST(DurationBuckets, BucketsFollowEachOther) {
   for (std::size_t bucket = 0; bucket + 1 < kBucketCount; ++bucket) {
     ASSERT_EQ(bucket_of(bucket_begin(bucket)), bucket);
     ASSERT_EQ(bucket_of(bucket_begin(bucket + 1) - 1), bucket);
@@ -15,7 +16,7 @@ TEST(Histogram, BucketsFollowEachOther) {
   EXPECT_EQ(bucket_of(~std::uint64_t{0}), kBucketCount - 1);
 }
 
-TEST(Histogram, MiddlesAreWithinTwoPercent) {
+TEST(DurationBuckets, MiddlesAreWithinTwoPercent) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 100'000; ++round) {
     const std::uint64_t value = random() >> (1 + random() % 62);
@@ -28,4 +29,4 @@ TEST(Histogram, MiddlesAreWithinTwoPercent) {
 }
 
 }  // namespace
-}  // namespace swipr::trace
+}  // namespace swipr

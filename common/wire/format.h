@@ -47,6 +47,8 @@ enum class RecordType : std::uint8_t {
   kDifference = 14,  // two unwinders found different stacks in one place
   kFunction = 15,    // a function of a language runtime, before the first stack with it
   kRuntime = 16,     // a language runtime was found in the process
+  kProbe = 17,       // a function is traced, is refused, or is not traced any more
+  kLatency = 18,     // durations of calls of a traced function
 };
 
 enum class ThreadState : std::uint8_t { kRunning = 0, kRunnable = 1, kBlocked = 2, kUnknown = 3 };

@@ -85,7 +85,7 @@ void keep_words(const CodeMap& map, Memory& memory, const Hole& hole) {
 }
 
 void walk_randomly(const UnwindTable* table, std::uint64_t load_bias,
-                   std::span<const std::byte> input, CodeWitnesses witnesses = {}) {
+                   std::span<const std::byte> input, CodeChecksums checksums = {}) {
   std::uint64_t words[kWalkBytes / 8] = {};
   const std::span<const std::byte> head = input.first(std::min(input.size(), sizeof words));
   if (!head.empty()) std::memcpy(words, head.data(), head.size());
@@ -96,7 +96,7 @@ void walk_randomly(const UnwindTable* table, std::uint64_t load_bias,
                         .end = start + (has_table ? table->covered_bytes : 4096),
                         .load_bias = has_table ? load_bias : 0,
                         .table = table,
-                        .is_registered = witnesses.contradicted != nullptr};
+                        .is_registered = checksums.contradicted != nullptr};
   Memory memory{.seed = words[0], .code_start = range.start, .code_bytes = range.end - range.start};
   Registers registers;
   for (unsigned reg = 0; reg < Registers::kCount; ++reg) {
@@ -107,7 +107,7 @@ void walk_randomly(const UnwindTable* table, std::uint64_t load_bias,
   static const auto frames = std::make_unique<FrameBuffer>();
   const std::span<const CodeRange> ranges(&range, 1);
   const std::atomic<std::uint32_t> withdrawals{0};
-  const CodeMap map(ranges, nullptr, {&withdrawals, 0}, witnesses);
+  const CodeMap map(ranges, nullptr, {&withdrawals, 0}, checksums);
   walk(map, registers, {&read_memory, &memory}, *frames);
   if (frames->frame_count == 0 || frames->frame_count > swipr::wire::kMaxFrames) std::abort();
   // A step reads a few words; an expression at most one per operation. Code checksums: 16,384 in
@@ -171,14 +171,14 @@ void build_registered(std::span<const std::byte> image) {
   }
   static_cast<void>(cfi.add_unreported(
       {.at = kLoadBias, .bytes = image.size(), .format = CfiFormat::kDebugFrame}, reader));
-  GrowableArray<CodeWitness> witnesses;
-  if (!cfi.build_witnesses(reader, witnesses)) std::abort();
+  GrowableArray<CodeChecksum> checksums;
+  if (!cfi.build_checksums(reader, checksums)) std::abort();
   std::atomic<bool> contradicted{false};
   for (const std::uint64_t text : {std::uint64_t{0}, kLoadBias}) {
     const UnwindTable* table = nullptr;
     const BuildStatus status = cfi.build({text, text + UINT32_MAX}, table);
     if ((status == BuildStatus::kOk) != (table != nullptr)) std::abort();
-    walk_randomly(table, 0, image, {witnesses.span(), &contradicted});
+    walk_randomly(table, 0, image, {checksums.span(), &contradicted});
     destroy_table(table);
   }
 }

@@ -81,15 +81,15 @@ bool Engine::any_recording() const noexcept {
 // --- start and end
 
 void Engine::open_before_privileges_go() noexcept {
-  keeps_memory_ = subjects_.memory.open();
+  keeps_memory_ = process_.memory.open();
   char path[64];
   const int size = std::snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", ::getpid());
-  if (size > 0) subjects_.main_thread_wait = open_below_proc(path, O_RDONLY);
+  if (size > 0) process_.main_thread_wait = open_below_proc(path, O_RDONLY);
 }
 
 bool Engine::has_room_for_another(const char** error) noexcept {
-  if (!subjects_.modules.is_short_of_room() &&
-      subjects_.room.has(room_to_begin(subjects_.threads.live_count()))) {
+  if (!process_.modules.is_short_of_room() &&
+      process_.room.has(room_to_begin(process_.threads.live_count()))) {
     return true;
   }
   *error = kTooLittleRoom;
@@ -97,24 +97,24 @@ bool Engine::has_room_for_another(const char** error) noexcept {
 }
 
 bool Engine::open(const char** error) noexcept {
-  subjects_.room.open();
-  subjects_.modules.open(&subjects_.room);
-  if (!subjects_.room.has(kLeastRoom)) {
+  process_.room.open();
+  process_.modules.open(&process_.room);
+  if (!process_.room.has(kLeastRoom)) {
     *error = kTooLittleRoom;
     return false;
   }
   const Tid self{static_cast<std::int32_t>(::syscall(SYS_gettid))};
-  if (!subjects_.threads.open(self)) {
+  if (!process_.threads.open(self)) {
     *error =
         errno == EMFILE
             ? "the process has reached its limit of open files: raise RLIMIT_NOFILE (ulimit -n)"
             : "/proc/self/task cannot be read, so threads cannot be found";
     return false;
   }
-  subjects_.memory.open();
-  subjects_.unwinder.open(subjects_.memory);  // loads one more library, before the modules are read
-  subjects_.knows_runqueue = has_scheduler_times(subjects_.threads.directory());
-  modules_known_ = subjects_.modules.refresh(subjects_.memory);
+  process_.memory.open();
+  process_.unwinder.open(process_.memory);  // loads one more library, before the modules are read
+  process_.knows_runqueue = has_scheduler_times(process_.threads.directory());
+  modules_known_ = process_.modules.refresh(process_.memory);
   read_identity(identity_);
   const Moment now = monotonic_now();
   name_due_ = names_begun_ = now;
@@ -127,31 +127,31 @@ bool Engine::open(const char** error) noexcept {
 // The handler is installed only while a recording needs it, because dispositions belong to the
 // program.
 void Engine::open_signals() noexcept {
-  if (subjects_.can_signal || !subjects_.signals.open(Pid{::getpid()})) return;
-  subjects_.can_signal = handler::install_handler(choose_signal());
-  handler::set_asking(subjects_.can_signal);
-  if (subjects_.can_signal) subjects_.timers.open();
+  if (process_.can_signal || !process_.signals.open(Pid{::getpid()})) return;
+  process_.can_signal = handler::install_handler(choose_signal());
+  handler::set_asking(process_.can_signal);
+  if (process_.can_signal) process_.timers.open();
 }
 
 void Engine::close() noexcept {
-  const bool timer_pending = subjects_.timers.close(subjects_.threads);
-  subjects_.signals.await_answers();
-  const bool pending = subjects_.signals.close();
+  const bool timer_pending = process_.timers.close(process_.threads);
+  process_.signals.await_answers();
+  const bool pending = process_.signals.close();
   handler::restore_handler(pending || timer_pending);
   handler::set_asking(false);
-  subjects_.can_signal = false;
+  process_.can_signal = false;
   // A running handler finishes within microseconds of CPU time; if it gets no CPU for that long,
   // the tables stay in memory until the next recording ends.
-  for (int attempt = 0; attempt < kCloseAttempts && !subjects_.modules.try_close(); ++attempt) {
+  for (int attempt = 0; attempt < kCloseAttempts && !process_.modules.try_close(); ++attempt) {
     ::sched_yield();
   }
-  subjects_.forget_code();
-  subjects_.unwinder.close();
-  subjects_.languages.release();
-  subjects_.files.close_all();
-  if (!keeps_memory_) subjects_.memory.close();
-  subjects_.threads.close();
-  subjects_.room.close();
+  process_.forget_code();
+  process_.unwinder.close();
+  process_.languages.release();
+  process_.files.close_all();
+  if (!keeps_memory_) process_.memory.close();
+  process_.threads.close();
+  process_.room.close();
 }
 
 Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
@@ -197,18 +197,18 @@ bool Engine::begin(Recording& recording, std::chrono::nanoseconds agent_cpu_befo
     *error = "the output buffer is too small for the header of the recording";
     return false;
   }
-  if (!subjects_.knows_runqueue) recording.accounts().leave_runqueue_out();
-  recording.stream().set_wait_channels(subjects_.wait_channels);
-  recording.stream().set_functions(subjects_.languages.functions());
-  recording.begin_modules(subjects_.modules);
+  if (!process_.knows_runqueue) recording.accounts().leave_runqueue_out();
+  recording.stream().set_wait_channels(process_.wait_channels);
+  recording.stream().set_functions(process_.languages.functions());
+  recording.begin_modules(process_.modules);
   refresh_threads();
   if (another_is_blocked_less()) take_other_signal();
-  for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
-    if (subjects_.threads[place].tid.value != 0) sampler_.meet(recording, place);
+  for (std::uint32_t place = 0; place < process_.threads.place_count(); ++place) {
+    if (process_.threads[place].tid.value != 0) sampler_.meet(recording, place);
   }
   if (recording.mode() != wire::RecordMode::kCpu) build_first_tables();
   recording.start_accounts(monotonic_now(), agent_cpu_before);
-  recording.accounts().introduce_all(subjects_.threads);
+  recording.accounts().introduce_all(process_.threads);
   warn(recording);
   tell_unwinder(recording);
   recording.send_now(monotonic_now());
@@ -218,8 +218,8 @@ bool Engine::begin(Recording& recording, std::chrono::nanoseconds agent_cpu_befo
 // For the threads that the first tick checks in any case.
 void Engine::build_first_tables() noexcept {
   std::uint32_t left = Sampler::kFreeLooks;
-  for (std::uint32_t place = 0; place < subjects_.threads.place_count() && left != 0; ++place) {
-    if (subjects_.threads[place].tid.value == 0) continue;
+  for (std::uint32_t place = 0; place < process_.threads.place_count() && left != 0; ++place) {
+    if (process_.threads[place].tid.value == 0) continue;
     sampler_.build_tables_for(place);
     --left;
   }
@@ -229,7 +229,7 @@ void Engine::build_first_tables() noexcept {
 void Engine::warn(Recording& recording) noexcept {
   StreamWriter& stream = recording.stream();
   constexpr auto kWarning = wire::MessageLevel::kWarning;
-  const bool has_threads = has_own_numbers(subjects_.threads.directory());
+  const bool has_threads = has_own_numbers(process_.threads.directory());
   if (!has_threads) {
     stream.write_message(kWarning,
                          "/proc shows no thread of this process, as it belongs to another PID "
@@ -238,26 +238,26 @@ void Engine::warn(Recording& recording) noexcept {
   if (!modules_known_) {
     stream.write_message(kWarning, "/proc/self/maps cannot be read: addresses have no names");
   }
-  if (!subjects_.memory.is_open()) {
+  if (!process_.memory.is_open()) {
     stream.write_message(kWarning,
                          "/proc/self/mem cannot be opened: stacks come from signals and frame "
                          "pointers only");
   }
-  if (frame_registrations::left_out_count() != 0 || subjects_.modules.jit_interface().left_out()) {
+  if (frame_registrations::left_out_count() != 0 || process_.modules.jit_interface().left_out()) {
     stream.write_message(kWarning,
                          "the program registered more call frame information at run time than "
                          "swipr can hold: stacks may end in generated code");
   }
-  if (has_threads && !subjects_.knows_runqueue && recording.mode() != wire::RecordMode::kCpu) {
+  if (has_threads && !process_.knows_runqueue && recording.mode() != wire::RecordMode::kCpu) {
     stream.write_message(
         kWarning,
         "the kernel provides no /proc/PID/schedstat: time waiting for a CPU counts "
         "as blocked");
   }
-  if (!subjects_.can_signal && recording.mode() != wire::RecordMode::kOffCpu) {
+  if (!process_.can_signal && recording.mode() != wire::RecordMode::kOffCpu) {
     stream.write_message(kWarning,
                          "the signal handler cannot be installed: running threads have no stacks");
-  } else if (recording.mode() != wire::RecordMode::kOffCpu && !subjects_.timers.is_usable()) {
+  } else if (recording.mode() != wire::RecordMode::kOffCpu && !process_.timers.is_usable()) {
     stream.write_message(kWarning,
                          "CPU timers are not available (they need Linux 5.10, and a seccomp filter "
                          "may forbid them): CPU time of threads that run in short bursts may be "
@@ -268,7 +268,7 @@ void Engine::warn(Recording& recording) noexcept {
 // Messages about the unwinder, if it is not swipr's tables alone.
 void Engine::tell_unwinder(Recording& recording) noexcept {
   StreamWriter& stream = recording.stream();
-  const SecondUnwinder& unwinder = subjects_.unwinder;
+  const SecondUnwinder& unwinder = process_.unwinder;
   if (!unwinder.failure().empty()) {
     recording.counters().unwinder_missing = true;
     stream.write_message(wire::MessageLevel::kWarning, unwinder.failure());
@@ -291,9 +291,9 @@ void Engine::finish(Recording* recording, wire::EndReason reason, const char* te
     reason = wire::EndReason::kFailed;
     text = recording->failure();
   }
-  recording->write_end(reason, text == nullptr ? "" : text, subjects_.modules, subjects_.threads);
+  recording->write_end(reason, text == nullptr ? "" : text, process_.modules, process_.threads);
   log_end(recording->counters(), text == nullptr ? "" : text);
-  subjects_.signals.forget_recording(static_cast<unsigned>(found - recordings_.begin()));
+  process_.signals.forget_recording(static_cast<unsigned>(found - recordings_.begin()));
   add_up(*recording, ended_);
   *found = nullptr;
   recording->release();
@@ -310,9 +310,9 @@ void Engine::add_up(const Recording& recording, RecorderCounters& sum) const noe
 }
 
 std::span<const FoundRuntime> Engine::find_runtimes(RuntimeRegistry& survey) noexcept {
-  if (!reads_runtimes() || !subjects_.memory.is_open()) return {};
-  if (any_recording()) return subjects_.modules.runtimes().runtimes();
-  survey.survey(subjects_.memory);
+  if (!reads_runtimes() || !process_.memory.is_open()) return {};
+  if (any_recording()) return process_.modules.runtimes().runtimes();
+  survey.survey(process_.memory);
   return survey.runtimes();
 }
 
@@ -323,8 +323,8 @@ RecorderCounters Engine::counters() const noexcept {
     ++sum.recordings_active;
     add_up(*recording, sum);
   }
-  sum.unwinder = subjects_.unwinder.choice();
-  sum.unwinder_failure = subjects_.unwinder.failure();
+  sum.unwinder = process_.unwinder.choice();
+  sum.unwinder_failure = process_.unwinder.failure();
   sum.signals_stray = handler::shared.strays.load(std::memory_order_relaxed);
   return sum;
 }

@@ -12,7 +12,7 @@ namespace swipr::agent {
 
 class Engine {
  public:
-  constexpr Engine() noexcept : sampler_(subjects_) {}
+  constexpr Engine() noexcept : sampler_(process_) {}
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -25,13 +25,13 @@ class Engine {
   void flush(Moment now) noexcept;
   RecorderCounters counters() const noexcept;
   void set_signal_number(int number) noexcept { signal_number_ = number; }
-  void forgo_signal_free_looks() noexcept { subjects_.signal_free = false; }
-  bool looks_signal_free() const noexcept { return subjects_.signal_free; }
-  void forgo_runtimes() noexcept { subjects_.modules.forgo_runtimes(); }
-  bool reads_runtimes() const noexcept { return subjects_.modules.reads_runtimes(); }
+  void forgo_signal_free_looks() noexcept { process_.signal_free = false; }
+  bool looks_signal_free() const noexcept { return process_.signal_free; }
+  void forgo_runtimes() noexcept { process_.modules.forgo_runtimes(); }
+  bool reads_runtimes() const noexcept { return process_.modules.reads_runtimes(); }
   std::span<const FoundRuntime> find_runtimes(RuntimeRegistry& survey) noexcept;
-  void choose_unwinder(UnwinderChoice choice) noexcept { subjects_.unwinder.choose(choice); }
-  UnwinderChoice unwinder_choice() const noexcept { return subjects_.unwinder.choice(); }
+  void choose_unwinder(UnwinderChoice choice) noexcept { process_.unwinder.choose(choice); }
+  UnwinderChoice unwinder_choice() const noexcept { return process_.unwinder.choice(); }
   int signal_number() const noexcept { return signal_number_; }
 
  private:
@@ -67,7 +67,7 @@ class Engine {
   void build_first_tables() noexcept;
   void add_up(const Recording& recording, RecorderCounters& sum) const noexcept;
 
-  Subjects subjects_;
+  SampledProcess process_;
   Sampler sampler_;
   std::array<Recording*, kMaxRecordings> recordings_{};
   int signal_number_ = 0;  // 0: SIGURG

@@ -34,17 +34,17 @@ constexpr const char* kShortOfRoom =
 void Engine::refresh_threads() noexcept {
   const std::chrono::nanoseconds cpu_before = read_own_clock();
   bool any_gone = false;
-  subjects_.threads.refresh([this, &any_gone](std::uint32_t place) {
+  process_.threads.refresh([this, &any_gone](std::uint32_t place) {
     any_gone = true;
-    subjects_.signals.cancel(subjects_.threads[place]);
-    subjects_.timers.stop(subjects_.threads[place]);
-    handler::forget_signal_wait(subjects_.threads[place].tid.value);
+    process_.signals.cancel(process_.threads[place]);
+    process_.timers.stop(process_.threads[place]);
+    handler::forget_signal_wait(process_.threads[place].tid.value);
     for (Recording* recording : recordings_) {
-      if (recording != nullptr) recording->drop_thread(place, subjects_.threads[place]);
+      if (recording != nullptr) recording->drop_thread(place, process_.threads[place]);
     }
   });
   for (Recording* recording : recordings_) {
-    if (any_gone && recording != nullptr) recording->write_staged(subjects_.threads);
+    if (any_gone && recording != nullptr) recording->write_staged(process_.threads);
   }
   listing_cost_ = read_own_clock() - cpu_before;
   may_list_from_ = monotonic_now() + listing_cost_ * kListingRestFactor;
@@ -83,28 +83,28 @@ void Engine::consider_other_signal(Moment now) noexcept {
 // it. Some programs block SIGURG permanently (Postgres reads it from a signalfd). SIGWINCH is a
 // replacement: it is ignored by default, too.
 bool Engine::another_is_blocked_less() noexcept {
-  return subjects_.can_signal && signal_number_ == 0 &&
+  return process_.can_signal && signal_number_ == 0 &&
          handler::installed_signal() != kOtherSignal && fewer_threads_block(kOtherSignal);
 }
 
 // False: it cannot be used. True also if it has to be tried again later.
 bool Engine::take_other_signal() noexcept {
-  subjects_.signals.await_answers();
+  process_.signals.await_answers();
   collect();
-  if (subjects_.signals.is_waiting()) return true;
+  if (process_.signals.is_waiting()) return true;
   // Before 6.13 a deleted timer's signal may still arrive.
-  const bool has_to_wait = subjects_.timers.close(subjects_.threads);
+  const bool has_to_wait = process_.timers.close(process_.threads);
   const bool taken = !has_to_wait && handler::move_to(kOtherSignal);
   if (taken) {
     signal_number_ = kOtherSignal;
-    for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
-      Thread& thread = subjects_.threads[place];
+    for (std::uint32_t place = 0; place < process_.threads.place_count(); ++place) {
+      Thread& thread = process_.threads[place];
       SignalPool::forget_mask(thread);
       CpuTimers::forget_stops(thread);
     }
     log_line(LogLevel::kInfo, "the program uses or blocks SIGURG: sampling with SIGWINCH");
   }
-  subjects_.timers.open();
+  process_.timers.open();
   return taken || has_to_wait;
 }
 
@@ -115,12 +115,12 @@ bool Engine::fewer_threads_block(int number) noexcept {
   int block_present = 0;
   int block_other = 0;
   int looks = 0;
-  for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
-    const Tid tid = subjects_.threads[place].tid;
+  for (std::uint32_t place = 0; place < process_.threads.place_count(); ++place) {
+    const Tid tid = process_.threads[place].tid;
     if (tid.value == 0) continue;
     char text[512];
     const std::uint64_t blocked =
-        parse_blocked_signals(read_task_file(subjects_.threads.directory(), tid, "stat", text));
+        parse_blocked_signals(read_task_file(process_.threads.directory(), tid, "stat", text));
     block_present += (blocked & present) != 0 ? 1 : 0;
     block_other += (blocked & other) != 0 ? 1 : 0;
     if (++looks == kMostLooks) break;
@@ -130,47 +130,47 @@ bool Engine::fewer_threads_block(int number) noexcept {
 
 void Engine::look_after_process(Moment now) noexcept {
   // At every tick (0.3 µs): until then the program's new handler would get this tick's signals.
-  if (subjects_.can_signal) {
+  if (process_.can_signal) {
     handler::retake_handler();
     consider_other_signal(now);
   }
   refresh_names(now);
   const bool outdated =
-      subjects_.modules.is_outdated(subjects_.memory, now) && now >= registered_due_;
+      process_.modules.is_outdated(process_.memory, now) && now >= registered_due_;
   if (outdated || now >= modules_due_) {
     refresh_modules(now);
   } else {
-    subjects_.modules.free_retired();
+    process_.modules.free_retired();
   }
 }
 
 void Engine::refresh_modules(Moment now) noexcept {
-  const unwind::CodeMap* const known = subjects_.modules.code_map();
-  modules_known_ = subjects_.modules.refresh(subjects_.memory);
-  if (subjects_.modules.code_map() != known) {
-    subjects_.forget_code();
+  const unwind::CodeMap* const known = process_.modules.code_map();
+  modules_known_ = process_.modules.refresh(process_.memory);
+  if (process_.modules.code_map() != known) {
+    process_.forget_code();
     unwind::forget_refuted();
   }
-  registered_due_ = now + subjects_.modules.cost_of_last_refresh() * kModulesCostFactor;
+  registered_due_ = now + process_.modules.cost_of_last_refresh() * kModulesCostFactor;
   modules_due_ = std::max(now + kModulesInterval, registered_due_);
   for (Recording* recording : recordings_) {
-    if (recording != nullptr) recording->sync_modules(subjects_.modules, subjects_.threads);
+    if (recording != nullptr) recording->sync_modules(process_.modules, process_.threads);
   }
-  subjects_.modules.forget_gone();
+  process_.modules.forget_gone();
 }
 
 // The stacks that contain new code are not written yet: its module precedes them in the stream.
 void Engine::refresh_modules_when_needed(Moment now) noexcept {
   if (!sampler_.met_unknown_code()) return;
   sampler_.forget_unknown_code();
-  if (subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) subjects_.forget_code();
+  if (process_.modules.refresh_for_unknown_code(process_.memory, now)) process_.forget_code();
 }
 
 // The kernel could kill the program because of the recording's memory.
 void Engine::end_where_memory_is_short(Moment now) noexcept {
-  if (!subjects_.room.is_limited() || now < room_due_) return;
+  if (!process_.room.is_limited() || now < room_due_) return;
   room_due_ = now + kRoomInterval;
-  if (!subjects_.modules.is_short_of_room() && subjects_.room.has(kLeastRoom)) return;
+  if (!process_.modules.is_short_of_room() && process_.room.has(kLeastRoom)) return;
   log_line(LogLevel::kWarning, "recordings end early", kShortOfRoom);
   for (Recording* recording : recordings_) {
     if (recording == nullptr || recording->is_complete()) continue;
@@ -181,7 +181,7 @@ void Engine::end_where_memory_is_short(Moment now) noexcept {
 
 // At most two: each of 200 reads a second takes about 10 µs.
 void Engine::refresh_names(Moment now) noexcept {
-  ThreadList& threads = subjects_.threads;
+  ThreadList& threads = process_.threads;
   for (int looked = 0; looked < 2 && now >= name_due_; ++looked) {
     name_due_ = std::max(name_due_ + kNameInterval, now - kNameInterval);
     if (name_cursor_ < threads.place_count()) {

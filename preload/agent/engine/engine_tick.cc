@@ -37,8 +37,8 @@ void Engine::run_due(Moment now) noexcept {
     Recording* const recording = recordings_[number];
     if (recording == nullptr || recording->is_complete()) continue;
     if (recording->collect_is_due(now)) {
-      if (subjects_.signals.is_asked_for(number) && recording->put_off_last_collect(now)) continue;
-      recording->close_tick(subjects_.modules, subjects_.threads);
+      if (process_.signals.is_asked_for(number) && recording->put_off_last_collect(now)) continue;
+      recording->close_tick(process_.modules, process_.threads);
       recording->send(now);
     }
     if (recording->is_over(now)) close_accounts(*recording);
@@ -50,32 +50,32 @@ void Engine::flush(Moment now) noexcept {
   collect();
   for (Recording* recording : recordings_) {
     if (recording == nullptr || recording->is_complete()) continue;
-    recording->write_so_far(subjects_.modules, subjects_.threads, now);
+    recording->write_so_far(process_.modules, process_.threads, now);
   }
 }
 
 void Engine::close_accounts(Recording& recording) noexcept {
   sampler_.sample_tasks(recording, monotonic_now(), true);
-  for (std::uint32_t place = 0; place < subjects_.threads.place_count(); ++place) {
-    if (subjects_.threads[place].tid.value == 0) continue;
+  for (std::uint32_t place = 0; place < process_.threads.place_count(); ++place) {
+    if (process_.threads[place].tid.value == 0) continue;
     sampler_.close_account(recording, place, monotonic_now());
   }
-  recording.close_accounts(subjects_.threads.live_count());
+  recording.close_accounts(process_.threads.live_count());
   recording.set_complete();
 }
 
 void Engine::tick(unsigned number, Moment now) noexcept {
   Recording& recording = *recordings_[number];
-  recording.close_tick(subjects_.modules, subjects_.threads);
+  recording.close_tick(process_.modules, process_.threads);
   recording.send(now);
   recording.begin_tick(now);
   look_after_process(now);
   const bool due = recording.stretches() && now >= listing_due_;
-  if (may_list(now) && (due || subjects_.threads.count_changed())) {
+  if (may_list(now) && (due || process_.threads.count_changed())) {
     refresh_threads();
     listing_due_ = now + std::max<Moment>(kListingInterval, listing_cost_ * kListingCostFactor);
   }
-  subjects_.modules.refresh_runtimes(subjects_.memory, now);
+  process_.modules.refresh_runtimes(process_.memory, now);
   sample_all(number, now);
   sampler_.sample_tasks(recording, now, false);
   collect();
@@ -83,7 +83,7 @@ void Engine::tick(unsigned number, Moment now) noexcept {
 
 void Engine::sample_all(unsigned number, Moment now) noexcept {
   Recording& recording = *recordings_[number];
-  ThreadList& threads = subjects_.threads;
+  ThreadList& threads = process_.threads;
   bool any_gone = false;
   bool any_left_out = false;
   sampler_.begin_tick(
@@ -115,10 +115,10 @@ void Engine::sample_all(unsigned number, Moment now) noexcept {
 }
 
 void Engine::collect() noexcept {
-  subjects_.signals.collect([this](std::uint32_t place, std::uint32_t generation,
+  process_.signals.collect([this](std::uint32_t place, std::uint32_t generation,
                                    std::uint32_t asked, handler::Slot& slot) {
-    if (place >= subjects_.threads.place_count()) return;  // an earlier recording's
-    Thread& thread = subjects_.threads[place];
+    if (place >= process_.threads.place_count()) return;  // an earlier recording's
+    Thread& thread = process_.threads[place];
     if (thread.generation != generation || thread.tid.value == 0) return;
     sampler_.finish_walk(slot);
     sampler_.note_answer(place, slot);
@@ -129,10 +129,10 @@ void Engine::collect() noexcept {
       }
     }
   });
-  subjects_.timers.collect(
+  process_.timers.collect(
       [this](std::uint32_t place, std::uint16_t generation, handler::Slot& slot) {
-        if (place >= subjects_.threads.place_count()) return;
-        Thread& thread = subjects_.threads[place];
+        if (place >= process_.threads.place_count()) return;
+        Thread& thread = process_.threads[place];
         if (static_cast<std::uint16_t>(thread.generation) != generation || thread.tid.value == 0)
           return;
         sampler_.finish_walk(slot);
@@ -143,9 +143,9 @@ void Engine::collect() noexcept {
                    needed;
         }
         if (needed) {
-          subjects_.timers.draw_next(thread);
+          process_.timers.draw_next(thread);
         } else {
-          subjects_.timers.stop(thread);
+          process_.timers.stop(thread);
         }
       });
 }

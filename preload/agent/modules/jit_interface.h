@@ -1,7 +1,7 @@
 // Code that the program announces to debuggers by GDB's JIT interface: each image can have one list
 // of ELF objects in memory. The list is found by the name of its head in the image's dynamic
 // symbols, and read whenever its head or its first entry has changed. Withdrawals are not
-// announced: CodeWitness detects changes between two ticks. An image without such a symbol costs
+// announced: CodeChecksum detects changes between two ticks. An image without such a symbol costs
 // nothing after the first lookup; a list costs two small reads per tick.
 // Context: control thread.
 // Source: GDB manual, "JIT Compilation Interface".

@@ -57,7 +57,7 @@ bool ModuleMap::publish() noexcept {
   snapshot->bytes = bytes;
   new (&snapshot->map)
       unwind::CodeMap(std::span<const unwind::CodeRange>(ranges, count), &snapshot->cache,
-                      registered_.withdrawals(), registered_.witnesses());
+                      registered_.withdrawals(), registered_.checksums());
   handler::shared.code_map.store(&snapshot->map, std::memory_order_seq_cst);
   if (current_ != nullptr) retired_[retired_count_++] = current_;
   current_ = snapshot;

@@ -25,9 +25,9 @@ unwind::Withdrawals RegisteredCode::withdrawals() const noexcept {
   return {&frame_registrations::removal_count, removals_seen_};
 }
 
-unwind::CodeWitnesses RegisteredCode::witnesses() noexcept {
-  const auto* const all = static_cast<const unwind::CodeWitness*>(witnesses_.memory.memory);
-  return {.sorted = {all, witnesses_.count}, .contradicted = &jit_.contradicted()};
+unwind::CodeChecksums RegisteredCode::checksums() noexcept {
+  const auto* const all = static_cast<const unwind::CodeChecksum*>(checksums_.memory.memory);
+  return {.sorted = {all, checksums_.count}, .contradicted = &jit_.contradicted()};
 }
 
 bool RegisteredCode::rebuild(std::span<const Range<std::uint64_t>> code,
@@ -44,7 +44,7 @@ bool RegisteredCode::rebuild(std::span<const Range<std::uint64_t>> code,
     if (address != 0) static_cast<void>(cfi.add(address, memory.image_reader()));
   }
   jit_.read(memory, cfi);
-  if (!build_witnesses(cfi, memory)) return false;
+  if (!build_checksums(cfi, memory)) return false;
   for (std::size_t first = 0; first < code.size();) {
     std::size_t last = first;
     while (last + 1 < code.size() && code[last + 1].end - code[first].begin <= kMaxSpan) ++last;
@@ -54,15 +54,15 @@ bool RegisteredCode::rebuild(std::span<const Range<std::uint64_t>> code,
   return true;
 }
 
-bool RegisteredCode::build_witnesses(const unwind::RegisteredCfi& cfi,
+bool RegisteredCode::build_checksums(const unwind::RegisteredCfi& cfi,
                                      ProcMemory& memory) noexcept {
-  if (witnesses_.count != 0 && !dead_witnesses_.push_back(witnesses_.memory)) return false;
-  witnesses_ = {};
-  unwind::GrowableArray<unwind::CodeWitness> built;
-  if (!cfi.build_witnesses(memory.image_reader(), built)) return false;
+  if (checksums_.count != 0 && !dead_checksums_.push_back(checksums_.memory)) return false;
+  checksums_ = {};
+  unwind::GrowableArray<unwind::CodeChecksum> built;
+  if (!cfi.build_checksums(memory.image_reader(), built)) return false;
   if (built.empty()) return true;
-  witnesses_.count = built.size();
-  witnesses_.memory = built.release();
+  checksums_.count = built.size();
+  checksums_.memory = built.release();
   return true;
 }
 
@@ -95,19 +95,19 @@ void RegisteredCode::destroy_dead() noexcept {
     unwind::destroy_table(table.table);
     table.table = nullptr;
   }
-  for (const unwind::Mapping mapping : dead_witnesses_) {
+  for (const unwind::Mapping mapping : dead_checksums_) {
     ::munmap(mapping.memory, mapping.bytes);
   }
-  dead_witnesses_.clear();
+  dead_checksums_.clear();
 }
 
 void RegisteredCode::release() noexcept {
   for (Table& table : tables_) table.live = false;
-  if (witnesses_.count != 0) ::munmap(witnesses_.memory.memory, witnesses_.memory.bytes);
-  witnesses_ = {};
+  if (checksums_.count != 0) ::munmap(checksums_.memory.memory, checksums_.memory.bytes);
+  checksums_ = {};
   destroy_dead();
   tables_.release();
-  dead_witnesses_.release();
+  dead_checksums_.release();
   jit_.release();
   changes_seen_ = 0;
 }

@@ -28,7 +28,7 @@ class RegisteredCode {
   // The table for one of these ranges; nullptr: no registered code is there.
   const unwind::UnwindTable* find(std::uint64_t start) const noexcept;
   unwind::Withdrawals withdrawals() const noexcept;
-  unwind::CodeWitnesses witnesses() noexcept;
+  unwind::CodeChecksums checksums() noexcept;
   JitInterface& jit_interface() noexcept { return jit_; }
   const JitInterface& jit_interface() const noexcept { return jit_; }
 
@@ -44,16 +44,16 @@ class RegisteredCode {
     bool live = false;
   };
   bool build(const unwind::RegisteredCfi& cfi, Range<std::uint64_t> code) noexcept;
-  bool build_witnesses(const unwind::RegisteredCfi& cfi, ProcMemory& memory) noexcept;
+  bool build_checksums(const unwind::RegisteredCfi& cfi, ProcMemory& memory) noexcept;
 
   JitInterface jit_;
   MappedArray<Table> tables_;
-  struct Witnesses {
+  struct Checksums {
     unwind::Mapping memory;
     std::size_t count = 0;
   };
-  Witnesses witnesses_;
-  MappedArray<unwind::Mapping> dead_witnesses_;
+  Checksums checksums_;
+  MappedArray<unwind::Mapping> dead_checksums_;
   std::uint32_t changes_seen_ = 0;
   std::uint32_t removals_seen_ = 0;
 };

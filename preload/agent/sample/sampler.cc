@@ -40,7 +40,7 @@ bool has_hardly_run(const Recording& recording, const RecordedThread& known,
 }  // namespace
 
 void Sampler::meet(Recording& recording, std::uint32_t place) noexcept {
-  const Thread& thread = subjects_.threads[place];
+  const Thread& thread = process_.threads[place];
   const std::optional<std::chrono::nanoseconds> clock = read_thread_clock(thread.tid);
   if (!clock) return;
   RecordedThread* known = recording.accounts().thread(place, thread, clock->count(), true);
@@ -51,7 +51,7 @@ void Sampler::meet(Recording& recording, std::uint32_t place) noexcept {
 
 bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
                      Moment now) noexcept {
-  Thread& thread = subjects_.threads[place];
+  Thread& thread = process_.threads[place];
   const std::optional<std::chrono::nanoseconds> clock = read_thread_clock(thread.tid);
   if (!clock) {
     RecordedThread* gone = recording.accounts().find(place, thread);
@@ -67,7 +67,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   if (is_in_own_code(recording, thread, *known, clock_ns)) return true;
   if (thread.looks.name_looks_left != 0) {
     --thread.looks.name_looks_left;
-    subjects_.threads.refresh_name(place);
+    process_.threads.refresh_name(place);
   }
   recording.plan_look(place, judge(recording, *known, clock_ns));
   split_bursts(recording, place, *known, clock_ns);
@@ -123,7 +123,7 @@ void Sampler::act(const Observation& seen, Recording& recording, unsigned number
       if (action == Action::kAskAgain) ask(recording, number, place, known, now);
       return;
     case Action::kLoseAndLook:
-      lose_run(recording, subjects_.threads[place], known);
+      lose_run(recording, process_.threads[place], known);
       break;
     case Action::kGiveUpAndLook:
       give_up(recording, place, known, now);
@@ -170,7 +170,7 @@ bool Sampler::extend_to(Recording& recording, RecordedThread& known,
 void Sampler::follow(Look found, bool ran, Recording& recording, unsigned number,
                      std::uint32_t place, RecordedThread& known, Moment now) noexcept {
   if (found == Look::kSettled) return;
-  Thread& thread = subjects_.threads[place];
+  Thread& thread = process_.threads[place];
   const bool left_to_timer =
       known.burst.is_timed() && found == Look::kRunning && !is_met_in_burst(thread, known);
   if (left_to_timer || found == Look::kFleeting) {
@@ -203,7 +203,7 @@ Activity Sampler::judge(const Recording& recording, RecordedThread& known,
 }
 
 void Sampler::close_account(Recording& recording, std::uint32_t place, Moment now) noexcept {
-  const Thread& thread = subjects_.threads[place];
+  const Thread& thread = process_.threads[place];
   RecordedThread* known = recording.accounts().find(place, thread);
   if (known == nullptr) return;
   const std::optional<std::chrono::nanoseconds> clock = read_thread_clock(thread.tid);
@@ -247,15 +247,15 @@ bool Sampler::has_time_to_look() noexcept {
 
 void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,
                   Moment now) noexcept {
-  Thread& thread = subjects_.threads[place];
+  Thread& thread = process_.threads[place];
   known.run.set_thread_state(ThreadState::kRunning);
   using Asked = SignalPool::Asked;
-  const bool can_ask = subjects_.can_signal && now.count() >= thread.looks.muted_until_ns;
+  const bool can_ask = process_.can_signal && now.count() >= thread.looks.muted_until_ns;
   if (can_ask) {
-    subjects_.languages.prepare(subjects_.modules.runtimes(), subjects_.memory, place, thread);
+    process_.languages.prepare(process_.modules.runtimes(), process_.memory, place, thread);
   }
   const Asked asked =
-      can_ask ? subjects_.signals.ask(place, thread, number, subjects_.threads.directory(), now,
+      can_ask ? process_.signals.ask(place, thread, number, process_.threads.directory(), now,
                                       known.account.cpu_ns())
               : Asked::kBlocked;
   if (asked == Asked::kBlocked) {
@@ -278,10 +278,10 @@ void Sampler::lose_run(Recording& recording, const Thread& thread, RecordedThrea
 // a later tick.
 void Sampler::give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
                       Moment now) noexcept {
-  Thread& thread = subjects_.threads[place];
+  Thread& thread = process_.threads[place];
   lose_run(recording, thread, known);
   ++recording.counters().signals_late;
-  if (subjects_.signals.cancel_lost(thread, subjects_.threads.directory())) {
+  if (process_.signals.cancel_lost(thread, process_.threads.directory())) {
     ++recording.counters().signals_lost;
     return;
   }
@@ -289,15 +289,15 @@ void Sampler::give_up(Recording& recording, std::uint32_t place, RecordedThread&
   thread.looks.late_count = 0;
   thread.looks.muted_until_ns = (now + kMuted).count();
   recording.note_muted_thread();
-  subjects_.signals.give_up(thread);
+  process_.signals.give_up(thread);
 }
 
 void Sampler::read_runqueue(Recording& recording, const Thread& thread,
                             RecordedThread& known) noexcept {
-  if (!subjects_.knows_runqueue) return;
+  if (!process_.knows_runqueue) return;
   char text[96];
-  const SchedulerTimes times = parse_scheduler_times(subjects_.files.read(
-      subjects_.threads.directory(), thread.tid, TaskFiles::Kind::kSchedstat, text));
+  const SchedulerTimes times = parse_scheduler_times(process_.files.read(
+      process_.threads.directory(), thread.tid, TaskFiles::Kind::kSchedstat, text));
   if (!times.known) return;
   recording.accounts().note_runqueue(known, static_cast<std::int64_t>(times.runqueue_ns));
   if (known.burst.is_timed()) known.looks.bursts.note_slices(known.account.cpu_ns(), times.slices);

@@ -22,7 +22,7 @@
 namespace swipr::agent {
 
 // Data that all recordings share.
-struct Subjects {
+struct SampledProcess {
   ThreadList threads;
   MemoryRoom room;
   ModuleMap modules;
@@ -48,7 +48,7 @@ struct Subjects {
 class Sampler {
  public:
   static constexpr std::uint32_t kFreeLooks = 64;  // at each tick, even if it is late
-  constexpr explicit Sampler(Subjects& subjects) noexcept : subjects_(subjects) {}
+  constexpr explicit Sampler(SampledProcess& process) noexcept : process_(process) {}
 
   // A thread that exists when the recording starts: its times count from now.
   void meet(Recording& recording, std::uint32_t place) noexcept;
@@ -165,7 +165,7 @@ class Sampler {
                        WaitKey wait) noexcept;
   void sample_task(Recording& recording, std::uint64_t task) noexcept;
 
-  Subjects& subjects_;
+  SampledProcess& process_;
   bool has_time_to_look() noexcept;
 
   bool unknown_code_ = false;

@@ -73,7 +73,7 @@ ThreadState Sampler::state_of(const handler::Slot& slot, const Thread& thread) n
 std::int32_t Sampler::call_before(const unwind::Registers& registers) noexcept {
   std::array<std::uint8_t, handler::kCodeBytes> code;
   const std::uint64_t start = registers.values[unwind::kPc] - code.size();
-  if (!subjects_.memory.read(start, std::as_writable_bytes(std::span(code)))) return -1;
+  if (!process_.memory.read(start, std::as_writable_bytes(std::span(code)))) return -1;
   return handler::decode_call_number(code);
 }
 
@@ -83,8 +83,8 @@ void Sampler::note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept {
   HiddenWait& wait = thread.looks.hidden;
   if (wait.asked != Asked::kYes) return;
   wait.asked = Asked::kNo;
-  if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted) wait.barred = true;
-  if (found_at(slot) != Found::kInAWait || wait.barred) return;
+  if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted) wait.takes_signals = false;
+  if (found_at(slot) != Found::kInAWait || !wait.takes_signals) return;
   wait.asked = Asked::kFoundWaiting;
   ++wait.switches;
   unwind::Registers behind = slot.registers;
@@ -95,7 +95,7 @@ void Sampler::note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept {
 }
 
 void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
-  Thread& thread = subjects_.threads[place];
+  Thread& thread = process_.threads[place];
   SignalPool::note_answered(thread);
   thread.looks.late_count = 0;
   note_hidden_answer(thread, slot);
@@ -115,13 +115,13 @@ void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
 }
 
 void Sampler::splice_answer(std::uint32_t place, handler::Slot& slot) noexcept {
-  subjects_.languages.splice_answer(subjects_.modules.runtimes(), subjects_.memory, place,
-                                    subjects_.threads[place], slot, slot.frames);
+  process_.languages.splice_answer(process_.modules.runtimes(), process_.memory, place,
+                                    process_.threads[place], slot, slot.frames);
 }
 
 void Sampler::take_answer(Recording& recording, std::uint32_t place,
                           const handler::Slot& slot) noexcept {
-  const Thread& thread = subjects_.threads[place];
+  const Thread& thread = process_.threads[place];
   RecordedThread* known = recording.accounts().find(place, thread);
   if (known == nullptr || known->run.kind() != Run::kAwaiting) return;
   if (slot.bare) ++recording.counters().signals_bare;
@@ -160,11 +160,11 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
 
 bool Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
                                const handler::Slot& slot) noexcept {
-  RecordedThread* known = recording.accounts().find(place, subjects_.threads[place]);
+  RecordedThread* known = recording.accounts().find(place, process_.threads[place]);
   const bool needed =
       known != nullptr && known->looks.runs_in_bursts && known->looks.bursts.is_left_to_timer();
   if (!needed) return false;
-  CpuTimers::note_fired(subjects_.threads[place], known->account.cpu_ns());
+  CpuTimers::note_fired(process_.threads[place], known->account.cpu_ns());
   recording.plan_look(place, Activity::kBusy);  // above the budget it may count as idle
   recording.accounts().note_timer_stack(*known, intern(recording, slot.frames, {}));
   return true;
@@ -173,11 +173,11 @@ bool Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
 std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames,
                               WaitKey wait) noexcept {
   if (frames.frame_count == 0) return 0;
-  if (subjects_.languages.has_nameless(frames)) ++recording.counters().stacks_nameless;
+  if (process_.languages.has_nameless(frames)) ++recording.counters().stacks_nameless;
   bool is_new = false;
   const std::uint32_t stack =
-      recording.intern(frames, wait, is_new, subjects_.modules, subjects_.threads);
-  const unwind::CodeMap* map = subjects_.modules.code_map();
+      recording.intern(frames, wait, is_new, process_.modules, process_.threads);
+  const unwind::CodeMap* map = process_.modules.code_map();
   if (is_new && (frames.flags & wire::kStackBroken) != 0) unknown_code_ = true;
   for (std::uint32_t frame = 0; is_new && map != nullptr && frame < frames.frame_count; ++frame) {
     const std::uint64_t pc = frames.pcs[frame];

@@ -38,7 +38,7 @@ bool Sampler::keeps_busy(const Recording& recording, const RecordedThread& known
 // CPU first, runs when the thread leaves it, or too late: it never finds bursts of microseconds
 // running.
 void Sampler::note_burst(const Recording& recording, RecordedThread& known) noexcept {
-  if (!known.account.has_run() || !subjects_.can_signal || recording.mode() == RecordMode::kOffCpu)
+  if (!known.account.has_run() || !process_.can_signal || recording.mode() == RecordMode::kOffCpu)
     return;
   if (!known.looks.runs_in_bursts) known.looks.busy = 0;
   known.looks.runs_in_bursts = true;
@@ -65,8 +65,8 @@ void Sampler::set_timed(Recording& recording, RecordedThread& known, bool timed)
 // Gives the thread a timer if it has none. Engine::collect stops timers that no recording needs.
 bool Sampler::has_timer(const Recording& recording, std::uint32_t place,
                         std::int64_t clock_ns) noexcept {
-  Thread& thread = subjects_.threads[place];
-  CpuTimers& timers = subjects_.timers;
+  Thread& thread = process_.threads[place];
+  CpuTimers& timers = process_.timers;
   if (CpuTimers::runs(thread)) {
     if (CpuTimers::is_silent(thread, clock_ns)) {
       timers.give_up(thread);
@@ -75,8 +75,8 @@ bool Sampler::has_timer(const Recording& recording, std::uint32_t place,
     }
   }
   if (CpuTimers::runs(thread)) return true;
-  timers.start(place, thread, recording.interval(), subjects_.signals,
-               subjects_.threads.directory(), monotonic_now(), clock_ns);
+  timers.start(place, thread, recording.interval(), process_.signals,
+               process_.threads.directory(), monotonic_now(), clock_ns);
   return CpuTimers::runs(thread);
 }
 
@@ -89,7 +89,7 @@ bool Sampler::is_met_in_burst(Thread& thread, const RecordedThread& known) noexc
   // again.
   if (is_poll(thread.looks.last_wait_call)) return false;
   char text[512];
-  return is_runnable_on(read_task_file(subjects_.threads.directory(), thread.tid, "stat", text),
+  return is_runnable_on(read_task_file(process_.threads.directory(), thread.tid, "stat", text),
                         ::sched_getcpu());
 }
 

@@ -85,37 +85,37 @@ bool append_chain(FrameBuffer& frames, std::uint32_t last) noexcept {
 
 }  // namespace
 
-void Subjects::forget_code() noexcept {
+void SampledProcess::forget_code() noexcept {
   frames.forget();
   scratch.callers.forget();
 }
 
 void Sampler::finish_walk(handler::Slot& slot) noexcept {
-  const unwind::CodeMap* const map = subjects_.modules.code_map();
-  subjects_.languages.begin_stack(nullptr);
+  const unwind::CodeMap* const map = process_.modules.code_map();
+  process_.languages.begin_stack(nullptr);
   finish_own_walk(slot);
   const bool is_whole = slot.copy == handler::Slot::Copy::kUnwalked;
-  if (!is_whole || !subjects_.memory.is_open() || map == nullptr) return;
-  CopiedStack stack(slot.copied_stack(), slot.copied_from, *map, subjects_.memory);
-  subjects_.unwinder.note_start(slot.registers);
-  subjects_.unwinder.walk(stack.reader(), subjects_.modules, subjects_.memory);
-  slot.end = subjects_.unwinder.take(slot.frames, slot.end);
+  if (!is_whole || !process_.memory.is_open() || map == nullptr) return;
+  CopiedStack stack(slot.copied_stack(), slot.copied_from, *map, process_.memory);
+  process_.unwinder.note_start(slot.registers);
+  process_.unwinder.walk(stack.reader(), process_.modules, process_.memory);
+  slot.end = process_.unwinder.take(slot.frames, slot.end);
 }
 
 void Sampler::finish_own_walk(handler::Slot& slot) noexcept {
   using Copy = handler::Slot::Copy;
-  const unwind::CodeMap* const map = subjects_.modules.code_map();
+  const unwind::CodeMap* const map = process_.modules.code_map();
   FrameBuffer& frames = slot.frames;
-  const bool goes_on = slot.copy != Copy::kNone && subjects_.memory.is_open() && map != nullptr;
-  if (!goes_on) return check_code_claims(subjects_.memory, map, scratch.callers, frames);
+  const bool goes_on = slot.copy != Copy::kNone && process_.memory.is_open() && map != nullptr;
+  if (!goes_on) return check_code_claims(process_.memory, map, scratch.callers, frames);
   std::span<const std::uint64_t> copied = slot.copied_stack();
   if (slot.copy != Copy::kUnwalked) {  // frames will take its place
     std::copy_n(copied.begin(), copied.size(), scratch.copy.begin());
     copied = std::span(scratch.copy).first(copied.size());
   }
-  CopiedStack whole(copied, slot.copied_from, *map, subjects_.memory);
+  CopiedStack whole(copied, slot.copied_from, *map, process_.memory);
   unwind::StackWords words(slot.copied_from, copied);
-  KeptStack kept(words, *map, subjects_.memory);
+  KeptStack kept(words, *map, process_.memory);
   const bool is_whole = slot.copy != Copy::kWords;
   if (slot.end == WalkEnd::kUnbuilt) {
     const bool exact = (frames.kinds[frames.frame_count - 1] & unwind::kExactFrame) != 0;
@@ -126,7 +126,7 @@ void Sampler::finish_own_walk(handler::Slot& slot) noexcept {
       walk_and_build(slot.stopped, exact, longer.reader(), scratch.chain);
     }
   }
-  check_code_claims(subjects_.memory, map, scratch.callers, frames);
+  check_code_claims(process_.memory, map, scratch.callers, frames);
   if (!unwind::has_lost_caller(frames)) return;
   if (is_whole) {
     const std::size_t count =
@@ -157,7 +157,7 @@ void Sampler::walk_on(handler::Slot& slot, bool exact, unwind::StackReader stack
 bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& registers,
                                const unwind::StackWords& words) noexcept {
   const std::uint32_t last = frames.hole.frame;
-  const unwind::CodeMap& map = *subjects_.modules.code_map();
+  const unwind::CodeMap& map = *process_.modules.code_map();
   const auto gap = CodeGap::find(map, unwind::frame_lookup_address(frames, last));
   if (!gap) return false;
   const auto run = [](void* state, unwind::Registers& caller, KeptStack& stack) noexcept {
@@ -168,9 +168,9 @@ bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& reg
   if (last != 0) callee.known = 0;
   callee.values[unwind::kRsp] = frames.hole.stack;
   callee.known |= 1u << unwind::kRsp;
-  const auto caller = scratch.callers.find(subjects_.memory, map, *gap, callee, words, {run, this});
+  const auto caller = scratch.callers.find(process_.memory, map, *gap, callee, words, {run, this});
   if (!caller) return false;
-  KeptStack stack(words, map, subjects_.memory);
+  KeptStack stack(words, map, process_.memory);
   if (walk_and_build(*caller, false, stack.reader(), scratch.chain) != WalkEnd::kRoot) return false;
   return append_chain(frames, last);
 }
@@ -179,7 +179,7 @@ bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& reg
 WalkEnd Sampler::find_lost_caller_outside(const unwind::Registers& registers, StackPieces& stack,
                                           WalkEnd end) noexcept {
   const std::uint64_t from = frames_.hole.stack;
-  const std::size_t count = unwind::keep_stack_words(*subjects_.modules.code_map(), stack, from,
+  const std::size_t count = unwind::keep_stack_words(*process_.modules.code_map(), stack, from,
                                                      std::span(scratch.words));
   const unwind::StackWords words(from, std::span(scratch.words).first(count));
   return find_lost_caller(frames_, registers, words) ? WalkEnd::kRoot : end;
@@ -188,10 +188,10 @@ WalkEnd Sampler::find_lost_caller_outside(const unwind::Registers& registers, St
 // frames_ holds the frame in vfork.
 WalkEnd Sampler::find_vfork_caller(const WaitPlace& wait, StackPieces& stack,
                                    WalkEnd end) noexcept {
-  const std::uint64_t below = read_pointer(subjects_.memory, wait.sp - sizeof wait.sp);
-  subjects_.modules.build_table_at(below - 1, subjects_.memory);
+  const std::uint64_t below = read_pointer(process_.memory, wait.sp - sizeof wait.sp);
+  process_.modules.build_table_at(below - 1, process_.memory);
   const auto pc =
-      find_vfork_return(subjects_.memory, *subjects_.modules.code_map(), wait.pc, below);
+      find_vfork_return(process_.memory, *process_.modules.code_map(), wait.pc, below);
   if (!pc) return end;
   unwind::Registers caller;
   caller.values[unwind::kPc] = *pc;
@@ -213,7 +213,7 @@ WalkEnd Sampler::walk_with_frame_pointer(unwind::Registers& registers, bool exac
   const std::uint64_t pushed_at =
       frames.frame_count == 1 ? registers.values[unwind::kRsp] - 8 : log.find(pc);
   if (pc == 0 || pushed_at == 0) return end;
-  const auto rbp = subjects_.frames.recover_rbp(subjects_.memory, *subjects_.modules.code_map(), pc,
+  const auto rbp = process_.frames.recover_rbp(process_.memory, *process_.modules.code_map(), pc,
                                                 pushed_at + 8);
   if (!rbp) return end;
   registers.values[unwind::kRbp] = *rbp;

@@ -23,10 +23,10 @@ bool is_timeless(std::string_view wait_channel) noexcept {
 // A thread found asleep by its `stat`. Its clock shows whether it has slept all the time.
 Sampler::Look Sampler::look_at_hidden(Recording& recording, std::uint32_t place,
                                       RecordedThread& known) noexcept {
-  Thread& thread = subjects_.threads[place];
+  Thread& thread = process_.threads[place];
   char text[2048];
   const auto switches = parse_voluntary_switches(
-      read_task_file(subjects_.threads.directory(), thread.tid, "status", text));
+      read_task_file(process_.threads.directory(), thread.tid, "status", text));
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
   HiddenWait& wait = thread.looks.hidden;
   if (!switches || *switches != wait.switches || wait.number == 0) {
@@ -49,19 +49,19 @@ Sampler::Look Sampler::look_at_hidden(Recording& recording, std::uint32_t place,
 
 bool Sampler::may_ask_hidden(const Recording& recording, const Thread& thread,
                              const RecordedThread& known) noexcept {
-  if (recording.mode() != RecordMode::kWall || !subjects_.can_signal ||
-      thread.looks.hidden.barred || !handler::restarts_calls()) {
+  if (recording.mode() != RecordMode::kWall || !process_.can_signal ||
+      !thread.looks.hidden.takes_signals || !handler::restarts_calls()) {
     return false;
   }
   if (known.looks.wait_is_young) return true;
   char text[64];
-  return is_timeless(read_task_file(subjects_.threads.directory(), thread.tid, "wchan", text));
+  return is_timeless(read_task_file(process_.threads.directory(), thread.tid, "wchan", text));
 }
 
 void Sampler::settle_hidden(Recording& recording, std::uint32_t place,
                             RecordedThread& known) noexcept {
   note_burst(recording, known);
-  read_runqueue(recording, subjects_.threads[place], known);
+  read_runqueue(recording, process_.threads[place], known);
   known.run.settle_hidden(recording.stack_generation(), known.account.cpu_ns());
   recording.accounts().end_run(known, known.run.stack(), known.run.thread_state());
 }

@@ -10,9 +10,9 @@ namespace swipr::agent {
 // readers of recordings look for a function of mutexes in the stack.
 RuntimeWaitFound Sampler::find_mutex_holder(const Thread& thread, const WaitPlace& wait) noexcept {
   if (wait.holder_address == 0) return {};
-  const std::uint64_t value = read_pointer(subjects_.memory, wait.holder_address);
+  const std::uint64_t value = read_pointer(process_.memory, wait.holder_address);
   const Tid holder{static_cast<std::int32_t>(value & FUTEX_TID_MASK)};
-  if (holder.value == 0 || holder == thread.tid || !subjects_.threads.contains(holder)) return {};
+  if (holder.value == 0 || holder == thread.tid || !process_.threads.contains(holder)) return {};
   return {
       .key = {.kind = RuntimeWait::kMutex, .holder_tid = static_cast<std::uint32_t>(holder.value)},
       .note = {wait.holder_address, value}};
@@ -22,7 +22,7 @@ RuntimeWaitFound Sampler::find_mutex_holder(const Thread& thread, const WaitPlac
 // anew. What lies beside the holder may change, too; a look too many does no harm.
 bool Sampler::has_other_holder(const RecordedThread& known) noexcept {
   const HolderNote& note = known.looks.holder;
-  return note.address != 0 && read_pointer(subjects_.memory, note.address) != note.value;
+  return note.address != 0 && read_pointer(process_.memory, note.address) != note.value;
 }
 
 }  // namespace swipr::agent

@@ -34,8 +34,8 @@ unwind::Registers registers_at(const WaitPlace& place, const KeptRegisters& kept
 // Determines where the thread is, without disturbing it.
 Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedThread& known,
                             Moment now) noexcept {
-  const bool can_walk = subjects_.memory.is_open() && subjects_.modules.code_map() != nullptr;
-  Thread& thread = subjects_.threads[place];
+  const bool can_walk = process_.memory.is_open() && process_.modules.code_map() != nullptr;
+  Thread& thread = process_.threads[place];
   if (own_waiters::contains(thread.tid)) return Look::kRunning;
   thread.looks.signalled_place = WaitPlace{};
   thread.looks.hidden.asked = HiddenWait::Asked::kNo;
@@ -70,7 +70,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
 Sampler::Look Sampler::take_step(LookStep step, Recording& recording, std::uint32_t place,
                                  RecordedThread& known, const WaitPlace& wait,
                                  Moment now) noexcept {
-  Thread& thread = subjects_.threads[place];
+  Thread& thread = process_.threads[place];
   switch (step) {
     case LookStep::kPassOver:
       return pass_over(recording, place, known);
@@ -129,20 +129,20 @@ std::optional<Sampler::Look> Sampler::look_behind_sleep(Recording& recording, Th
 Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
                                     RecordedThread& known, const WaitPlace& wait,
                                     Moment now) noexcept {
-  Thread& thread = subjects_.threads[place];
+  Thread& thread = process_.threads[place];
   const unwind::WalkEnd end = walk_from_outside(wait, thread);
-  if (subjects_.unwinder.is_on()) {
-    StackPieces stack(subjects_.memory);
-    subjects_.unwinder.walk(stack.reader(), subjects_.modules, subjects_.memory);
+  if (process_.unwinder.is_on()) {
+    StackPieces stack(process_.memory);
+    process_.unwinder.walk(stack.reader(), process_.modules, process_.memory);
   }
-  RuntimeWaitFound runtime_wait = subjects_.languages.read_blocked(
-      subjects_.modules.runtimes(), subjects_.memory, place, thread, wait, frames_);
+  RuntimeWaitFound runtime_wait = process_.languages.read_blocked(
+      process_.modules.runtimes(), process_.memory, place, thread, wait, frames_);
   if (runtime_wait.key.kind == RuntimeWait::kNone) runtime_wait = find_mutex_holder(thread, wait);
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
   // Not to the root: perhaps through a library that has just been loaded.
   if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
-      subjects_.modules.refresh_for_unknown_code(subjects_.memory, now)) {
-    subjects_.forget_code();
+      process_.modules.refresh_for_unknown_code(process_.memory, now)) {
+    process_.forget_code();
     return Look::kMoved;
   }
   if (end == unwind::WalkEnd::kUnknownRegister && may_interrupt(recording, wait)) {
@@ -150,8 +150,8 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
     ++recording.counters().signals_to_blocked;
     return Look::kNeedsSignal;
   }
-  subjects_.unwinder.take(frames_, end);
-  subjects_.languages.splice_blocked(subjects_.modules.runtimes(), subjects_.memory, frames_);
+  process_.unwinder.take(frames_, end);
+  process_.languages.splice_blocked(process_.modules.runtimes(), process_.memory, frames_);
   known.looks.holder = runtime_wait.note;
   settle(recording, place, known, wait, runtime_wait.key);
   return Look::kSettled;
@@ -160,7 +160,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
 // Waits are not recorded. Its clock is that of its sleep only if it is read after the check.
 Sampler::Look Sampler::pass_over(Recording& recording, std::uint32_t place,
                                  RecordedThread& known) noexcept {
-  Thread& thread = subjects_.threads[place];
+  Thread& thread = process_.threads[place];
   if (const auto clock = read_thread_clock(thread.tid)) {
     recording.accounts().note_cpu(known, clock->count());
     thread.looks.asleep_cpu_ns = clock->count();
@@ -195,23 +195,23 @@ bool Sampler::has_left_its_call(Recording& recording, const Thread& thread,
 // It has been woken and has not left its call: its last stack is still valid.
 void Sampler::settle_waking(Recording& recording, std::uint32_t place,
                             RecordedThread& known) noexcept {
-  const bool holds = known.run.was_settled_at(subjects_.threads[place].looks.asleep_cpu_ns) &&
+  const bool holds = known.run.was_settled_at(process_.threads[place].looks.asleep_cpu_ns) &&
                      known.run.is_of(recording.stack_generation());
   if (recording.mode() == RecordMode::kCpu) return recording.accounts().leave_out_run(known);
   if (!holds) known.run.forget_stack();
   note_burst(recording, known);
-  read_runqueue(recording, subjects_.threads[place], known);
+  read_runqueue(recording, process_.threads[place], known);
   known.run.settle_waking();
   recording.accounts().end_run(known, known.run.stack(), known.run.thread_state());
 }
 
 WaitPlace Sampler::read_wait_place(Tid tid) noexcept {
-  if (!subjects_.signal_free) return {};
+  if (!process_.signal_free) return {};
   char text[256];
   const WaitPlace place = parse_wait_place(
-      subjects_.files.read(subjects_.threads.directory(), tid, TaskFiles::Kind::kSyscall, text));
+      process_.files.read(process_.threads.directory(), tid, TaskFiles::Kind::kSyscall, text));
   if (place.kind != WaitKind::kUnknown || tid.value != ::getpid()) return place;
-  const ssize_t size = ::pread(subjects_.main_thread_wait, text, sizeof(text), 0);
+  const ssize_t size = ::pread(process_.main_thread_wait, text, sizeof(text), 0);
   return size <= 0 ? place : parse_wait_place({text, static_cast<std::size_t>(size)});
 }
 
@@ -225,24 +225,24 @@ bool Sampler::is_asleep(const Thread& thread) noexcept {
 bool Sampler::is_hidden(const WaitPlace& wait, Tid tid) const noexcept {
   if (wait.kind != WaitKind::kUnknown) return false;
   char text[128];
-  const std::string_view stat = read_task_file(subjects_.threads.directory(), tid, "stat", text);
+  const std::string_view stat = read_task_file(process_.threads.directory(), tid, "stat", text);
   return is_asleep_by_stat(stat);
 }
 
 // Only if the program cannot notice. Otherwise an incomplete stack is recorded.
 bool Sampler::may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept {
-  return recording.mode() == RecordMode::kWall && subjects_.can_signal && wait.restarts &&
+  return recording.mode() == RecordMode::kWall && process_.can_signal && wait.restarts &&
          handler::restarts_calls();
 }
 
 unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait, Thread& thread) noexcept {
   using unwind::WalkEnd;
-  subjects_.languages.begin_stack(&thread);
+  process_.languages.begin_stack(&thread);
   unwind::Registers registers = registers_at(wait, thread.looks.kept);
-  StackPieces stack(subjects_.memory);
+  StackPieces stack(process_.memory);
   const WalkEnd end =
       walk_with_frame_pointer(registers, true, stack.reader(), stack.log(), frames_);
-  subjects_.unwinder.note_start(registers);
+  process_.unwinder.note_start(registers);
   const bool in_vfork = wait.system_call == SYS_vfork && frames_.frame_count == 1;
   if (in_vfork && end == WalkEnd::kUnknownRegister) return find_vfork_caller(wait, stack, end);
   return unwind::has_lost_caller(frames_) ? find_lost_caller_outside(registers, stack, end) : end;
@@ -259,8 +259,8 @@ WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
     return key;
   }
   char text[64];
-  const std::uint32_t channel = subjects_.wait_channels.number_of(
-      read_task_file(subjects_.threads.directory(), thread.tid, "wchan", text));
+  const std::uint32_t channel = process_.wait_channels.number_of(
+      read_task_file(process_.threads.directory(), thread.tid, "wchan", text));
   const auto clock = read_thread_clock(thread.tid);
   if (!clock || clock->count() != known.account.cpu_ns()) return key;
   thread.looks.channel_place = wait;
@@ -273,8 +273,8 @@ WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
 void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,
                      const WaitPlace& wait, RuntimeWaitKey runtime_wait) noexcept {
   note_burst(recording, known);
-  read_runqueue(recording, subjects_.threads[place], known);
-  WaitKey key = wait_key(subjects_.threads[place], known, wait);
+  read_runqueue(recording, process_.threads[place], known);
+  WaitKey key = wait_key(process_.threads[place], known, wait);
   key.runtime = runtime_wait;
   const std::uint32_t stack = intern(recording, frames_, key);
   known.run.settle(stack, recording.stack_generation(), known.account.cpu_ns());

@@ -12,19 +12,19 @@ WalkEnd Sampler::walk_and_build(const unwind::Registers& registers, bool exact,
                                 unwind::StackReader stack, unwind::FrameBuffer& frames) noexcept {
   for (;;) {
     const WalkEnd end =
-        subjects_.languages.walk_on(subjects_.modules.runtimes(), subjects_.memory,
-                                    *subjects_.modules.code_map(), registers, exact, stack, frames);
+        process_.languages.walk_on(process_.modules.runtimes(), process_.memory,
+                                    *process_.modules.code_map(), registers, exact, stack, frames);
     if (end != WalkEnd::kUnbuilt ||
-        !subjects_.modules.build_table_at(unwind::outermost_lookup_address(frames),
-                                          subjects_.memory)) {
+        !process_.modules.build_table_at(unwind::outermost_lookup_address(frames),
+                                          process_.memory)) {
       return end;
     }
   }
 }
 
 void Sampler::build_tables_for(std::uint32_t place) noexcept {
-  if (!subjects_.memory.is_open() || subjects_.modules.code_map() == nullptr) return;
-  Thread& thread = subjects_.threads[place];
+  if (!process_.memory.is_open() || process_.modules.code_map() == nullptr) return;
+  Thread& thread = process_.threads[place];
   // It waits for the recording to begin: many processes end before their first tick.
   if (thread.tid.value == own_waiters::starting_tid.load(std::memory_order_relaxed) ||
       own_waiters::contains(thread.tid)) {

@@ -17,7 +17,7 @@ void Sampler::sample_tasks(Recording& recording, Moment now, bool is_last) noexc
   const std::chrono::nanoseconds begun = read_own_clock();
   if (is_last || !waits.has_next()) {
     const TaskList list =
-        subjects_.languages.list_tasks(subjects_.modules.runtimes(), subjects_.memory, now);
+        process_.languages.list_tasks(process_.modules.runtimes(), process_.memory, now);
     waits.begin(list.tasks, list.left_out, tick_ns);
     if (waits.problem() != nullptr) waits.set_problem(list.problem);
   }
@@ -36,8 +36,8 @@ void Sampler::sample_task(Recording& recording, std::uint64_t task) noexcept {
   ThreadAccounts& accounts = recording.accounts();
   runtimes::PythonTask parts;
   std::string_view name;
-  const runtimes::PythonTaskState state = subjects_.languages.read_task(
-      subjects_.modules.runtimes(), subjects_.memory, task, parts, name, frames_);
+  const runtimes::PythonTaskState state = process_.languages.read_task(
+      process_.modules.runtimes(), process_.memory, task, parts, name, frames_);
   if (state == runtimes::PythonTaskState::kMoved) ++recording.counters().tasks_moved;
   if (state != runtimes::PythonTaskState::kWaits) return;
   TaskWaits::Known& known =

@@ -77,31 +77,31 @@ BuildStatus RegisteredCfi::build(Range<std::uint64_t> text,
   return compile_cfi(sections.span(), text, table);
 }
 
-bool RegisteredCfi::build_witnesses(ImageReader reader,
-                                    GrowableArray<CodeWitness>& out) const noexcept {
+bool RegisteredCfi::build_checksums(ImageReader reader,
+                                    GrowableArray<CodeChecksum>& out) const noexcept {
   for (std::size_t part = 0; part < parts_.size(); ++part) {
-    if (!parts_[part].is_reported && !witness_part(part, reader, out)) return false;
+    if (!parts_[part].is_reported && !add_checksums(part, reader, out)) return false;
   }
   std::sort(out.span().begin(), out.span().end(),
-            [](const CodeWitness& a, const CodeWitness& b) { return a.begin < b.begin; });
+            [](const CodeChecksum& a, const CodeChecksum& b) { return a.begin < b.begin; });
   return true;
 }
 
 namespace {
 
-std::uint32_t read_hash(const CodeWitness& witness, ImageReader reader) noexcept {
-  std::array<std::byte, kMaxWitnessBytes + 2 * sizeof(std::uint64_t)> code;
-  const Range<std::uint64_t> words = witness.words();
+std::uint32_t read_hash(const CodeChecksum& checksum, ImageReader reader) noexcept {
+  std::array<std::byte, kMaxChecksumBytes + 2 * sizeof(std::uint64_t)> code;
+  const Range<std::uint64_t> words = checksum.words();
   const auto bytes = std::span(code).first(words.end - words.begin);
   // Unreadable code gets a checksum that never matches.
   if (!reader.read(reader.state, words.begin, bytes)) return 0;
-  return CodeWitness::fold(hash_bytes(bytes, 0));
+  return CodeChecksum::fold(hash_bytes(bytes, 0));
 }
 
 }  // namespace
 
-bool RegisteredCfi::witness_part(std::size_t part, ImageReader reader,
-                                 GrowableArray<CodeWitness>& out) const noexcept {
+bool RegisteredCfi::add_checksums(std::size_t part, ImageReader reader,
+                                 GrowableArray<CodeChecksum>& out) const noexcept {
   const std::size_t first = out.size();
   const CfiSection from = section(part);
   for (auto entry = from.parse_entry(0); entry; entry = from.parse_entry(entry->end)) {
@@ -111,11 +111,11 @@ bool RegisteredCfi::witness_part(std::size_t part, ImageReader reader,
         cie_entry && cie_entry->is_cie ? from.parse_cie(*cie_entry) : std::nullopt;
     const std::optional<Fde> fde = cie ? from.parse_fde(*entry, *cie) : std::nullopt;
     if (!fde || fde->code.empty()) continue;
-    CodeWitness witness{.begin = fde->code.begin,
+    CodeChecksum checksum{.begin = fde->code.begin,
                         .bytes = static_cast<std::uint32_t>(
                             std::min<std::uint64_t>(fde->code.end - fde->code.begin, UINT32_MAX))};
-    witness.hash = read_hash(witness, reader);
-    if (!out.push_back(witness)) return false;
+    checksum.hash = read_hash(checksum, reader);
+    if (!out.push_back(checksum)) return false;
   }
   // The code may have changed after its CFI was read: the CFI may no longer describe it.
   if (is_unchanged(part, reader)) return true;

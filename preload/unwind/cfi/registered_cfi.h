@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "common/core/range.h"
-#include "preload/unwind/base/code_witness.h"
+#include "preload/unwind/base/code_checksum.h"
 #include "preload/unwind/base/growable_array.h"
 #include "preload/unwind/base/image_reader.h"
 #include "preload/unwind/cfi/cfi_section.h"
@@ -38,7 +38,7 @@ class RegisteredCfi {
   BuildStatus build(Range<std::uint64_t> text, const UnwindTable*& table) const noexcept;
   // Makes checksums of all code of add_unreported's sections, sorted. A section that changes
   // meanwhile gets checksums that never match. False: no memory.
-  bool build_witnesses(ImageReader reader, GrowableArray<CodeWitness>& out) const noexcept;
+  bool build_checksums(ImageReader reader, GrowableArray<CodeChecksum>& out) const noexcept;
 
  private:
   struct Part {
@@ -47,8 +47,8 @@ class RegisteredCfi {
     bool is_reported = true;
   };
   CfiSection section(std::size_t part) const noexcept;
-  bool witness_part(std::size_t part, ImageReader reader,
-                    GrowableArray<CodeWitness>& out) const noexcept;
+  bool add_checksums(std::size_t part, ImageReader reader,
+                    GrowableArray<CodeChecksum>& out) const noexcept;
   bool is_unchanged(std::size_t part, ImageReader reader) const noexcept;
   GrowableArray<std::byte> bytes_;
   GrowableArray<Part> parts_;

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "common/core/signal_safe.h"
-#include "preload/unwind/base/code_witness.h"
+#include "preload/unwind/base/code_checksum.h"
 
 namespace swipr::unwind {
 
@@ -33,13 +33,13 @@ struct Withdrawals {
 
 class CodeMap {
  public:
-  // `ranges` sorted by start, not overlapping; they, their tables and the witnesses outlive the
+  // `ranges` sorted by start, not overlapping; they, their tables and the checksums outlive the
   // map. `cache`, empty and used by this map only, makes walks several times faster; nullptr: none.
-  // `withdrawals` is needed if a range is registered, `witnesses` if some of its code is removed
+  // `withdrawals` is needed if a range is registered, `checksums` if some of its code is removed
   // without a withdrawal.
   constexpr explicit CodeMap(std::span<const CodeRange> ranges, RuleCache* cache = nullptr,
-                             Withdrawals withdrawals = {}, CodeWitnesses witnesses = {}) noexcept
-      : ranges_(ranges), cache_(cache), withdrawals_(withdrawals), witnesses_(witnesses) {}
+                             Withdrawals withdrawals = {}, CodeChecksums checksums = {}) noexcept
+      : ranges_(ranges), cache_(cache), withdrawals_(withdrawals), checksums_(checksums) {}
 
   SWIPR_SIGNAL_SAFE const CodeRange* find(std::uint64_t pc) const noexcept;
   // nullptr: no CFI, or it may have been withdrawn and replaced by other code. If the range is
@@ -52,13 +52,13 @@ class CodeMap {
   }
   std::span<const CodeRange> ranges() const noexcept { return ranges_; }
   RuleCache* cache() const noexcept { return cache_; }
-  const CodeWitnesses& witnesses() const noexcept { return witnesses_; }
+  const CodeChecksums& checksums() const noexcept { return checksums_; }
 
  private:
   std::span<const CodeRange> ranges_;
   RuleCache* cache_;
   Withdrawals withdrawals_;
-  CodeWitnesses witnesses_;
+  CodeChecksums checksums_;
 };
 
 }  // namespace swipr::unwind

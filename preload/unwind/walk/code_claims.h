@@ -19,7 +19,7 @@ struct CodeClaim {
   enum class Kind : std::uint8_t {
     kNoCallBefore,  // there is no direct call into [begin, end) before `address`
     kCallBefore,    // there is a direct call into [begin, end) before `address`
-    kHash,          // `begin` bytes from `address` on have the hash `end` (CodeWitness)
+    kHash,          // `begin` bytes from `address` on have the hash `end` (CodeChecksum)
   };
   std::uint64_t address = 0;
   std::uint64_t begin = 0;

@@ -173,17 +173,17 @@ class WalkLoop {
                               const Hot& hot) noexcept {
     const UnwindTable* const table = map_.table_of(range);
     const bool may_be_other_code =
-        table != nullptr && range.is_registered && !map_.witnesses().sorted.empty();
-    return may_be_other_code && !hear_witness(index, lookup_pc(hot)) ? nullptr : table;
+        table != nullptr && range.is_registered && !map_.checksums().sorted.empty();
+    return may_be_other_code && !verify_checksum(index, lookup_pc(hot)) ? nullptr : table;
   }
-  [[gnu::noinline]] bool hear_witness(std::uint32_t index, std::uint64_t pc) noexcept {
+  [[gnu::noinline]] bool verify_checksum(std::uint32_t index, std::uint64_t pc) noexcept {
     if constexpr (Reader::kReadsCode) {
-      return hearing_.is_confirmed(map_.witnesses(), pc, reader_);
+      return verifier_.is_unchanged(map_.checksums(), pc, reader_);
     } else {
-      const CodeWitness* const witness = map_.witnesses().find(pc);
-      return witness == nullptr || claim({.address = witness->begin,
-                                          .begin = witness->bytes,
-                                          .end = witness->hash,
+      const CodeChecksum* const checksum = map_.checksums().find(pc);
+      return checksum == nullptr || claim({.address = checksum->begin,
+                                          .begin = checksum->bytes,
+                                          .end = checksum->hash,
                                           .frame = index,
                                           .kind = CodeClaim::Kind::kHash});
     }
@@ -450,7 +450,7 @@ class WalkLoop {
   Reader& reader_;
   FrameBuffer& frames_;
   Registers registers_;
-  WitnessHearing hearing_;
+  ChecksumVerifier verifier_;
   unsigned stack_switches_left_ = 8;
   [[no_unique_address]] RuntimeCode code_;
 };

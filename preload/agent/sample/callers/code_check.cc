@@ -6,7 +6,7 @@
 
 #include "preload/unwind/base/architecture.h"
 #include "preload/unwind/base/code_hash.h"
-#include "preload/unwind/base/code_witness.h"
+#include "preload/unwind/base/code_checksum.h"
 
 namespace swipr::agent {
 
@@ -24,16 +24,16 @@ std::uint64_t call_target_before(const ProcMemory& memory, std::uint64_t return_
 }
 
 bool has_hash(const ProcMemory& memory, const CodeClaim& claim) noexcept {
-  const unwind::CodeWitness witness{.begin = claim.address,
+  const unwind::CodeChecksum checksum{.begin = claim.address,
                                     .bytes = static_cast<std::uint32_t>(claim.begin),
                                     .hash = static_cast<std::uint32_t>(claim.end)};
-  std::array<std::uint64_t, unwind::kMaxWitnessBytes / sizeof(std::uint64_t) + 2> words;
-  const Range<std::uint64_t> all = witness.words();
+  std::array<std::uint64_t, unwind::kMaxChecksumBytes / sizeof(std::uint64_t) + 2> words;
+  const Range<std::uint64_t> all = checksum.words();
   const auto read = std::span(words).first((all.end - all.begin) / sizeof(std::uint64_t));
   if (!memory.read(all.begin, std::as_writable_bytes(read))) return false;
   std::uint64_t hash = 0;
   for (const std::uint64_t word : read) hash = unwind::hash_word(hash, word);
-  return unwind::CodeWitness::fold(hash) == witness.hash;
+  return unwind::CodeChecksum::fold(hash) == checksum.hash;
 }
 
 bool is_true(const ProcMemory& memory, const unwind::CodeMap* map,
@@ -51,8 +51,8 @@ void refute(const CodeClaim& claim, const unwind::CodeMap* map,
   // Other code has replaced the registered code: the map is rebuilt, with new hashes.
   if (claim.kind != CodeClaim::Kind::kHash) {
     unwind::note_refuted(claim);
-  } else if (map != nullptr && map->witnesses().contradicted != nullptr) {
-    map->witnesses().contradicted->store(true, std::memory_order_relaxed);
+  } else if (map != nullptr && map->checksums().contradicted != nullptr) {
+    map->checksums().contradicted->store(true, std::memory_order_relaxed);
   }
   if (claim.kind == CodeClaim::Kind::kNoCallBefore) {
     frames.kinds[claim.frame] =

@@ -65,9 +65,9 @@ class RegisteredCodeTest : public testing::Test {
     const unwind::UnwindTable* const table = map->table_of(*range);
     const unwind::Rule* const rule =
         table == nullptr ? nullptr : table->find(pc - range->load_bias);
-    unwind::WitnessHearing hearing;
+    unwind::ChecksumVerifier verifier;
     StackPieces reader(memory_);
-    if (!hearing.is_confirmed(map->witnesses(), pc, reader)) return {.contradicted = true};
+    if (!verifier.is_unchanged(map->checksums(), pc, reader)) return {.contradicted = true};
     return {.cfa = rule == nullptr ? 0 : rule->cfa_offset};
   }
   int believed_cfa() { return believed().cfa; }
@@ -159,7 +159,7 @@ TEST_F(RegisteredCodeTest, WhatIsRegisteredBothWaysIsReadOnce) {
   frame_registrations::add(&page_->frames, false);
   ASSERT_TRUE(map_.refresh(memory_));
   EXPECT_EQ(believed_cfa(), kSmallCfa);
-  EXPECT_TRUE(map_.code_map()->witnesses().sorted.empty());
+  EXPECT_TRUE(map_.code_map()->checksums().sorted.empty());
   frame_registrations::remove(&page_->frames);
 }
 
@@ -232,11 +232,11 @@ TEST_F(RegisteredCodeTest, AListThatIsACircleEnds) {
   announce(second, object_);
   entry_.next = &second;
   ASSERT_TRUE(map_.refresh(memory_));
-  EXPECT_EQ(map_.code_map()->witnesses().sorted.size(), 2u);
+  EXPECT_EQ(map_.code_map()->checksums().sorted.size(), 2u);
   entry_.next = &entry_;
   __jit_debug_descriptor.relevant = &entry_;
   ASSERT_TRUE(map_.refresh(memory_));
-  EXPECT_EQ(map_.code_map()->witnesses().sorted.size(), 2u);
+  EXPECT_EQ(map_.code_map()->checksums().sorted.size(), 2u);
 }
 
 TEST_F(RegisteredCodeTest, AListHasABound) {
@@ -244,11 +244,11 @@ TEST_F(RegisteredCodeTest, AListHasABound) {
   std::vector<code::JitEntry> entries(JitInterface::kMaxEntries + 10);
   for (code::JitEntry& entry : entries) announce(entry, object_);
   ASSERT_TRUE(map_.refresh(memory_));
-  EXPECT_EQ(map_.code_map()->witnesses().sorted.size(), JitInterface::kMaxEntries);
+  EXPECT_EQ(map_.code_map()->checksums().sorted.size(), JitInterface::kMaxEntries);
   EXPECT_TRUE(map_.jit_interface().left_out());
   __jit_debug_descriptor.first = &entries[JitInterface::kMaxEntries - 1];
   ASSERT_TRUE(map_.refresh(memory_));
-  EXPECT_EQ(map_.code_map()->witnesses().sorted.size(), JitInterface::kMaxEntries);
+  EXPECT_EQ(map_.code_map()->checksums().sorted.size(), JitInterface::kMaxEntries);
   EXPECT_FALSE(map_.jit_interface().left_out());
 }
 
@@ -262,7 +262,7 @@ TEST_F(RegisteredCodeTest, WhatCannotBeReadIsLeftOutAndTheRestStays) {
   announce(entries[3], object_, offsetof(code::JitObject, symbols));  // likewise
   ASSERT_TRUE(map_.refresh(memory_));
   EXPECT_EQ(believed_cfa(), kSmallCfa);
-  EXPECT_EQ(map_.code_map()->witnesses().sorted.size(), 1u);
+  EXPECT_EQ(map_.code_map()->checksums().sorted.size(), 1u);
   entries[0].next = static_cast<code::JitEntry*>(nowhere);
   __jit_debug_descriptor.relevant = nullptr;
   ASSERT_TRUE(map_.refresh(memory_));
@@ -280,7 +280,7 @@ TEST_F(RegisteredCodeTest, HostileObjectsHaveNoCfi) {
     entry_.next = nullptr;
     __jit_debug_descriptor.action ^= 1;
     ASSERT_TRUE(map_.refresh(memory_));
-    EXPECT_TRUE(map_.code_map()->witnesses().sorted.empty()) << what;
+    EXPECT_TRUE(map_.code_map()->checksums().sorted.empty()) << what;
   };
   using Object = code::JitObject;
   expect_none("magic", [](Object& o) { o.header.e_ident[0] = 0; });

@@ -258,15 +258,15 @@ TEST_F(Walk, DoesNotBelieveCfiOfCodeWhoseBytesAreOthers) {
   const std::atomic<std::uint32_t> withdrawals{0};
   std::atomic<bool> contradicted{false};
   ranges_[1].is_registered = true;
-  CodeWitness witness{.begin = kCode + kPushed, .bytes = 64};
+  CodeChecksum checksum{.begin = kCode + kPushed, .bytes = 64};
   std::uint64_t hash = 0;
   for (std::uint64_t at = 0; at < 64; at += 8) {
-    code_words_[witness.begin + at] = at * 0x0101010101;
+    code_words_[checksum.begin + at] = at * 0x0101010101;
     hash = hash_word(hash, at * 0x0101010101);
   }
-  witness.hash = CodeWitness::fold(hash);
+  checksum.hash = CodeChecksum::fold(hash);
   const CodeMap map(ranges_, nullptr, {&withdrawals, 0},
-                    {std::span<const CodeWitness>(&witness, 1), &contradicted});
+                    {std::span<const CodeChecksum>(&checksum, 1), &contradicted});
   stack_ = {kCode + kPushed + 8, 0, kCode + kRoot + 8};
   registers_.values[kPc] = kCode + kPlain + 8;
   registers_.values[kRbp] = 1;
@@ -274,7 +274,7 @@ TEST_F(Walk, DoesNotBelieveCfiOfCodeWhoseBytesAreOthers) {
   EXPECT_EQ(walk(map, registers_, reader, *frames_), WalkEnd::kRoot);
   EXPECT_EQ(frames_->frame_count, 3u);
   EXPECT_FALSE(contradicted);
-  code_words_[witness.begin + 40] ^= 1;
+  code_words_[checksum.begin + 40] ^= 1;
   EXPECT_NE(walk(map, registers_, reader, *frames_), WalkEnd::kRoot);
   EXPECT_EQ(frames_->frame_count, 2u);  // up to the code that has changed
   EXPECT_TRUE(contradicted);

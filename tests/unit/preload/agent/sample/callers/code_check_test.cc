@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "preload/unwind/base/code_hash.h"
-#include "preload/unwind/base/code_witness.h"
+#include "preload/unwind/base/code_checksum.h"
 #include "tests/unit/preload/agent/sample/callers/code_page.h"
 
 namespace swipr::agent {
@@ -99,7 +99,7 @@ TEST_F(CodeCheckTest, AHashIsThatOfTheWholeWordsOfTheCode) {
   const unwind::CodeMap map{{}, nullptr, {}, {.sorted = {}, .contradicted = &contradicted}};
   const CodeClaim claim{.address = at(0),
                         .begin = 20,
-                        .end = unwind::CodeWitness::fold(hash),
+                        .end = unwind::CodeChecksum::fold(hash),
                         .frame = 0,
                         .kind = Kind::kHash};
   EXPECT_TRUE(holds(claim, &map));

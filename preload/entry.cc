@@ -7,9 +7,9 @@
 
 #include <string_view>
 
-#include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/log.h"
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/fixed_text.h"
+#include "preload/agent/base/text/text_view.h"
 #include "preload/agent/control_thread.h"
 #include "preload/agent/guest/libc_family.h"
 #include "preload/agent/guest/settings.h"

@@ -14,12 +14,12 @@ import time
 
 from scenarios.guest import ROOT, Program, run
 
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/integration")]
-import java_frames_test  # noqa: E402
-import javascript_frames_test  # noqa: E402
-import php_frames_test  # noqa: E402
-import python_frames_test  # noqa: E402
-import ruby_frames_test  # noqa: E402
+sys.path.insert(0, str(ROOT / "tests"))
+from integration.languages import java_frames_test  # noqa: E402
+from integration.languages import javascript_frames_test  # noqa: E402
+from integration.languages import php_frames_test  # noqa: E402
+from integration.languages import python_frames_test  # noqa: E402
+from integration.languages import ruby_frames_test  # noqa: E402
 
 FOLDER = ROOT / "bench/languages"
 FUNCTIONS = ("seventy", "twenty", "ten")

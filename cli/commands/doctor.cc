@@ -15,7 +15,7 @@
 #include "cli/commands/output/terminal.h"
 #include "cli/export/text/sink.h"
 #include "cli/session/checkup/checkup.h"
-#include "common/host/clean_text.h"
+#include "common/host/text/clean_text.h"
 
 namespace swipr::commands {
 

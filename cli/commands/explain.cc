@@ -13,7 +13,7 @@
 #include "cli/commands/output/output_file.h"
 #include "cli/commands/output/terminal.h"
 #include "cli/export/text/sink.h"
-#include "common/host/clean_text.h"
+#include "common/host/text/clean_text.h"
 
 namespace swipr::commands {
 

@@ -11,8 +11,8 @@
 #include "cli/session/find/listing_json.h"
 #include "cli/session/find/targets.h"
 #include "cli/session/launch/program.h"
-#include "common/host/clean_text.h"
-#include "common/host/duration.h"
+#include "common/host/text/clean_text.h"
+#include "common/host/text/duration.h"
 
 namespace swipr::commands {
 

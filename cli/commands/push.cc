@@ -12,9 +12,9 @@
 #include "cli/commands/output/terminal.h"
 #include "cli/commands/push_profiles.h"
 #include "cli/push/sender.h"
-#include "common/host/clean_text.h"
-#include "common/host/count_text.h"
 #include "common/host/proc.h"
+#include "common/host/text/clean_text.h"
+#include "common/host/text/count_text.h"
 
 namespace swipr::commands {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/import/source_records.h"
-#include "common/host/hex.h"
+#include "common/host/text/hex.h"
 #include "common/wire/names.h"
 
 namespace swipr::importers {

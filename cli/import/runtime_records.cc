@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/import/source_records.h"
-#include "common/host/runtime_text.h"
+#include "common/host/text/runtime_text.h"
 #include "common/wire/runtimes.h"
 
 namespace swipr::importers {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "common/host/hex.h"
 #include "common/host/proc.h"
+#include "common/host/text/hex.h"
 #include "common/wire/names.h"
 
 namespace swipr::importers {

@@ -11,7 +11,7 @@
 
 #include "cli/import/recording_builder.h"
 #include "cli/import/source_records.h"
-#include "common/host/count_text.h"
+#include "common/host/text/count_text.h"
 #include "common/wire/crc32.h"
 #include "common/wire/decoder.h"
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/options/parser_support.h"
-#include "cli/options/parsers.h"
+#include "cli/options/parsers/parser_support.h"
+#include "cli/options/parsers/parsers.h"
 #include "cli/options/suggestion.h"
 #include "cli/options/version.h"
 

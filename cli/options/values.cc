@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "common/host/duration.h"
+#include "common/host/text/duration.h"
 
 namespace swipr::options {
 

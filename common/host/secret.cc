@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "common/host/hex.h"
+#include "common/host/text/hex.h"
 #include "common/host/unique_fd.h"
 
 namespace swipr::host {

@@ -5,7 +5,7 @@
 
 #include "common/core/errno_saver.h"
 #include "preload/agent/base/libc_calls.h"
-#include "preload/agent/modules/frame_registrations.h"
+#include "preload/agent/modules/registered/frame_registrations.h"
 #include "preload/interpose/next.h"
 
 namespace {

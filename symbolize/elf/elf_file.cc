@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "common/host/hex.h"
+#include "common/host/text/hex.h"
 
 namespace swipr::symbolize {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/host/hex.h"
+#include "common/host/text/hex.h"
 #include "symbolize/files/debuginfod.h"
 #include "symbolize/files/fetched_modules.h"
 #include "symbolize/files/process_files.h"

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "preload/agent/serve/http_request.h"
-#include "preload/agent/serve/sample_request.h"
+#include "preload/agent/serve/request/http_request.h"
+#include "preload/agent/serve/request/sample_request.h"
 #include "preload/agent/serve/socket_place.h"
 
 using namespace swipr::agent;

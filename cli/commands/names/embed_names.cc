@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/host/hex.h"
+#include "common/host/text/hex.h"
 #include "common/wire/encoder.h"
 #include "common/wire/names.h"
 

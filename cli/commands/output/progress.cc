@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/commands/output/terminal.h"
-#include "common/host/duration.h"
+#include "common/host/text/duration.h"
 
 namespace swipr::commands {
 

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "common/host/clean_text.h"
+#include "common/host/text/clean_text.h"
 
 namespace swipr::commands {
 

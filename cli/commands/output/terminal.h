@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/host/count_text.h"
+#include "common/host/text/count_text.h"
 
 namespace swipr::commands {
 

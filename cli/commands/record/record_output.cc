@@ -12,8 +12,8 @@
 #include "cli/commands/names/symbolize_recording.h"
 #include "cli/commands/output/export_recording.h"
 #include "cli/commands/output/terminal.h"
-#include "common/host/clean_text.h"
 #include "common/host/secret.h"
+#include "common/host/text/clean_text.h"
 
 namespace swipr::commands {
 

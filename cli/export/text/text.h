@@ -7,7 +7,7 @@
 
 #include "cli/profile/recording/names.h"
 #include "cli/profile/recording/recording.h"
-#include "common/host/clean_text.h"
+#include "common/host/text/clean_text.h"
 
 namespace swipr::exporters {
 

@@ -8,9 +8,9 @@
 #include "cli/session/find/targets.h"
 #include "cli/session/http/connection.h"
 #include "cli/session/launch/program.h"
-#include "common/host/count_text.h"
 #include "common/host/proc.h"
-#include "common/host/runtime_text.h"
+#include "common/host/text/count_text.h"
+#include "common/host/text/runtime_text.h"
 
 namespace swipr::session {
 

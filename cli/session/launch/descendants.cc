@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cli/session/launch/program.h"
-#include "common/host/count_text.h"
+#include "common/host/text/count_text.h"
 
 namespace swipr::session {
 

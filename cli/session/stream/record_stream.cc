@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/session/http/connection.h"
-#include "common/host/duration.h"
 #include "common/host/proc.h"
+#include "common/host/text/duration.h"
 #include "common/wire/decoder.h"
 #include "common/wire/names.h"
 

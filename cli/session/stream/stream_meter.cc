@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/host/hex.h"
-#include "common/host/runtime_text.h"
+#include "common/host/text/hex.h"
+#include "common/host/text/runtime_text.h"
 #include "common/wire/decoder.h"
 #include "common/wire/runtimes.h"
 

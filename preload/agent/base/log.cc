@@ -10,10 +10,10 @@
 
 #include "common/core/errno_saver.h"
 #include "preload/agent/base/clock.h"
-#include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/libc_calls.h"
-#include "preload/agent/base/text_view.h"
-#include "preload/agent/base/utc_time.h"
+#include "preload/agent/base/text/fixed_text.h"
+#include "preload/agent/base/text/text_view.h"
+#include "preload/agent/base/text/utc_time.h"
 
 namespace swipr::agent {
 

@@ -11,9 +11,9 @@
 #include <cstdio>
 #include <new>
 
-#include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/log.h"
-#include "preload/agent/modules/frame_registrations.h"
+#include "preload/agent/base/text/fixed_text.h"
+#include "preload/agent/modules/registered/frame_registrations.h"
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/agent/proc/thread_clock.h"
 #include "preload/handler/asking.h"

@@ -116,7 +116,7 @@ void Engine::sample_all(unsigned number, Moment now) noexcept {
 
 void Engine::collect() noexcept {
   process_.signals.collect([this](std::uint32_t place, std::uint32_t generation,
-                                   std::uint32_t asked, handler::Slot& slot) {
+                                  std::uint32_t asked, handler::Slot& slot) {
     if (place >= process_.threads.place_count()) return;  // an earlier recording's
     Thread& thread = process_.threads[place];
     if (thread.generation != generation || thread.tid.value == 0) return;

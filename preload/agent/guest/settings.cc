@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cstring>
 
-#include "preload/agent/base/glob.h"
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/glob.h"
+#include "preload/agent/base/text/text_view.h"
 
 namespace swipr::agent {
 

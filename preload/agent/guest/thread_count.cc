@@ -7,7 +7,7 @@
 
 #include "preload/agent/base/file_symbol.h"
 #include "preload/agent/base/libc_calls.h"
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/text_view.h"
 #include "preload/agent/guest/libc_family.h"
 #include "preload/agent/proc/proc_text.h"
 

@@ -9,7 +9,7 @@
 
 #include <atomic>
 
-#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/text/fixed_text.h"
 #include "preload/agent/libunwind/abi.h"
 
 namespace swipr::agent::libunwind {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "preload/agent/modules/maps_text.h"
+#include "preload/agent/modules/files/maps_text.h"
 #include "preload/agent/proc/thread_clock.h"
 #include "preload/unwind/table/unwind_table.h"
 

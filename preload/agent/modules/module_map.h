@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "preload/agent/base/mapped_memory.h"
+#include "preload/agent/modules/files/table_files.h"
 #include "preload/agent/modules/image_tables.h"
 #include "preload/agent/modules/kept_tables.h"
-#include "preload/agent/modules/registered_code.h"
+#include "preload/agent/modules/registered/registered_code.h"
 #include "preload/agent/modules/runtime_registry.h"
-#include "preload/agent/modules/table_files.h"
 #include "preload/agent/proc/memory_room.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_memory.h"

@@ -2,7 +2,7 @@
 // no stack.
 #include <algorithm>
 
-#include "preload/agent/modules/debug_frame_file.h"
+#include "preload/agent/modules/files/debug_frame_file.h"
 #include "preload/agent/modules/module_map.h"
 #include "preload/unwind/derived/derived_table.h"
 #include "preload/unwind/image/dynamic_symbol.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <new>
 
-#include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/mapped_memory.h"
-#include "preload/agent/modules/maps_text.h"
+#include "preload/agent/base/text/fixed_text.h"
+#include "preload/agent/modules/files/maps_text.h"
 #include "preload/agent/proc/thread_pointer.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/tid_in_pthread.h"

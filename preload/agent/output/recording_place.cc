@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "preload/agent/base/libc_calls.h"
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/text_view.h"
 #include "preload/agent/proc/proc_text.h"
 
 namespace swipr::agent {

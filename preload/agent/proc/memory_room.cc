@@ -7,8 +7,8 @@
 #include <charconv>
 #include <limits>
 
-#include "preload/agent/base/fixed_text.h"
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/fixed_text.h"
+#include "preload/agent/base/text/text_view.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_text.h"
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/text_view.h"
 #include "preload/agent/proc/proc_directory.h"
 
 namespace swipr::agent {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "preload/agent/base/clock.h"
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/text_view.h"
 #include "preload/agent/proc/proc_directory.h"
 
 namespace swipr::agent {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/text/fixed_text.h"
 
 namespace swipr::agent {
 

@@ -256,7 +256,7 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
   }
   const Asked asked =
       can_ask ? process_.signals.ask(place, thread, number, process_.threads.directory(), now,
-                                      known.account.cpu_ns())
+                                     known.account.cpu_ns())
               : Asked::kBlocked;
   if (asked == Asked::kBlocked) {
     // Until its mask is known the thread may be in one of libc's calls that block all signals.

@@ -116,7 +116,7 @@ void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
 
 void Sampler::splice_answer(std::uint32_t place, handler::Slot& slot) noexcept {
   process_.languages.splice_answer(process_.modules.runtimes(), process_.memory, place,
-                                    process_.threads[place], slot, slot.frames);
+                                   process_.threads[place], slot, slot.frames);
 }
 
 void Sampler::take_answer(Recording& recording, std::uint32_t place,

@@ -75,8 +75,8 @@ bool Sampler::has_timer(const Recording& recording, std::uint32_t place,
     }
   }
   if (CpuTimers::runs(thread)) return true;
-  timers.start(place, thread, recording.interval(), process_.signals,
-               process_.threads.directory(), monotonic_now(), clock_ns);
+  timers.start(place, thread, recording.interval(), process_.signals, process_.threads.directory(),
+               monotonic_now(), clock_ns);
   return CpuTimers::runs(thread);
 }
 

@@ -179,8 +179,8 @@ bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& reg
 WalkEnd Sampler::find_lost_caller_outside(const unwind::Registers& registers, StackPieces& stack,
                                           WalkEnd end) noexcept {
   const std::uint64_t from = frames_.hole.stack;
-  const std::size_t count = unwind::keep_stack_words(*process_.modules.code_map(), stack, from,
-                                                     std::span(scratch.words));
+  const std::size_t count =
+      unwind::keep_stack_words(*process_.modules.code_map(), stack, from, std::span(scratch.words));
   const unwind::StackWords words(from, std::span(scratch.words).first(count));
   return find_lost_caller(frames_, registers, words) ? WalkEnd::kRoot : end;
 }
@@ -190,8 +190,7 @@ WalkEnd Sampler::find_vfork_caller(const WaitPlace& wait, StackPieces& stack,
                                    WalkEnd end) noexcept {
   const std::uint64_t below = read_pointer(process_.memory, wait.sp - sizeof wait.sp);
   process_.modules.build_table_at(below - 1, process_.memory);
-  const auto pc =
-      find_vfork_return(process_.memory, *process_.modules.code_map(), wait.pc, below);
+  const auto pc = find_vfork_return(process_.memory, *process_.modules.code_map(), wait.pc, below);
   if (!pc) return end;
   unwind::Registers caller;
   caller.values[unwind::kPc] = *pc;
@@ -213,8 +212,8 @@ WalkEnd Sampler::walk_with_frame_pointer(unwind::Registers& registers, bool exac
   const std::uint64_t pushed_at =
       frames.frame_count == 1 ? registers.values[unwind::kRsp] - 8 : log.find(pc);
   if (pc == 0 || pushed_at == 0) return end;
-  const auto rbp = process_.frames.recover_rbp(process_.memory, *process_.modules.code_map(), pc,
-                                                pushed_at + 8);
+  const auto rbp =
+      process_.frames.recover_rbp(process_.memory, *process_.modules.code_map(), pc, pushed_at + 8);
   if (!rbp) return end;
   registers.values[unwind::kRbp] = *rbp;
   registers.known |= 1u << unwind::kRbp;

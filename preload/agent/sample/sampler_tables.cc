@@ -13,10 +13,10 @@ WalkEnd Sampler::walk_and_build(const unwind::Registers& registers, bool exact,
   for (;;) {
     const WalkEnd end =
         process_.languages.walk_on(process_.modules.runtimes(), process_.memory,
-                                    *process_.modules.code_map(), registers, exact, stack, frames);
+                                   *process_.modules.code_map(), registers, exact, stack, frames);
     if (end != WalkEnd::kUnbuilt ||
         !process_.modules.build_table_at(unwind::outermost_lookup_address(frames),
-                                          process_.memory)) {
+                                         process_.memory)) {
       return end;
     }
   }

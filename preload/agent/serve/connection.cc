@@ -10,7 +10,7 @@
 #include <new>
 
 #include "preload/agent/base/log.h"
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/text_view.h"
 #include "preload/agent/guest/gates/exit_gate.h"
 #include "preload/agent/serve/socket_send.h"
 

@@ -9,12 +9,12 @@
 #include <optional>
 #include <string_view>
 
-#include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/output_queue.h"
+#include "preload/agent/base/text/fixed_text.h"
 #include "preload/agent/engine/recorder.h"
 #include "preload/agent/serve/helper_process.h"
-#include "preload/agent/serve/http_request.h"
 #include "preload/agent/serve/listener.h"
+#include "preload/agent/serve/request/http_request.h"
 
 namespace swipr::agent {
 

@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <new>
 
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/text_view.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_text.h"
 #include "preload/machine/raw_syscall_x86_64.h"

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/text/fixed_text.h"
 #include "preload/agent/guest/settings.h"
-#include "preload/agent/serve/sample_request.h"
+#include "preload/agent/serve/request/sample_request.h"
 
 namespace swipr::agent {
 

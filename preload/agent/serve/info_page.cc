@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "preload/agent/base/clock.h"
-#include "preload/agent/base/text_view.h"
-#include "preload/agent/base/utc_time.h"
+#include "preload/agent/base/text/text_view.h"
+#include "preload/agent/base/text/utc_time.h"
 #include "preload/agent/proc/memory_room.h"
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/agent/proc/proc_text.h"

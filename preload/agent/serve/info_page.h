@@ -5,11 +5,11 @@
 #include <span>
 #include <string_view>
 
-#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/text/fixed_text.h"
 #include "preload/agent/engine/recorder.h"
 #include "preload/agent/guest/settings.h"
 #include "preload/agent/serve/listener.h"
-#include "preload/agent/serve/sample_request.h"
+#include "preload/agent/serve/request/sample_request.h"
 
 namespace swipr::agent {
 

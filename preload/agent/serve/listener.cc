@@ -16,7 +16,7 @@
 #include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/log.h"
 #include "preload/agent/base/random.h"
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/text_view.h"
 
 namespace swipr::agent {
 

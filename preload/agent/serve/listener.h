@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "preload/agent/base/fixed_text.h"
+#include "preload/agent/base/text/fixed_text.h"
 #include "preload/agent/guest/settings.h"
 #include "preload/agent/serve/socket_place.h"
 

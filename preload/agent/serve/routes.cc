@@ -1,10 +1,10 @@
 #include "preload/agent/serve/routes.h"
 
 #include "preload/agent/base/log.h"
-#include "preload/agent/base/text_view.h"
-#include "preload/agent/modules/module_file.h"
+#include "preload/agent/base/text/text_view.h"
+#include "preload/agent/modules/files/module_file.h"
 #include "preload/agent/serve/info_page.h"
-#include "preload/agent/serve/sample_request.h"
+#include "preload/agent/serve/request/sample_request.h"
 
 namespace swipr::agent {
 

@@ -11,9 +11,9 @@
 #include <cerrno>
 
 #include "preload/agent/base/clock.h"
-#include "preload/agent/base/fixed_text.h"
 #include "preload/agent/base/libc_calls.h"
 #include "preload/agent/base/log.h"
+#include "preload/agent/base/text/fixed_text.h"
 #include "preload/agent/guest/thread_count.h"
 #include "preload/agent/serve/routes.h"
 

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/text_view.h"
 
 namespace swipr::agent {
 

@@ -63,7 +63,7 @@ struct HiddenWait {
   std::uint64_t switches = 0;  // of the thread, while it is in this wait
   std::uint32_t number = 0;    // number of waits observed; 0: none yet
   Asked asked = Asked::kNo;    // in this wait, and the result of the answer
-  bool takes_signals = true;   // false: a signal interrupted a call of this thread; no more are sent
+  bool takes_signals = true;  // false: a signal interrupted a call of this thread; no more are sent
 };
 
 // Results of the last checks of the thread. Owner: Sampler.

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "preload/agent/base/libc_calls.h"
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/text_view.h"
 #include "preload/agent/proc/directory_names.h"
 #include "preload/agent/proc/proc_directory.h"
 

@@ -39,7 +39,7 @@ struct CodeChecksum {
 
 // All checksums of a code map.
 struct CodeChecksums {
-  std::span<const CodeChecksum> sorted;        // by begin
+  std::span<const CodeChecksum> sorted;       // by begin
   std::atomic<bool>* contradicted = nullptr;  // set by a walk that finds other code
 
   SWIPR_SIGNAL_SAFE const CodeChecksum* find(std::uint64_t pc) const noexcept {
@@ -89,7 +89,7 @@ class ChecksumVerifier {
   }
 
   static constexpr std::uint32_t kMaxWords = 16384;  // 30 µs
-  std::array<const CodeChecksum*, 2> confirmed_{};    // of recursion
+  std::array<const CodeChecksum*, 2> confirmed_{};   // of recursion
   std::uint32_t count_ = 0;
   std::uint32_t words_left_ = kMaxWords;
 };

@@ -101,7 +101,7 @@ std::uint32_t read_hash(const CodeChecksum& checksum, ImageReader reader) noexce
 }  // namespace
 
 bool RegisteredCfi::add_checksums(std::size_t part, ImageReader reader,
-                                 GrowableArray<CodeChecksum>& out) const noexcept {
+                                  GrowableArray<CodeChecksum>& out) const noexcept {
   const std::size_t first = out.size();
   const CfiSection from = section(part);
   for (auto entry = from.parse_entry(0); entry; entry = from.parse_entry(entry->end)) {
@@ -112,8 +112,8 @@ bool RegisteredCfi::add_checksums(std::size_t part, ImageReader reader,
     const std::optional<Fde> fde = cie ? from.parse_fde(*entry, *cie) : std::nullopt;
     if (!fde || fde->code.empty()) continue;
     CodeChecksum checksum{.begin = fde->code.begin,
-                        .bytes = static_cast<std::uint32_t>(
-                            std::min<std::uint64_t>(fde->code.end - fde->code.begin, UINT32_MAX))};
+                          .bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                              fde->code.end - fde->code.begin, UINT32_MAX))};
     checksum.hash = read_hash(checksum, reader);
     if (!out.push_back(checksum)) return false;
   }

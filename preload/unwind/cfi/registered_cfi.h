@@ -48,7 +48,7 @@ class RegisteredCfi {
   };
   CfiSection section(std::size_t part) const noexcept;
   bool add_checksums(std::size_t part, ImageReader reader,
-                    GrowableArray<CodeChecksum>& out) const noexcept;
+                     GrowableArray<CodeChecksum>& out) const noexcept;
   bool is_unchanged(std::size_t part, ImageReader reader) const noexcept;
   GrowableArray<std::byte> bytes_;
   GrowableArray<Part> parts_;

@@ -182,10 +182,10 @@ class WalkLoop {
     } else {
       const CodeChecksum* const checksum = map_.checksums().find(pc);
       return checksum == nullptr || claim({.address = checksum->begin,
-                                          .begin = checksum->bytes,
-                                          .end = checksum->hash,
-                                          .frame = index,
-                                          .kind = CodeClaim::Kind::kHash});
+                                           .begin = checksum->bytes,
+                                           .end = checksum->hash,
+                                           .frame = index,
+                                           .kind = CodeClaim::Kind::kHash});
     }
   }
   bool claim(const CodeClaim& claim) noexcept {

@@ -1,7 +1,7 @@
 #include "preload/agent/record/stream/code_stream.h"
 
 #include "common/wire/names.h"
-#include "preload/agent/base/text_view.h"
+#include "preload/agent/base/text/text_view.h"
 #include "preload/unwind/image/jit_object.h"
 
 namespace swipr::agent {

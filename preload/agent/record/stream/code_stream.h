@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/agent/modules/jit_interface.h"
+#include "preload/agent/modules/registered/jit_interface.h"
 #include "preload/agent/record/stream/stream_writer.h"
 
 namespace swipr::agent {

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "preload/unwind/base/architecture.h"
-#include "preload/unwind/base/code_hash.h"
 #include "preload/unwind/base/code_checksum.h"
+#include "preload/unwind/base/code_hash.h"
 
 namespace swipr::agent {
 
@@ -25,8 +25,8 @@ std::uint64_t call_target_before(const ProcMemory& memory, std::uint64_t return_
 
 bool has_hash(const ProcMemory& memory, const CodeClaim& claim) noexcept {
   const unwind::CodeChecksum checksum{.begin = claim.address,
-                                    .bytes = static_cast<std::uint32_t>(claim.begin),
-                                    .hash = static_cast<std::uint32_t>(claim.end)};
+                                      .bytes = static_cast<std::uint32_t>(claim.begin),
+                                      .hash = static_cast<std::uint32_t>(claim.end)};
   std::array<std::uint64_t, unwind::kMaxChecksumBytes / sizeof(std::uint64_t) + 2> words;
   const Range<std::uint64_t> all = checksum.words();
   const auto read = std::span(words).first((all.end - all.begin) / sizeof(std::uint64_t));

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <memory>
 
-#include "preload/unwind/base/code_hash.h"
 #include "preload/unwind/base/code_checksum.h"
+#include "preload/unwind/base/code_hash.h"
 #include "tests/unit/preload/agent/sample/callers/code_page.h"
 
 namespace swipr::agent {

@@ -1,0 +1,56 @@
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cli/options/parsers/parser_support.h"
+#include "cli/options/parsers/parsers.h"
+#include "cli/options/values.h"
+
+namespace swipr::options {
+
+namespace {
+
+constexpr std::string_view kViewFooter = R"(
+Prints the address of the pages, for browsers on this machine only, and opens it where there is a
+display. Serves until Ctrl-C.
+
+Examples:
+  swipr view app.swipr
+  swipr view --pid 4711 --duration 5s       record first; the recording is kept
+  ssh -L 8080:127.0.0.1:PORT host           from another machine; then http://localhost:…
+)";
+
+}  // namespace
+
+void ViewParser::add_to(CLI::App& parent) {
+  app = parent.add_subcommand("view", "Show a recording in the browser");
+  app->formatter(with_usage("view INPUT… | --pid N  [OPTION…]"));
+  app->footer(std::string(kViewFooter));
+  app->add_option("input", options.inputs, "Recordings to merge")->type_name("INPUT…");
+  app->add_option_function<std::string>("--pid", store(options.pid, parse_pid),
+                                        "Record this process first, then show it")
+      ->type_name("N");
+  app->add_option_function<std::string>("--duration", store(options.duration, parse_length),
+                                        "How long to record (default 10s)")
+      ->type_name("TIME");
+  app->add_flag_callback(
+      "--no-browser", [this] { options.opens_browser = false; }, "Only print the address");
+  add_filters(*app, options.filters);
+  add_symbol_options(*app, options.symbols);
+}
+
+ParseResult ViewParser::finish() {
+  if (options.pid.has_value() != options.inputs.empty()) {
+    return UsageError{"view: either a recording or --pid N is required"};
+  }
+  if (!options.pid && app->get_option("--duration")->count() != 0) {
+    return UsageError{"view: --duration requires --pid"};
+  }
+  const auto& samples = options.filters.samples;
+  if (samples.from && samples.to && *samples.from >= *samples.to) {
+    return UsageError{"view: --from must be before --to"};
+  }
+  return Command{std::move(options)};
+}
+
+}  // namespace swipr::options

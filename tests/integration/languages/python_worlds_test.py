@@ -1,0 +1,405 @@
+"""Frames of Python in the environments that programs make for it: embedded and loaded late, subinterpreters,
+processes and images, lost privileges, filters, other unwinders and modes, native code between Python frames."""
+
+import glob
+import json
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sysconfig
+import unittest
+
+from integration.languages import python_frames_test
+from support import deadline, raw
+from support.python_truth import HERE, TruthCase
+
+CONSTRUCTS = HERE + """
+import asyncio, ctypes, functools, looping
+try: import numpy
+except ImportError: numpy = None
+def decorator(function):
+    @functools.wraps(function)
+    def wrapper(*arguments):
+        return function(*arguments)
+    return wrapper
+def by_extension():
+    looping.each(here)
+def by_numpy():
+    if numpy is None: return by_extension()
+    numpy.frompyfunc(lambda value: by_extension(), 1, 1)(numpy.zeros(1))
+def by_exec():
+    exec(compile("def compiled():\\n    by_numpy()\\ncompiled()", "<made>", "exec"), globals())
+def by_class():
+    class Body:
+        class Nested:
+            value = by_exec()
+async def inner():
+    by_class()
+async def middle():
+    await asyncio.sleep(0)
+    await inner()
+async def outer():
+    await asyncio.gather(middle(), asyncio.sleep(0))
+def by_async():
+    asyncio.run(outer())
+def generated():
+    yield by_async()
+def delegating():
+    yield from generated()
+def by_generator():
+    return [list(delegating()) for _ in range(1)]
+compares = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+def by_callback():
+    @compares
+    def compare(left, right):
+        by_generator()
+        return 0
+    ctypes.CDLL(None).qsort((ctypes.c_int * 2)(2, 1), 2, 4, compare)
+@decorator
+@decorator
+def decorated():
+    by_callback()
+class Sorted:
+    def __init__(self, ends): self.ends = ends
+    def __lt__(self, other):
+        decorated()
+        return False
+def begin():
+    sorted([Sorted(1), Sorted(2)])
+thread = threading.Thread(target=begin)
+thread.start()
+thread.join()
+"""
+# Native frames of CONSTRUCTS between frames of Python, root first. The names of methods differ between versions.
+NATIVE_ORDER = ("begin (app.py)", "by_callback (app.py)", "msort_with_tmp", "by_generator (app.py)", "inner (app.py)",
+                "by_class (app.py)", "compiled (<made>)", "by_numpy (app.py)", "looping_each", "here (app.py)")
+
+CYTHON = """
+cdef through(function):
+    return function()
+def each(function):
+    return through(function)
+"""
+
+CYTHON_USER = HERE + """
+import walker
+def by_cython():
+    walker.each(here)
+by_cython()
+"""
+
+HOST = HERE + """
+import host
+def inner():
+    here()
+def outer():
+    host.call(inner)
+host.call(outer)
+"""
+
+PLAIN = HERE + """
+def middle():
+    here()
+def outer():
+    middle()
+"""
+
+class ConstructsTest(TruthCase):
+    def test_native_code_between_frames_of_python(self):
+        for path in python_frames_test.interpreters():
+            for how in ("wait", "burn", "nap"):
+                with self.subTest(interpreter=path, how=how):
+                    self.check(CONSTRUCTS, how, path, order=NATIVE_ORDER)
+
+    def test_numpy_calls_back(self):
+        recording = self.check(CONSTRUCTS, "wait", order=NATIVE_ORDER)
+        between = [re.search(r"by_numpy \(app.py\);(.*);by_numpy.<locals>", ";".join(chain.all))
+                   for chain in self.chains(recording)]
+        self.assertTrue(any(found and "@_multiarray_umath" in found[1] for found in between))
+
+
+    def test_cython_calls_back(self):
+        """A module that Cython has made of Python, for the Python of this machine."""
+        self.folder.joinpath("walker.pyx").write_text(CYTHON)
+        subprocess.run(["cython3", "-3", "walker.pyx"], cwd=self.folder, check=True)
+        headers = sysconfig.get_path("include", vars={"py_version_short": "3.11", "installed_base": "/usr", "base": "/usr"})
+        subprocess.run(["cc", "-O1", "-fno-inline", "-w", "-shared", "-fPIC", f"-I{headers}", "walker.c", "-o", "walker.so"],
+                       cwd=self.folder, check=True)
+        order = ("by_cython (app.py)", "__pyx_f_6walker_through", "here (app.py)")
+        for how in ("wait", "burn", "nap"):
+            with self.subTest(how=how):
+                self.check(CYTHON_USER, how, order=order)
+
+
+class EmbeddedTest(TruthCase):
+    def test_a_thread_of_a_program_that_embeds_python(self):
+        order = ("host_run", "<module> (app.py)", "host_call", "outer (app.py)", "host_call", "inner (app.py)",
+                 "here (app.py)")
+        for build in ("nofp", "fp"):
+            for how in ("wait", "burn", "nap"):
+                with self.subTest(build=build, how=how):
+                    self.check(HOST, how, self.target_path(f"python_host_{build}"), order=order)
+
+    def test_loaded_while_it_is_recorded(self):
+        (library,) = glob.glob("/usr/lib/*/libpython3.11.so.1.0")
+        script = self.write(PLAIN + "\nouter()\n")
+        for how in ("wait", "burn"):
+            with self.subTest(how=how):
+                program = self.start(self.target_path("python_late_nofp"), library, script, preloaded=True,
+                                     env={"HOW": how})
+                self.assertEqual(program.read_line(), "waiting")
+                self.wait_for_socket(program.pid)
+                running, data = self.start_streaming(program.pid, "--interval", "5ms")
+                program.send("\n")
+                told = self.read_truth(program)
+
+                def is_seen(stacks):
+                    return sum(stack.weight for stack in stacks if "here (app.py)" in stack.frames) > 20
+
+                recording = self.finish_streaming_when(running, data, is_seen)
+                self.finish(program)
+                chains = [chain for chain in self.chains(recording)
+                          if any(name == "outer" for name, _, _ in chain.python)]
+                self.assert_true(chains, told, share=0.8, least=15)
+
+
+SUBINTERPRETERS = HERE + """
+import textwrap
+try: import _interpreters as interpreters
+except ImportError: import _xxsubinterpreters as interpreters
+run = interpreters.exec if hasattr(interpreters, "exec") else interpreters.run_string
+def create():
+    try: return interpreters.create(isolated=False)
+    except TypeError: return interpreters.create()
+def enter():
+    place = create()
+    code = HERE_TEXT + CODE.replace("BEFORE", repr(here_truth()))
+    run(place, code)
+def here_truth():
+    frames = truth()[:-1]
+    # The frame of `enter` will be at the line of its call.
+    name, file, line = frames[-1]
+    return [*frames[:-1], (name, file, line + 1)]
+"""
+
+
+class SubinterpretersTest(TruthCase):
+    """A thread's frames in the interpreter that it has entered stand below those of the one that it came from."""
+
+    def text_of(self, code, start):
+        return f"HERE_TEXT = {HERE!r}\nCODE = {code!r}\n" + SUBINTERPRETERS + start
+
+    def for_each(self, text, how):
+        for path in python_frames_test.interpreters():
+            with self.subTest(interpreter=path, how=how):
+                self.check(text, how, path)
+
+    def test_entered(self):
+        code = "def called(): here(before=BEFORE)\ncalled()\n"
+        for how in ("wait", "burn"):
+            self.for_each(self.text_of(code, "enter()\n"), how)
+
+    def test_entered_by_a_thread(self):
+        code = "def called(): here(before=BEFORE)\ncalled()\n"
+        start = "thread = threading.Thread(target=enter)\nthread.start()\nthread.join()\n"
+        self.for_each(self.text_of(code, start), "wait")
+        self.for_each(self.text_of(code, start), "burn")
+
+    def test_threads_of_its_own(self):
+        code = ("def called(): here()\nthread = threading.Thread(target=called)\nthread.start()\nthread.join()\n")
+        for how in ("wait", "burn"):
+            self.for_each(self.text_of(code, "enter()\n"), how)
+
+
+FORKS = PLAIN + """
+import multiprocessing
+def in_child(): outer()
+def in_worker(): outer()
+if __name__ == "__main__":
+    outer()
+    child = os.fork()
+    if child == 0:
+        in_child()
+        os._exit(0)
+    os.waitpid(child, 0)
+    for way in ("fork", "spawn"):
+        process = multiprocessing.get_context(way).Process(target=in_worker)
+        process.start()
+        process.join()
+    outer()
+    sys.stdout.flush()
+"""
+
+EXECS = PLAIN + """
+def before(): outer()
+def after(): outer()
+if len(sys.argv) == 1:
+    before()
+    os.execv(sys.executable, [sys.executable, __file__, "again"])
+after()
+"""
+
+
+class ProcessesTest(TruthCase):
+    def record_command(self, text, path):
+        recording = self.folder / "command.swipr"
+        finished = self.swipr("record", "-o", recording, "--interval", "5ms", "--", path, self.write(text),
+                              stdin_bytes=b"", env={"HOW": "brief"})
+        told = [json.loads(line) for line in finished.out.decode().splitlines()]
+        return self.chains(recording), told
+
+    def check_places(self, text, path, places):
+        """Each place that told its frames is seen with them."""
+        chains, told = self.record_command(text, path)
+        self.assertEqual(len(told), places)
+        for truth in told:
+            seen = sum(chain.weight for chain in chains
+                       if (chain.pid, chain.tid) == (truth["pid"], truth["tid"]) and chain.is_true(truth["frames"]))
+            self.assertGreater(seen, 10, truth)
+        here = [chain for chain in chains if any(frame[0] == "here" for frame in chain.python)]
+        true = [chain for chain in here if any(chain.is_true(truth["frames"]) for truth in told)]
+        self.assertGreater(sum(chain.weight for chain in true), 0.95 * sum(chain.weight for chain in here) - 5)
+
+    def test_forks(self):
+        for path in python_frames_test.interpreters():
+            with self.subTest(interpreter=path):
+                self.check_places(FORKS, path, 5)
+
+    def test_exec(self):
+        for path in python_frames_test.interpreters():
+            with self.subTest(interpreter=path):
+                self.check_places(EXECS, path, 2)
+
+
+class ModesTest(TruthCase):
+    TEXT = PLAIN + "\nthread = threading.Thread(target=outer)\nthread.start()\nthread.join()\n"
+
+    def test_libunwind(self):
+        for how in ("wait", "burn", "nap"):
+            with self.subTest(how=how):
+                self.check(self.TEXT, how, env={"SWIPR_UNWINDER": "libunwind"})
+
+    def test_without_signal_free_walks(self):
+        """Threads that wait from the beginning to the end have no stacks then."""
+        for how in ("burn", "nap"):
+            with self.subTest(how=how):
+                self.check(self.TEXT, how, env={"SWIPR_SIGNAL_FREE": "off"})
+
+    def test_running_threads_only(self):
+        for how in ("burn", "nap"):
+            with self.subTest(how=how):
+                self.check(self.TEXT, how, arguments=("--mode", "cpu"))
+
+    def test_blocked_threads_only(self):
+        for how in ("wait", "nap"):
+            with self.subTest(how=how):
+                self.check(self.TEXT, how, arguments=("--mode", "offcpu"))
+
+    def test_bursts(self):
+        recording = self.check(self.TEXT, "nap", count=2000, interval="1ms")
+        (source,) = raw.read(recording.read_bytes()).values()
+        self.assertGreater(source.totals["cpu_timer_stacks"], 0)
+
+    def test_without_cpu_timers(self):
+        number = {"x86_64": 222, "aarch64": 107}[platform.machine()]  # timer_create
+        for how in ("burn", "nap"):
+            with self.subTest(how=how):
+                recording = self.check(self.TEXT, how, self.target_path("refusing"), number, "/usr/bin/python3")
+                (source,) = raw.read(recording.read_bytes()).values()
+                self.assertEqual(source.totals["cpu_timer_stacks"], 0)
+
+
+class PrivilegesTest(TruthCase):
+    BEFORE = {
+        "after setuid": "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n",
+        "not dumpable": "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n",
+    }
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root becomes another user")
+    def test_after_privileges_are_gone(self):
+        start = "thread = threading.Thread(target=outer)\nthread.start()\nthread.join()\n"
+        self.folder.chmod(0o755)
+        for name, before in self.BEFORE.items():
+            for how in ("burn", "nap"):
+                with self.subTest(name, how=how):
+                    self.check(PLAIN + before + start, how)
+            # After setuid the place of the main thread alone is readable.
+            with self.subTest(name, how="wait"):
+                self.check(PLAIN + before + "outer()\n", "wait")
+
+
+class ConfinedTest(TruthCase):
+    confined = True
+
+    def test_as_nobody_below_a_filter(self):
+        for how in ("wait", "burn", "nap"):
+            with self.subTest(how=how):
+                self.check(ModesTest.TEXT, how)
+
+
+WAITS = """
+import os, queue, select, socket, sys, threading, time
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen()
+lock = threading.Lock()
+lock.acquire()
+ends = os.pipe()
+waits = {"sleep": lambda: time.sleep(1000), "select": lambda: select.select([ends[0]], [], [], 1000),
+         "accept": server.accept, "queue": queue.Queue().get, "queue with a timeout": lambda: queue.Queue().get(timeout=1000),
+         "lock": lock.acquire, "lock with a timeout": lambda: lock.acquire(timeout=1000)}
+tids = {}
+def wait(name):
+    tids[name] = threading.get_native_id()
+    started.release()
+    waits[name]()
+    os._exit(1)  # nothing ends these
+started = threading.Semaphore(0)
+for name in waits:
+    threading.Thread(target=wait, args=(name,), daemon=True).start()
+    started.acquire()
+print(*tids.values(), flush=True)
+sys.stdin.read()
+os._exit(0)
+"""
+
+
+class WaitsTest(TruthCase):
+    def switches(self, pid, tids):
+        found = {}
+        for tid in tids:
+            status = pathlib.Path(f"/proc/{pid}/task/{tid}/status").read_text()
+            found[tid] = (re.search(r"^State:\s+(\S)", status, re.M)[1],
+                          int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.M)[1]))
+        return found
+
+    def test_waiting_threads_are_not_woken(self):
+        for path in python_frames_test.interpreters():
+            with self.subTest(interpreter=path):
+                self.check_waits(path)
+
+    def check_waits(self, path):
+        program = self.start(path, self.write(WAITS), preloaded=True)
+        tids = program.read_line().split()
+        self.assertEqual(len(tids), 7)
+        self.wait_for_socket(program.pid)
+        settled = [self.switches(program.pid, tids)]
+
+        def is_settled():
+            settled.append(self.switches(program.pid, tids))
+            return settled[-1] == settled[-2] and all(state == "S" for state, _ in settled[-1].values())
+
+        deadline.wait_until(is_settled, "the waits of all threads")
+        recording = self.record(program.pid, "--rate", 1000, "--count", 500)
+        self.assertEqual(self.switches(program.pid, tids), settled[-1])
+        self.finish(program)
+        (source,) = raw.read(recording.read_bytes()).values()
+        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+        seen = {chain.tid for chain in self.chains(recording) if any(frame[0] == "wait" for frame in chain.python)}
+        self.assertEqual(seen, set(map(int, tids)))
+
+
+if __name__ == "__main__":
+    unittest.main()

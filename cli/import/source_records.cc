@@ -66,6 +66,9 @@ bool SourceRecords::apply(const wire::RawRecord& record) {
       return on_function(record);
     case wire::RecordType::kRuntime:
       return on_runtime(record);
+    case wire::RecordType::kProbe:
+    case wire::RecordType::kLatency:
+      return true;  // durations of calls are not part of a profile
   }
   return true;  // a record type of a later version
 }

@@ -72,6 +72,8 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
       return observe_runtime(payload);
     case wire::RecordType::kMessage:
       return observe_message(payload);
+    case wire::RecordType::kProbe:
+    case wire::RecordType::kLatency:
     case wire::RecordType::kModuleGone:
     case wire::RecordType::kStack:
     case wire::RecordType::kNames:

@@ -18,8 +18,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from integration.languages import java_frames_test  # noqa: E402
 from integration.languages import javascript_frames_test  # noqa: E402
 from integration.languages import php_frames_test  # noqa: E402
-from integration.languages import python_frames_test  # noqa: E402
 from integration.languages import ruby_frames_test  # noqa: E402
+from support.interpreters import interpreters  # noqa: E402
 
 FOLDER = ROOT / "bench/languages"
 FUNCTIONS = ("seventy", "twenty", "ten")
@@ -37,7 +37,7 @@ def java_classes():
 @functools.cache
 def runtimes(language):
     """Paths, one of each version."""
-    find = {"Python": python_frames_test.interpreters, "Java": java_frames_test.machines,
+    find = {"Python": interpreters, "Java": java_frames_test.machines,
             "JavaScript": javascript_frames_test.programs, "Ruby": ruby_frames_test.programs,
             "PHP": php_frames_test.programs}
     paths = {version(path): path for path in find[language]()}

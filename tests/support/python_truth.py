@@ -30,6 +30,13 @@ def here(before=()):
         if how == "brief" or select.select([0], [], [], 0)[0]: return True
 """
 
+PLAIN = HERE + """
+def middle():
+    here()
+def outer():
+    middle()
+"""
+
 
 class Chain:
     """A stack: its frames of Python as in the truth, and all frames' names, root first."""

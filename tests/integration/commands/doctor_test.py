@@ -7,9 +7,9 @@ import shutil
 import signal
 import unittest
 
-from integration.languages import python_frames_test
 from support import deadline
 from support.case import SwiprCase
+from support.interpreters import interpreters
 
 
 class DoctorTest(SwiprCase):
@@ -63,7 +63,7 @@ class DoctorTest(SwiprCase):
         self.assertIn("belongs to nobody", text)
 
     def test_language_runtime(self):
-        for path in python_frames_test.interpreters():
+        for path in interpreters():
             with self.subTest(interpreter=path):
                 program = self.start(path, "-c", "import sys; print('ready', flush=True); sys.stdin.read()", preloaded=True)
                 program.wait_ready()

@@ -1,17 +1,14 @@
 """Frames of Python in recordings: shares, chains, lines and waits of programs whose truth is known, in every
 CPython on this machine whose version is supported."""
 
-import glob
 import json
 import os
-import pathlib
 import re
 import unittest
 
-from support import profiles, root
+from support import profiles
 from support.case import SwiprCase
-
-SUPPORTED = range(8, 15)
+from support.interpreters import interpreters
 
 # The worker's functions use 70, 20 and 10 % of its CPU time, and say so themselves.
 SHARES = """
@@ -168,22 +165,6 @@ print("ready", flush=True)
 sys.stdin.read()
 ended.set()
 """
-
-
-def interpreters():
-    """Paths of the interpreters, one of each minor version, and the newest Debian one, and those that SWIPR_PYTHONS
-    names; or those of the root in SWIPR_TEST_ROOT, as they are called inside it."""
-    if root.current():
-        names = {path.name for path in pathlib.Path(root.current(), "usr/bin").glob("python3.*")}
-        return [f"/usr/bin/python3.{minor}" for minor in SUPPORTED if f"python3.{minor}" in names]
-    found = {}
-    homes = glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3.*"))
-    for path in [*homes, "/usr/bin/python3", *os.environ.get("SWIPR_PYTHONS", "").split(":")]:
-        name = os.path.realpath(path)
-        match = re.search(r"python3\.(\d+)$", name)
-        if match and int(match[1]) in SUPPORTED:
-            found[name] = path
-    return sorted(found.values())
 
 
 def language_frames(stack):

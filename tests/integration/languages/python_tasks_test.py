@@ -7,8 +7,8 @@ import os
 import re
 import unittest
 
-from integration.languages import python_frames_test
 from support.case import SwiprCase
+from support.interpreters import interpreters
 
 APP = """
 import asyncio, sys, threading, time
@@ -105,7 +105,7 @@ asyncio.run(main())
 
 class PythonTasksTest(SwiprCase):
     def for_each_interpreter(self, check):
-        paths = [path for path in python_frames_test.interpreters() if minor(path) >= FIRST]
+        paths = [path for path in interpreters() if minor(path) >= FIRST]
         self.assertTrue(paths, "no CPython of a supported version on this machine")
         for path in paths:
             with self.subTest(interpreter=path):
@@ -229,14 +229,14 @@ class PythonTasksTest(SwiprCase):
         self.assertGreaterEqual(left_out + LIMIT, 10_000)
 
     def test_older_version(self):
-        for path in python_frames_test.interpreters():
+        for path in interpreters():
             if minor(path) < FIRST:
                 recording = self.record_tasks(path, 2, "blocked", "--tasks")
                 self.assertFalse(self.chains(recording))
                 self.assertIn("tasks are read from CPython 3.11 on", self.swipr("report", recording).err)
 
     def test_not_asked(self):
-        for path in python_frames_test.interpreters()[:1]:
+        for path in interpreters()[:1]:
             self.assertFalse(self.chains(self.record_tasks(path, 2, "blocked")))
 
     def test_no_tasks(self):

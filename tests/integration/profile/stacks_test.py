@@ -242,7 +242,7 @@ class CodeTest(StacksCase):
                     rooted.extend(whole)
 
                 def judge():  # after it the new code is known
-                    self.assertGreater(profiles.total(rooted), profiles.total(inside) * 0.2)
+                    repetition.assert_share(self, profiles.total(rooted), profiles.total(inside), 0.2)
 
                 repetition.until_it_holds(record, judge)
 
@@ -272,10 +272,10 @@ class CodeTest(StacksCase):
                 def judge():
                     for size in ("small", "large"):
                         known = [stack for stack in rooted if f"{size}_leaf" in stack.frames]
-                        self.assertGreater(profiles.total(known), profiles.total(inside) * 0.1)
+                        repetition.assert_share(self, profiles.total(known), profiles.total(inside), 0.1)
                         # Names hold from tick to tick: one at a change may have the other.
                         named = [stack for stack in known if f"jit_{size}" in stack.frames]
-                        self.assertGreater(profiles.total(named), profiles.total(known) * 0.9)
+                        repetition.assert_share(self, profiles.total(named), profiles.total(known), 0.9)
 
                 repetition.until_it_holds(record, judge)
 
@@ -300,8 +300,8 @@ class CodeTest(StacksCase):
                     for leaf, found in inside.items():
                         for name in (ROOT, "jit_withdrawn"):
                             known = profiles.total(stack for stack in found if name in stack.frames)
-                            unknown = profiles.total(found) - known
-                            self.assertGreater(*((known, unknown) if told[leaf] else (unknown, known)))
+                            whole = profiles.total(found)
+                            repetition.assert_share(self, known if told[leaf] else whole - known, whole, 0.5)
 
                 repetition.until_it_holds(record, judge)
 

@@ -1,5 +1,7 @@
 #include "symbolize/module.h"
 
+#include <elf.h>
+
 #include <array>
 #include <utility>
 
@@ -40,7 +42,7 @@ void Module::load() {
     debug_file_->load_symbols();
     static_symbols_ = SymbolTable::read(debug_file_->elf(), SymbolTable::Kind::kStatic);
   }
-  if (static_symbols_.empty() && (mini_ = find_mini_debug_info(*image_))) {
+  if (static_symbols_.empty() && (mini_ || (mini_ = find_mini_debug_info(*image_)))) {
     static_symbols_ = SymbolTable::read(mini_->elf(), SymbolTable::Kind::kStatic);
   }
   // .symtab has all of .dynsym; what is packed in .gnu_debugdata has not.
@@ -48,6 +50,25 @@ void Module::load() {
     dynamic_symbols_ = SymbolTable::read(image_->elf(), SymbolTable::Kind::kDynamic);
   }
   plt_ = PltEntries::read(image_->elf());
+}
+
+std::vector<FunctionSymbol> Module::list_functions() {
+  if (!image_) return {};
+  image_->load_symbols();
+  auto functions = symbolize::list_functions(image_->elf(), SHT_DYNSYM);
+  auto more = symbolize::list_functions(image_->elf(), SHT_SYMTAB);
+  if (more.empty()) {
+    find_debug_file_once();
+    if (debug_file_) {
+      debug_file_->load_symbols();
+      more = symbolize::list_functions(debug_file_->elf(), SHT_SYMTAB);
+    }
+  }
+  if (more.empty() && (mini_ || (mini_ = find_mini_debug_info(*image_)))) {
+    more = symbolize::list_functions(mini_->elf(), SHT_SYMTAB);
+  }
+  functions.insert(functions.end(), more.begin(), more.end());
+  return functions;
 }
 
 void Module::find_debug_file_once() {

@@ -11,6 +11,7 @@
 #include "symbolize/elf/elf_file.h"
 #include "symbolize/elf/function_starts.h"
 #include "symbolize/elf/plt_entries.h"
+#include "symbolize/elf/symbol_entries.h"
 #include "symbolize/elf/symbol_table.h"
 #include "symbolize/files/debug_files.h"
 #include "symbolize/symbolizer.h"
@@ -34,6 +35,9 @@ class Module {
 
   // Begin of the function at `offset` in files whose functions have no names.
   std::optional<ImageAddr> function_start(FileOffset offset);
+
+  // All functions that the file defines or imports.  Lifetime: of their names, the module's.
+  std::vector<FunctionSymbol> list_functions();
 
   const std::string& build_id() const { return build_id_; }
   // Where the names come from and how they are written, found out without reading DWARF: while it

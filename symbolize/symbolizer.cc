@@ -107,6 +107,49 @@ std::vector<std::vector<SourceFunction>> Symbolizer::find_all(std::span<const Lo
   return impl_->find_all(resolved);
 }
 
+std::vector<FunctionSymbol> Symbolizer::list_functions(ModuleHandle handle) {
+  Module* module = impl_->find_module(handle);
+  if (module == nullptr) return {};
+  try {
+    return module->list_functions();
+  } catch (const std::exception& problem) {
+    module->set_note(std::string("symbols not read: ") + problem.what());
+    return {};
+  }
+}
+
+std::vector<Symbolizer::LineFunctions> Symbolizer::find_line(ModuleHandle handle,
+                                                             std::string_view file,
+                                                             std::uint32_t line) {
+  Module* module = impl_->find_module(handle);
+  if (module == nullptr) return {};
+  module->load();
+  if (module->dwarf() == nullptr) return {};
+  std::map<ImageAddr, LineFunctions> found;
+  for (const ImageAddr address : module->dwarf()->find_line(file, line)) {
+    auto functions = module->find_functions(address, module->dwarf());
+    if (functions.empty() || functions.back().inlined) continue;
+    const ImageAddr begin{address.value - functions.back().offset};
+    found.try_emplace(begin, LineFunctions{begin, std::move(functions)});
+  }
+  std::vector<LineFunctions> result;
+  for (auto& [begin, functions] : found) result.push_back(std::move(functions));
+  return result;
+}
+
+std::vector<Symbolizer::Inlined> Symbolizer::find_inlined(
+    ModuleHandle handle, const std::function<bool(std::string_view)>& matches) {
+  Module* module = impl_->find_module(handle);
+  if (module == nullptr) return {};
+  module->load();
+  if (module->dwarf() == nullptr) return {};
+  std::vector<Inlined> result;
+  for (const auto& [name, into] : module->dwarf()->find_inlined(matches)) {
+    result.push_back({name, into});
+  }
+  return result;
+}
+
 std::optional<ImageAddr> Symbolizer::function_start(ModuleHandle handle, FileOffset offset) {
   Module* module = impl_->find_module(handle);
   return module == nullptr ? std::nullopt : module->function_start(offset);

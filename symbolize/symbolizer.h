@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 
 #include "common/core/addresses.h"
 #include "symbolize/base/spec.h"
+#include "symbolize/elf/symbol_entries.h"
 #include "symbolize/text/text_pool.h"
 
 namespace swipr::symbolize {
@@ -43,6 +45,28 @@ class Symbolizer {
   // The same for many, on all CPUs and with bounded memory: units are indexed one after the other
   // and dropped again. Shape: parallel to `lookups`.
   std::vector<std::vector<SourceFunction>> find_all(std::span<const Lookup> lookups);
+
+  // All functions that the module's file defines or imports.
+  // Lifetime: of their names, the symbolizer's.
+  std::vector<FunctionSymbol> list_functions(ModuleHandle module);
+
+  // The functions, with those inlined into them, that have code of this line, or of the first line
+  // behind it that has code. `file` is the end of a path. Of each function one address.
+  // Blocks: until all line tables of the module have been read.
+  struct LineFunctions {
+    ImageAddr begin;                        // of the function that is not inlined
+    std::vector<SourceFunction> functions;  // innermost first
+  };
+  std::vector<LineFunctions> find_line(ModuleHandle module, std::string_view file,
+                                       std::uint32_t line);
+
+  // Functions whose name `matches` accepts and that are inlined, each with a function into which.
+  // Blocks: until all DWARF of the module has been read.  Bounds: 64 of them.
+  struct Inlined {
+    std::string_view name, into;
+  };
+  std::vector<Inlined> find_inlined(ModuleHandle module,
+                                    const std::function<bool(std::string_view)>& matches);
 
   // Start of the function at a byte for which find_functions has no name; none: unknown.
   std::optional<ImageAddr> function_start(ModuleHandle module, FileOffset offset);

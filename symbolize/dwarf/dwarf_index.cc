@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -178,17 +179,57 @@ void DwarfIndex::add_address_ranges(std::vector<Interval>* intervals) {
 UnitIndex* DwarfIndex::unit_at(ImageAddr address) {
   const auto found = unit_map_.find(address);
   if (!found) return nullptr;
-  Unit& unit = units_[*found];
-  if (unit.index == nullptr) {
-    const auto split = split_units_.find(&unit.die, &strings_);
-    SplitUnit tree = split.value_or(SplitUnit{unit.die, &sections_});
-    unit.index = std::make_unique<UnitIndex>(unit.die, tree.tree, sections_, *tree.sections,
-                                             strings_, *image_, *texts_, limit_);
-    memory_bytes_ += unit.index->memory_bytes();
-    indexed_bytes_ += bytes_of_unit(&tree.tree);
-    damaged_ = damaged_ || unit.index->damaged();
+  load_index(units_[*found]);
+  return units_[*found].index.get();
+}
+
+void DwarfIndex::load_index(Unit& unit) {
+  if (unit.index != nullptr) return;
+  const auto split = split_units_.find(&unit.die, &strings_);
+  SplitUnit tree = split.value_or(SplitUnit{unit.die, &sections_});
+  unit.index = std::make_unique<UnitIndex>(unit.die, tree.tree, sections_, *tree.sections, strings_,
+                                           *image_, *texts_, limit_);
+  memory_bytes_ += unit.index->memory_bytes();
+  indexed_bytes_ += bytes_of_unit(&tree.tree);
+  damaged_ = damaged_ || unit.index->damaged();
+}
+
+std::vector<ImageAddr> DwarfIndex::find_line(std::string_view file, std::uint32_t line) {
+  std::vector<ImageAddr> found;
+  std::uint32_t nearest = ~std::uint32_t{0};
+  for (Unit& unit : units_) {
+    if (limit_.look()) break;
+    Dwarf_Attribute attribute;
+    Dwarf_Word offset = 0;
+    if (dwarf_formudata(dwarf_attr(&unit.die, DW_AT_stmt_list, &attribute), &offset) != 0) continue;
+    const char* folder =
+        strings_.checked(dwarf_formstring(dwarf_attr(&unit.die, DW_AT_comp_dir, &attribute)));
+    const LineTable lines(sections_, offset, folder == nullptr ? "" : folder, *image_, limit_);
+    for (const LineTable::Row& row : lines.find_line(file, line)) {
+      if (row.line > nearest) break;
+      if (row.line < nearest) found.clear();
+      nearest = row.line;
+      found.push_back({row.address});
+    }
   }
-  return unit.index.get();
+  return found;
+}
+
+std::vector<UnitIndex::Inlined> DwarfIndex::find_inlined(
+    const std::function<bool(std::string_view)>& matches) {
+  constexpr std::size_t kMost = 64;
+  std::vector<UnitIndex::Inlined> found;
+  for (Unit& unit : units_) {
+    if (limit_.look() || found.size() >= kMost) break;
+    const bool was_there = unit.index != nullptr;
+    load_index(unit);
+    unit.index->find_inlined(names_, matches, &found);
+    if (was_there) continue;
+    memory_bytes_ -= std::min(memory_bytes_, unit.index->memory_bytes());
+    unit.index.reset();
+  }
+  if (found.size() > kMost) found.resize(kMost);
+  return found;
 }
 
 std::vector<SourceFunction> DwarfIndex::find(ImageAddr address, SourceLine* line) {

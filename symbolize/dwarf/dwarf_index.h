@@ -4,6 +4,7 @@
 
 #include <elfutils/libdw.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,14 @@ class DwarfIndex {
   // Innermost first. Empty: no function covers the address; `line` may still be known (assembly).
   std::vector<SourceFunction> find(ImageAddr address, SourceLine* line);
 
+  // Where code of this line begins, or of the first line behind it that has code, in files whose
+  // path is or ends with `file`. Reads the line tables of all units.
+  std::vector<ImageAddr> find_line(std::string_view file, std::uint32_t line);
+  // Functions that `matches` accepts and that are inlined somewhere, with the functions into which.
+  // Reads all units, one after the other.  Bounds: 64 of them.
+  std::vector<UnitIndex::Inlined> find_inlined(
+      const std::function<bool(std::string_view)>& matches);
+
   // True if Options::work_limit was exceeded; find() returns nothing then.
   bool too_slow() const { return limit_.exceeded(); }
   // True if a damaged unit was found.
@@ -78,6 +87,7 @@ class DwarfIndex {
   void add_address_ranges(std::vector<Interval>* intervals);
   bool has_usable_paths(Dwarf_Die* unit) const;
   UnitIndex* unit_at(ImageAddr address);
+  void load_index(Unit& unit);
 
   ElfFile file_;
   const ElfFile* image_;

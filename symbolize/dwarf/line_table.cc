@@ -290,4 +290,22 @@ std::string LineTable::path_of(std::size_t index) const {
   return path.append(file.name);
 }
 
+std::vector<LineTable::Row> LineTable::find_line(std::string_view file, std::uint32_t line) const {
+  std::vector<bool> is_wanted(files_.size());
+  for (std::size_t index = 0; index < files_.size(); ++index) {
+    const std::string path = path_of(index);
+    if (!path.ends_with(file)) continue;
+    const std::size_t before = path.size() - file.size();
+    is_wanted[index] = before == 0 || path[before - 1] == '/';
+  }
+  std::vector<Row> found;
+  for (const Row& row : rows_) {
+    if (row.file >= is_wanted.size() || !is_wanted[row.file] || row.line < line) continue;
+    if (!found.empty() && row.line > found.front().line) continue;
+    if (!found.empty() && row.line < found.front().line) found.clear();
+    found.push_back(row);
+  }
+  return found;
+}
+
 }  // namespace swipr::symbolize

@@ -35,6 +35,10 @@ class LineTable {
   // Null: no sequence covers the address.
   const Row* find(ImageAddr address) const;
 
+  // Rows of `line` in files whose path is or ends with `file`, or of the first line behind it that
+  // has code.
+  std::vector<Row> find_line(std::string_view file, std::uint32_t line) const;
+
   std::size_t file_count() const { return files_.size(); }
   // A relative path if the table has one. Empty: unknown.
   std::string path_of(std::size_t file) const;

@@ -99,6 +99,22 @@ std::vector<FunctionAt> UnitIndex::functions_at(ImageAddr address, FunctionNames
   return chain;
 }
 
+void UnitIndex::find_inlined(FunctionNames& names,
+                             const std::function<bool(std::string_view)>& matches,
+                             std::vector<Inlined>* found) {
+  for (std::size_t index = 0; index < nodes_.size() && !limit_->step(); ++index) {
+    if (!nodes_[index].inlined) continue;
+    complete(&nodes_[index], names);
+    const std::string_view name = nodes_[index].name->name;
+    if (!matches(name)) continue;
+    std::uint32_t outer = nodes_[index].parent;
+    while (outer != kNone && nodes_[outer].inlined) outer = nodes_[outer].parent;
+    if (outer == kNone) continue;
+    complete(&nodes_[outer], names);
+    found->push_back({name, nodes_[outer].name->name});
+  }
+}
+
 void UnitIndex::complete(Node* node, FunctionNames& names) {
   if (node->name != nullptr) return;
   load_lines();

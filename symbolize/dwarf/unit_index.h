@@ -4,6 +4,7 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,13 @@ class UnitIndex {
   // Innermost first; empty: no function covers the address. `names` is the same in all calls.
   std::vector<FunctionAt> functions_at(ImageAddr address, FunctionNames& names);
   SourceLine line_at(ImageAddr address);
+  // Adds functions that are inlined somewhere in this unit and accepted by `matches`.
+  struct Inlined {
+    std::string_view name;
+    std::string_view into;  // the function whose code it is part of
+  };
+  void find_inlined(FunctionNames& names, const std::function<bool(std::string_view)>& matches,
+                    std::vector<Inlined>* found);
 
   bool damaged() const { return damaged_; }
   // Grows on the first lookup of lines.

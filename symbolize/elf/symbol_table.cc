@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "symbolize/elf/symbol_entries.h"
+
 namespace swipr::symbolize {
 namespace {
-
-constexpr std::size_t kMaxSymbols = std::size_t{1} << 24;  // Chromium has about 1.5 million
 
 struct CodeSection {
   std::uint64_t begin = 0;
@@ -81,12 +81,10 @@ class TableReader {
       : elf_(elf), kind_(kind), sections_(code_sections(elf)) {}
 
   std::vector<Candidate> read() {
-    Elf_Scn* section = nullptr;
-    while ((section = elf_nextscn(elf_, section)) != nullptr) {
-      GElf_Shdr header;
-      if (gelf_getshdr(section, &header) == nullptr) continue;
-      if (header.sh_type == static_cast<GElf_Word>(kind_)) read_section(section, header);
-    }
+    visit_symbols(elf_, static_cast<std::uint32_t>(kind_),
+                  [this](const GElf_Sym& symbol, std::uint32_t section, std::size_t strings) {
+                    add(symbol, section, strings);
+                  });
     return std::move(symbols_);
   }
 
@@ -94,30 +92,6 @@ class TableReader {
   std::uint64_t section_end(const Candidate& symbol) const { return sections_[symbol.section].end; }
 
  private:
-  void read_section(Elf_Scn* section, const GElf_Shdr& header) {
-    Elf_Data* data = elf_getdata(section, nullptr);
-    if (data == nullptr || header.sh_entsize == 0) return;
-    const int extended_index = elf_scnshndx(section);
-    Elf_Data* extended =
-        extended_index > 0
-            ? elf_getdata(elf_getscn(elf_, static_cast<std::size_t>(extended_index)), nullptr)
-            : nullptr;
-    // Of all tables together: any number of sections may lie over the same bytes.
-    const std::size_t entry_bytes = std::max<std::size_t>(header.sh_entsize, sizeof(Elf32_Sym));
-    const std::size_t count = std::min(data->d_size / entry_bytes, kMaxSymbols - read_count_);
-    read_count_ += count;
-    symbols_.reserve(symbols_.size() + count);
-    for (std::size_t index = 0; index < count; ++index) {
-      GElf_Sym symbol;
-      Elf32_Word far_section = 0;
-      if (gelf_getsymshndx(data, extended, static_cast<int>(index), &symbol, &far_section) ==
-          nullptr) {
-        return;
-      }
-      add(symbol, symbol.st_shndx == SHN_XINDEX ? far_section : symbol.st_shndx, header.sh_link);
-    }
-  }
-
   void add(const GElf_Sym& symbol, std::uint32_t section, std::size_t strings) {
     const int type = GELF_ST_TYPE(symbol.st_info);
     if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) return;
@@ -134,7 +108,6 @@ class TableReader {
   SymbolTable::Kind kind_;
   std::vector<CodeSection> sections_;
   std::vector<Candidate> symbols_;
-  std::size_t read_count_ = 0;
 };
 
 // The first start above `begin`, of any symbol.

@@ -15,7 +15,7 @@ nanoseconds limited(std::uint64_t ns) {
   return nanoseconds(std::min<std::uint64_t>(ns, std::numeric_limits<std::int64_t>::max()));
 }
 
-constexpr nanoseconds kLongest = std::chrono::hours(24 * 365 * 100);
+constexpr nanoseconds kLongestStretch = std::chrono::hours(24 * 365 * 100);
 
 }  // namespace
 
@@ -79,10 +79,11 @@ bool LatencyRecords::on_latency(std::span<const std::byte> payload) {
       {limited(record.sum_ns), is_new ? longest : nanoseconds(0), record.unwound, record.untraced});
   probe.all.add(part);
   probe.latest.add(part);
-  const nanoseconds length = std::min(
-      limited(record.end_ns > record.begin_ns ? record.end_ns - record.begin_ns : 0), kLongest);
-  probe.traced = std::min(probe.traced + length, kLongest);
-  probe.latest_traced = std::min(probe.latest_traced + length, kLongest);
+  const nanoseconds length =
+      std::min(limited(record.end_ns > record.begin_ns ? record.end_ns - record.begin_ns : 0),
+               kLongestStretch);
+  probe.traced = std::min(probe.traced + length, kLongestStretch);
+  probe.latest_traced = std::min(probe.latest_traced + length, kLongestStretch);
   probe.open = record.open;
   return true;
 }

@@ -225,7 +225,7 @@ std::string format_summary(std::span<const FunctionLatency> functions, const Pag
     const std::size_t count = std::min(most, called.size() - first);
     text += "\n" + format_charts(std::span(called).subspan(first, count), page);
   }
-  return text + "\nTimes are within 1.6 % of what was measured.\n";
+  return text + "\nQuantiles are within 1.6 % of the measured durations.\n";
 }
 
 std::string format_table_header(const Page& page) {

@@ -14,11 +14,11 @@ namespace {
 constexpr double kMinBandwidth = 1.0 / 16;  // octaves: two buckets
 constexpr double kClockStep = 5;            // ns; what clocks cannot tell apart is no valley
 constexpr double kStepsPerBandwidth = 4;
-constexpr double kMaxValley = 0.8;  // of the lower peak beside it
-constexpr double kMinShare = 0.01;  // of the calls
-constexpr double kMinStrength = 4;  // standard deviations
-constexpr double kLongest = 9e18;   // ns; fits in 64 bits
-constexpr double kReach = 4;        // of the kernel, in bandwidths
+constexpr double kMaxValley = 0.8;     // of the lower peak beside it
+constexpr double kMinShare = 0.01;     // of the calls
+constexpr double kMinStrength = 4;     // standard deviations
+constexpr double kLongestMode = 9e18;  // ns; fits in 64 bits
+constexpr double kReach = 4;           // of the kernel, in bandwidths
 constexpr double kRoughness = 0.28;  // ∫K² of the Gaussian kernel: its variance is f·∫K²/(n·h)
 
 struct Point {
@@ -132,7 +132,7 @@ class ModeFinder {
     std::vector<Mode> modes;
     for (std::size_t at = 0; at < extremes_.size(); at += 2) {
       const double peak = std::exp2(density_.octave(extremes_[at]));
-      modes.push_back({std::chrono::nanoseconds(std::llround(std::min(peak, kLongest))),
+      modes.push_back({std::chrono::nanoseconds(std::llround(std::min(peak, kLongestMode))),
                        calls_between(begin_of(at), end_of(at)) / total_});
     }
     return modes;

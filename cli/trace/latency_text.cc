@@ -135,12 +135,20 @@ std::string bar(double share, double full, std::size_t columns, bool has_utf8) {
   return text.append(kPart[eighths % 8]);
 }
 
-// Histograms of these functions beside each other, on one axis.
+// Histograms of these functions: beside each other on one axis, or one below the other if that axis
+// would have too few rows for each.
 std::string format_charts(std::span<const FunctionLatency> functions, const Page& page) {
   std::vector<const Durations*> durations;
   for (const FunctionLatency& function : functions) durations.push_back(&function.durations);
   const TimeAxis axis = make_time_axis(durations, kMaxRows);
   if (axis.begins.empty()) return {};
+  if (axis.is_coarse && functions.size() > 1) {
+    std::string text;
+    for (std::size_t at = 0; at < functions.size(); ++at) {
+      text += (at == 0 ? "" : "\n") + format_charts(functions.subspan(at, 1), page);
+    }
+    return text;
+  }
   const std::size_t width = (page.columns - kLabelColumns) / functions.size();
   Canvas canvas(page.columns, axis.begins.size() + 1, page.has_utf8);
   canvas.put_right(0, kLabelColumns, "FROM");
@@ -171,16 +179,15 @@ std::string describe(const FunctionLatency& function) {
       fmt::format("{} ({}): {} in {}", function.name, function.module,
                   host::counted(durations.calls(), "call"), host::format_duration(function.traced));
   if (const auto mean = durations.mean()) text += ", mean " + host::format_duration(*mean);
-  if (totals.exceptions != 0) {
-    text += fmt::format(", {} ended by an exception", host::with_thousands(totals.exceptions));
-  }
-  if (totals.untraced != 0) {
-    text += fmt::format(", {} more not measured", host::with_thousands(totals.untraced));
-  }
-  if (function.open != 0) {
-    text += fmt::format(", {} not returned yet", host::with_thousands(function.open));
-  }
   text = host::clean_text(text) + "\n";
+  std::vector<std::string> parts;
+  const auto add = [&parts](std::uint64_t count, std::string_view what) {
+    if (count != 0) parts.push_back(fmt::format("{} {}", host::with_thousands(count), what));
+  };
+  add(totals.exceptions, "ended by an exception");
+  add(totals.untraced, "more not measured");
+  add(function.open, "not returned yet");
+  if (!parts.empty()) text += fmt::format("  {}\n", fmt::join(parts, ", "));
   if (const std::string ways = describe_modes(durations); !ways.empty()) text += "  " + ways + "\n";
   if (!function.end.empty()) {
     text += fmt::format("  no longer traced: {}\n", host::clean_text(function.end));

@@ -53,6 +53,7 @@ TimeAxis make_time_axis(std::span<const Durations* const> functions, std::size_t
   for (const int steps : kStepsPerDecade) {
     axis.begins = begins_between(static_cast<std::uint64_t>(low.count()),
                                  static_cast<std::uint64_t>(high.count()), steps);
+    axis.is_coarse = steps == 1;
     if (axis.begins.size() <= max_rows) break;
   }
   return axis;

@@ -13,6 +13,7 @@ namespace swipr::tracing {
 struct TimeAxis {
   // Where rows begin, in order. The first row also has what is shorter, the last what is longer.
   std::vector<std::chrono::nanoseconds> begins;
+  bool is_coarse = false;  // one row for each decade
 };
 
 // Covers all but the fastest and the slowest thousandth of each function's calls, as finely as

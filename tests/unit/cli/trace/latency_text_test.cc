@@ -84,6 +84,20 @@ TEST(LatencyText, SaysWhatDidNotGoAsUsual) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
+TEST(LatencyText, FunctionsOfOneRangeAreBesideEachOther) {
+  const auto rows_with = [](const Durations& left, const Durations& right, std::string_view word) {
+    const std::vector<FunctionLatency> both = {{"left", "a", left, 1s, 0, ""},
+                                               {"right", "a", right, 1s, 0, ""}};
+    const std::string text = format_summary(both, {80, true});
+    std::size_t count = 0;
+    for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++count;
+    return count;
+  };
+  const Durations fast = calls_of({100, 110, 120, 130});
+  EXPECT_EQ(rows_with(fast, calls_of({200, 220, 240}), "FROM"), 1u);
+  EXPECT_EQ(rows_with(fast, calls_of({20'000'000, 22'000'000, 24'000'000}), "FROM"), 2u);
+}
+
 TEST(LatencyText, OfNoCallsHasNoTable) {
   const std::vector<FunctionLatency> one = {{"buy", "shop", {}, 2s, 0, ""}};
   EXPECT_EQ(format_summary(one, {80, true}), "buy (shop): 0 calls in 2 s\n");

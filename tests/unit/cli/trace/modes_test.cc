@@ -88,6 +88,11 @@ TEST(Modes, NoiseMakesNone) {
   }
 }
 
+TEST(Modes, AShallowValleyIsNone) {
+  // 5 % lower than the peaks: so many calls make it certain, and it still means nothing.
+  EXPECT_EQ(find_modes(mixture({{1000, 0.2, 200'000}, {1584, 0.2, 200'000}}, 3)).size(), 1u);
+}
+
 TEST(Modes, StepsOfAClockAreNone) {
   // A clock of 3 GHz that counts in steps of 10 cycles.
   std::mt19937_64 random(9);

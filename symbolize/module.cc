@@ -50,6 +50,7 @@ void Module::load() {
     dynamic_symbols_ = SymbolTable::read(image_->elf(), SymbolTable::Kind::kDynamic);
   }
   plt_ = PltEntries::read(image_->elf());
+  go_ = GoFunctions::read(*image_);
 }
 
 std::vector<FunctionSymbol> Module::list_functions() {
@@ -99,7 +100,8 @@ Symbolizer::Sources Module::sources() {
           .debug_file = debug_file_ ? debug_file_->origin() : std::string(),
           .dwarf = dwarf_ != nullptr,
           .symbol_table = !static_symbols_.empty(),
-          .dynamic_table = !dynamic_symbols_.empty()};
+          .dynamic_table = !dynamic_symbols_.empty(),
+          .go_table = !go_.empty()};
 }
 
 bool Module::load_dwarf_of(ElfFile& file) {
@@ -151,10 +153,23 @@ std::vector<SourceFunction> Module::find_functions(ImageAddr address, DwarfIndex
   SourceLine line;
   std::vector<SourceFunction> functions;
   if (dwarf != nullptr) functions = dwarf->find(address, &line);
+  if (functions.empty()) functions = find_go(address);
   if (functions.empty()) return find_symbol(address, line);
   if (!options_->inlines) functions.erase(functions.begin(), functions.end() - 1);
   complete_linkage_name(&functions.back(), address);
   return functions;
+}
+
+std::vector<SourceFunction> Module::find_go(ImageAddr address) const {
+  const auto found = go_.find(address);
+  if (!found) return {};
+  SourceFunction function;
+  function.name = function.linkage_name = texts_->intern(found->name);
+  function.file = texts_->intern(found->file);
+  function.line = found->line;
+  function.start_line = found->start_line;
+  function.offset = address.value - found->begin.value;
+  return {function};
 }
 
 std::string_view Module::readable(std::string_view name) const {

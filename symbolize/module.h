@@ -10,6 +10,7 @@
 #include "symbolize/dwarf/dwarf_index.h"
 #include "symbolize/elf/elf_file.h"
 #include "symbolize/elf/function_starts.h"
+#include "symbolize/elf/go_functions.h"
 #include "symbolize/elf/plt_entries.h"
 #include "symbolize/elf/symbol_entries.h"
 #include "symbolize/elf/symbol_table.h"
@@ -58,6 +59,7 @@ class Module {
   void find_debug_file_once();
   void load_dwarf();
   bool load_dwarf_of(ElfFile& file);
+  std::vector<SourceFunction> find_go(ImageAddr address) const;
   std::vector<SourceFunction> find_symbol(ImageAddr address, const SourceLine& line) const;
   void complete_linkage_name(SourceFunction* function, ImageAddr address) const;
   std::string_view readable(std::string_view name) const;
@@ -77,6 +79,7 @@ class Module {
   SymbolTable static_symbols_;
   SymbolTable dynamic_symbols_;
   PltEntries plt_;
+  GoFunctions go_;
   std::optional<FunctionStarts> starts_;
 };
 

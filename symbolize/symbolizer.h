@@ -83,6 +83,7 @@ class Symbolizer {
     bool dwarf = false;
     bool symbol_table = false;   // .symtab, or the one in .gnu_debugdata
     bool dynamic_table = false;  // .dynsym
+    bool go_table = false;       // .gopclntab
   };
   Sources sources(ModuleHandle module);
 

@@ -21,6 +21,7 @@ namespace {
 
 std::string_view kind_of(const symbolize::Symbolizer::Sources& sources) {
   if (sources.dwarf) return "DWARF (functions, inlined functions, lines)";
+  if (sources.go_table) return "table of Go's runtime (functions, lines; no inlined functions)";
   if (sources.symbol_table) return "symbol table (functions; no inlined functions, no lines)";
   if (sources.dynamic_table) return "exported symbols only (most functions have no name)";
   return "none";

@@ -92,6 +92,8 @@ class Reader {
       case wire::RecordType::kDifference:
       case wire::RecordType::kFunction:
       case wire::RecordType::kRuntime:
+      case wire::RecordType::kProbe:
+      case wire::RecordType::kLatency:
         break;
       case wire::RecordType::kUser:
         if (const auto user = wire::decode_user(record.payload)) out_.users.push_back(user->user);

@@ -109,8 +109,11 @@ class TruthCase(SwiprCase):
         self.assertEqual(finished.code, 0, finished)
 
     def assert_true(self, chains, told, share=1.0, least=1):
-        """Of the thread's samples, this share has exactly the frames that it told."""
+        """Of the thread's samples, this share has exactly the frames that it told. A busy machine answers some ticks
+        too late for a stack; who is blocked need not answer (share 1)."""
         mine = [chain for chain in chains if (chain.pid, chain.tid) == (told["pid"], told["tid"])]
+        if share < 1:
+            mine = [chain for chain in mine if chain.all]
         weight = sum(chain.weight for chain in mine)
         good = sum(chain.weight for chain in mine if chain.is_true(told["frames"]))
         bad = collections.Counter()

@@ -1,6 +1,7 @@
 #include "common/wire/traced_calls.h"
 
 #include <charconv>
+#include <cstring>
 
 namespace swipr::wire {
 
@@ -26,8 +27,13 @@ std::string_view behind(std::string_view text, std::size_t size) noexcept {
   return {text.data() + size, text.size() - size};
 }
 
+// Without string_view's functions, which may throw.
+bool begins_with(std::string_view text, std::string_view begin) noexcept {
+  return text.size() >= begin.size() && std::memcmp(text.data(), begin.data(), begin.size()) == 0;
+}
+
 bool read_probe(std::string_view line, ProbeRequest& out) noexcept {
-  if (!line.starts_with("0x"sv)) return false;
+  if (!begins_with(line, "0x"sv)) return false;
   line = behind(line, 2);
   const char* const end = line.data() + line.size();
   const auto number = std::from_chars(line.data(), end, out.image_address, 16);
@@ -35,11 +41,11 @@ bool read_probe(std::string_view line, ProbeRequest& out) noexcept {
   line = {number.ptr, static_cast<std::size_t>(end - number.ptr)};
   constexpr std::string_view kBuildId = " build-id ";
   constexpr std::string_view kPath = " path ";
-  if (line.starts_with(kPath)) {
+  if (begins_with(line, kPath)) {
     out.path = behind(line, kPath.size());
     return !out.path.empty();
   }
-  if (!line.starts_with(kBuildId)) return false;
+  if (!begins_with(line, kBuildId)) return false;
   out.build_id = behind(line, kBuildId.size());
   return !out.build_id.empty() && out.build_id.size() % 2 == 0 &&
          out.build_id.size() <= 2 * kMostBuildIdBytes && is_hex(out.build_id);

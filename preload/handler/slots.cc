@@ -9,6 +9,7 @@
 
 #include "common/core/errno_saver.h"
 #include "preload/handler/runtime_slots.h"
+#include "preload/unwind/base/replaced_code.h"
 #include "preload/unwind/walk/page_probe_reader.h"
 #include "preload/unwind/walk/stack_words.h"
 
@@ -75,6 +76,7 @@ void copy_stack(Slot& slot, std::span<std::uint64_t> room,
   slot.copied_from = has_red_zone ? stack - kRedZoneBytes : stack;
   std::uint64_t address = slot.copied_from;
   for (std::size_t at = 0; at < count && memory.read_word(address, room[at]); ++at) {
+    room[at] = unwind::original_return_address(room[at]);  // it may stand for another one later
     address += sizeof(std::uint64_t);
     ++slot.copied_words;
   }

@@ -4,8 +4,9 @@
 
 #include <cstring>
 
+#include "preload/trace/calls/pool.h"
 #include "preload/trace/near_page.h"
-#include "preload/trace/pool.h"
+#include "preload/trace/places.h"
 
 namespace swipr::trace {
 
@@ -45,6 +46,7 @@ Refusal TracedFunction::set_up(const Function& function, const Plan& plan,
   copy_ = page + kCopyAt;
   probe_ = probe;
   std::memcpy(original_, function.code.data() + plan.patch_at, sizeof original_);
+  place(probe, {.plan = &plan_, .stub = stub_, .copy = copy_, .original = original_});
   return Refusal::kNone;
 }
 

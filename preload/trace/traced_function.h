@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "preload/trace/gate.h"
-#include "preload/trace/plan.h"
+#include "preload/trace/gate/gate.h"
+#include "preload/trace/plan/plan.h"
 
 namespace swipr::trace {
 

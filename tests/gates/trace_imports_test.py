@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Hooks and the code between gate and patch call nothing outside of themselves: what they called
-could be traced. usage: trace_imports_test.py ARCHIVE_OF_GATE ARCHIVE_OF_CALLS"""
+could be traced. Nor does what walks in signal handlers ask for places. usage: trace_imports_test.py ARCHIVE_OF_GATE
+ARCHIVE_OF_CALLS ARCHIVE_OF_PLAN ARCHIVE_OF_TRACE"""
 import pathlib
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import unittest
 
 import compiler
 
-GATE, CALLS = sys.argv[1:3]
+GATE, CALLS, PLAN, TRACE = sys.argv[1:5]
 LINKER = {"_GLOBAL_OFFSET_TABLE_"}
 
 
@@ -33,6 +34,10 @@ class TraceImports(unittest.TestCase):
         self.assertTrue(any("hooks_x86_64" in place for place, _, _ in symbols(CALLS)))
         self.assertEqual(imports([GATE, CALLS], lambda place: GATE in place or "hooks_" in place),
                          set())
+
+    def test_places_import_nothing(self):
+        self.assertTrue(any("places" in place for place, _, _ in symbols(TRACE)))
+        self.assertEqual(imports([CALLS, PLAN, TRACE], lambda place: "places" in place), set())
 
     def test_a_call_of_libc_is_found(self):
         source = "#include <cstring>\nvoid f(char* p, unsigned long n) { std::memset(p, 0, n); }"

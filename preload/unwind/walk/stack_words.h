@@ -11,6 +11,7 @@
 #include <span>
 
 #include "common/core/addresses.h"
+#include "preload/unwind/base/replaced_code.h"
 #include "preload/unwind/table/code_map.h"
 
 namespace swipr::unwind {
@@ -40,6 +41,7 @@ std::size_t keep_stack_words(const CodeMap& map, Reader& reader, std::uint64_t f
   for (; offset < kScannedBytes && count + 1 < out.size(); offset += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     if (!reader.read_word(from + offset, word)) break;
+    word = original_return_address(word);
     const bool is_stack = word - from < kScannedBytes && word < kUserEnd;
     const bool may_be_code = word > lowest && word <= highest;
     if (!is_stack && !(may_be_code && map.find(word - 1) != nullptr)) continue;

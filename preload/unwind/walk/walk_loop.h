@@ -11,6 +11,7 @@
 
 #include "common/core/addresses.h"
 #include "preload/unwind/base/architecture.h"
+#include "preload/unwind/base/replaced_code.h"
 #include "preload/unwind/table/code_map.h"
 #include "preload/unwind/table/unwind_table.h"
 #include "preload/unwind/walk/rule_cache.h"
@@ -52,6 +53,9 @@ class WalkLoop {
     for (;;) {
       const std::uint64_t known = cache != nullptr && !hot.exact ? cache->find(hot.pc) : 0;
       if (known == 0) {
+        const CodePlace place = original_place({hot.pc, hot.stack}, hot.exact);
+        hot.pc = place.pc;
+        hot.stack = place.stack;
         range = find_range(range, hot);
         // No code there: not a return address.
         if (range == nullptr && !hot.exact && !code_.contains(hot.pc)) {
@@ -259,7 +263,8 @@ class WalkLoop {
     if (!is_known(hot, reg)) return StepStatus::kUnknownRegister;
     const std::uint64_t cfa =
         value_of(reg, hot) + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
-    if (cfa <= hot.stack) return StepStatus::kNoRule;
+    // Code that jumps on, with its caller's stack pointer already, has no callees.
+    if (cfa < hot.stack || (cfa == hot.stack && !hot.exact)) return StepStatus::kNoRule;
     if (!read(cfa, kReturnAddressAt, hot.pc)) return StepStatus::kUnreadable;
     if (rule.saved_frame != Rule::kKept) {
       if (!read(cfa, rule.saved_frame, hot.frame)) return StepStatus::kUnreadable;
@@ -365,9 +370,9 @@ class WalkLoop {
   bool is_call_at(std::uint64_t address, std::uint64_t begin, std::uint64_t end,
                   std::uint32_t index) noexcept {
     std::uint64_t return_address = 0;
-    if (!reader_.read_word(address, return_address) || !is_return_address(return_address)) {
-      return false;
-    }
+    if (!reader_.read_word(address, return_address)) return false;
+    return_address = original_return_address(return_address);
+    if (!is_return_address(return_address)) return false;
     if constexpr (Reader::kReadsCode) {
       std::uint64_t before = 0;
       if (!reader_.read_word(return_address - sizeof before, before)) return false;
@@ -394,6 +399,7 @@ class WalkLoop {
         !reader_.read_word(hot.frame + kWord, return_address)) {
       return StepStatus::kUnreadable;
     }
+    return_address = original_return_address(return_address);
     if (return_address != 0 && !is_return_address(return_address)) return StepStatus::kNoRule;
     source = wire::FrameSource::kFramePointer;
     hot.stack = hot.frame + 2 * kWord;
@@ -410,6 +416,7 @@ class WalkLoop {
     if (!hot.exact) return StepStatus::kNoRule;
     std::uint64_t return_address = 0;
     if (!reader_.read_word(hot.stack, return_address)) return StepStatus::kUnreadable;
+    return_address = original_return_address(return_address);
     if (!is_return_address(return_address)) return StepStatus::kNoRule;
     source = wire::FrameSource::kGuess;
     hot.stack += sizeof return_address;

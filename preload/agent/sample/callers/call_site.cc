@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "preload/unwind/base/replaced_code.h"
 #include "preload/unwind/table/unwind_table.h"
 
 namespace swipr::agent {
@@ -125,7 +126,10 @@ CallSite find_call(const ProcMemory& memory, std::uint64_t return_address,
 
 bool read_code(const ProcMemory& memory, std::uint64_t address,
                std::span<std::uint8_t> out) noexcept {
-  return memory.read(address, std::as_writable_bytes(out));
+  if (!memory.read(address, std::as_writable_bytes(out))) return false;
+  const auto* const replaced = unwind::replaced_code.load(std::memory_order_acquire);
+  if (replaced != nullptr) replaced->restore(address, out);
+  return true;
 }
 
 std::uint64_t read_pointer(const ProcMemory& memory, std::uint64_t address) noexcept {

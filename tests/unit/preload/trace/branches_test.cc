@@ -1,4 +1,4 @@
-#include "preload/trace/branches.h"
+#include "preload/trace/plan/branches.h"
 
 #include <gtest/gtest.h>
 

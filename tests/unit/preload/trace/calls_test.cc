@@ -7,7 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "preload/trace/pool.h"
+#include "preload/trace/calls/pool.h"
 #include "tests/unit/preload/trace/traced.h"
 #include "tests/unit/preload/trace/traced_functions.h"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <ostream>
 
-#include "preload/trace/plan.h"
+#include "preload/trace/plan/plan.h"
 
 extern "C" {
 std::int64_t swipr_copies_table[2] = {70, 900};

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/trace/plan.h"
+#include "preload/trace/plan/plan.h"
 #include "preload/unwind/base/image_reader.h"
 #include "tests/unit/preload/unwind/mapped_file.h"
 

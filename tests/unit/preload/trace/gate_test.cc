@@ -1,5 +1,5 @@
 // Threads at the gate: moved out of the patch, waited for, or the reason to undo it.
-#include "preload/trace/gate.h"
+#include "preload/trace/gate/gate.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <atomic>
 #include <thread>
 
-#include "preload/trace/pool.h"
+#include "preload/trace/calls/pool.h"
 #include "preload/trace/traced_function.h"
 #include "tests/unit/preload/trace/loaded_functions.h"
 #include "tests/unit/preload/trace/traced_functions.h"

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "preload/trace/branches.h"
-#include "preload/trace/gate.h"
-#include "preload/trace/pool.h"
+#include "preload/trace/calls/pool.h"
+#include "preload/trace/gate/gate.h"
+#include "preload/trace/plan/branches.h"
 
 namespace swipr::trace {
 namespace {

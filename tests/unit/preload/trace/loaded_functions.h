@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/trace/plan.h"
+#include "preload/trace/plan/plan.h"
 #include "tests/unit/preload/trace/file_functions.h"
 
 namespace swipr::trace {

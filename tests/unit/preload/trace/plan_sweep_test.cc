@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <string>
 
-#include "preload/trace/branches.h"
-#include "preload/trace/plan.h"
+#include "preload/trace/plan/branches.h"
+#include "preload/trace/plan/plan.h"
 #include "tests/unit/preload/trace/file_functions.h"
 
 namespace swipr::trace {

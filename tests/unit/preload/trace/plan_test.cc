@@ -1,4 +1,4 @@
-#include "preload/trace/plan.h"
+#include "preload/trace/plan/plan.h"
 
 #include <gtest/gtest.h>
 

@@ -22,7 +22,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "preload/trace/pool.h"
+#include "preload/trace/calls/pool.h"
 #include "preload/trace/traced_function.h"
 #include "tests/unit/preload/trace/loaded_functions.h"
 #include "tests/unit/preload/trace/traced_functions.h"

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "preload/trace/pool.h"
+#include "preload/trace/calls/pool.h"
 #include "tests/unit/preload/trace/traced.h"
 #include "tests/unit/preload/trace/traced_functions.h"
 

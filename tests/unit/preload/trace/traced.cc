@@ -9,8 +9,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "preload/trace/plan.h"
-#include "preload/trace/pool.h"
+#include "preload/trace/calls/pool.h"
+#include "preload/trace/plan/plan.h"
 #include "tests/unit/preload/trace/file_functions.h"
 
 namespace swipr::trace {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "preload/trace/histogram.h"
+#include "preload/trace/calls/histogram.h"
 
 namespace swipr::trace {
 

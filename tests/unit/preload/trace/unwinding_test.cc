@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "preload/trace/pool.h"
+#include "preload/trace/calls/pool.h"
 #include "tests/unit/preload/trace/traced.h"
 #include "tests/unit/preload/trace/traced_functions.h"
 

@@ -4,7 +4,7 @@
 // exceptions.
 #include <sys/syscall.h>
 
-#include "preload/trace/calls.h"
+#include "preload/trace/calls/calls.h"
 
 namespace swipr::trace {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "preload/trace/branches.h"
-#include "preload/trace/code_piece.h"
+#include "preload/trace/plan/branches.h"
+#include "preload/trace/plan/code_piece.h"
 
 namespace swipr::trace {
 

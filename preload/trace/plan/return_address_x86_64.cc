@@ -1,6 +1,6 @@
 #include "preload/machine/instruction_x86_64.h"
-#include "preload/trace/code_piece.h"
-#include "preload/trace/return_address.h"
+#include "preload/trace/plan/code_piece.h"
+#include "preload/trace/plan/return_address.h"
 
 namespace swipr::trace {
 

@@ -1,4 +1,4 @@
-#include "preload/trace/pool.h"
+#include "preload/trace/calls/pool.h"
 
 #include <cpuid.h>
 #include <errno.h>

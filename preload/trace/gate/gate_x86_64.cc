@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "preload/machine/raw_syscall_x86_64.h"
-#include "preload/trace/gate.h"
-#include "preload/trace/gate_threads.h"
+#include "preload/trace/gate/gate.h"
+#include "preload/trace/gate/gate_threads.h"
 
 namespace swipr::trace {
 
@@ -225,7 +225,9 @@ void answer_gate(std::uint64_t value, std::uint64_t& pc, std::uint64_t stack) no
   const std::uint64_t sequence = value >> 16;
   const Plan* const plan = window.plan;
   const std::uint64_t copy = window.copy;
+  const std::uint64_t index = value & 0xffff;  // of a foreign signal with this code: any
   if (sequence == 0 || window.sequence.load() != sequence) return;  // closed meanwhile
+  if (index >= kMostGateThreads) return;
   const Range<std::uint64_t> forbidden = plan->forbidden();
   if (forbidden.contains(pc)) {
     // Even if the gate is closed by now: the copy does the same at all times.
@@ -239,7 +241,7 @@ void answer_gate(std::uint64_t value, std::uint64_t& pc, std::uint64_t stack) no
   const bool returns = forbidden.contains(pc) || is_on_stack(threads.pid, stack, forbidden, words);
   serialise();
   std::uint64_t asked = numbered(sequence, GateAnswer::kAsked);
-  threads.threads[value & 0xffff].answer.compare_exchange(
+  threads.threads[index].answer.compare_exchange(
       asked, numbered(sequence, returns ? GateAnswer::kReturns : GateAnswer::kOutside));
 }
 

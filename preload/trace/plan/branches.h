@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "preload/trace/plan.h"
+#include "preload/trace/plan/plan.h"
 #include "preload/unwind/base/image_reader.h"
 
 namespace swipr::trace {

@@ -12,7 +12,7 @@
    may know of each other what they leave alone. Vector registers are not touched by the hooks.
    Source: System V AMD64 ABI; LSB 5.0 Core, 10.5 (call frame instructions); DWARF 5, 2.5. */
 
-#include "preload/trace/pool_size.h"
+#include "preload/trace/calls/pool_size.h"
 
 /* Filled by prepare_pool() (pool.cc). Pages of zeros: a program that is not traced has none of them
    in memory. */

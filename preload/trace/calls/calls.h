@@ -14,9 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/trace/atomic.h"
-#include "preload/trace/histogram.h"
-#include "preload/trace/pool_size.h"
+#include "preload/trace/base/atomic.h"
+#include "preload/trace/calls/histogram.h"
+#include "preload/trace/calls/pool_size.h"
 
 namespace swipr::trace {
 

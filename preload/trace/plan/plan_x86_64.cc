@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "preload/machine/instruction_x86_64.h"
-#include "preload/trace/branches.h"
-#include "preload/trace/code_piece.h"
-#include "preload/trace/plan.h"
-#include "preload/trace/return_address.h"
+#include "preload/trace/plan/branches.h"
+#include "preload/trace/plan/code_piece.h"
+#include "preload/trace/plan/plan.h"
+#include "preload/trace/plan/return_address.h"
 
 namespace swipr::trace {
 
@@ -248,6 +248,7 @@ Refusal take_instructions(const Function& function, Plan& plan) noexcept {
     if (is_call && at < behind_patch) return Refusal::kCallInPatch;
   }
   plan.end = static_cast<std::uint8_t>(at);
+  plan.jump_at = static_cast<std::uint8_t>(copied);
   plan.copy_bytes = static_cast<std::uint8_t>(copied + (falls_through ? kJumpBytes : 0));
   return Refusal::kNone;
 }
@@ -287,11 +288,18 @@ Refusal build_copy(const Plan& plan, const Function& function, std::uint64_t cop
 }
 
 std::uint64_t Plan::original_pc(std::uint64_t pc, std::uint64_t copy) const noexcept {
+  if (jump_at < copy_bytes && pc >= copy + jump_at) return function + end;
   std::uint64_t original = function;
   for (std::size_t index = 0; index < moved_count && copy + moved[index].to <= pc; ++index) {
     original = function + moved[index].from;
   }
   return original;
+}
+
+// Only a call has several instructions in the copy, of which the first pushes.
+bool Plan::has_pushed_in_copy(std::uint64_t pc, std::uint64_t copy) const noexcept {
+  const std::uint64_t last = copy + moved[moved_count - 1u].to;
+  return pc > last && pc < copy + jump_at;
 }
 
 }  // namespace swipr::trace

@@ -1,4 +1,4 @@
-#include "preload/trace/gate_threads.h"
+#include "preload/trace/gate/gate_threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 
 #include "preload/machine/raw_syscall_x86_64.h"
-#include "preload/trace/gate.h"
+#include "preload/trace/gate/gate.h"
 
 namespace swipr::trace {
 

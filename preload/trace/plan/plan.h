@@ -65,6 +65,7 @@ struct Plan {
   std::uint8_t end = 0;       // the copy continues here in the function
   std::uint8_t moved_count = 0;
   std::uint8_t copy_bytes = 0;
+  std::uint8_t jump_at = 0;  // in the copy: the jump to `end`; copy_bytes: none is needed
   std::array<MovedInstruction, kMostMoved> moved{};
 
   std::uint64_t patch() const noexcept { return function + patch_at; }
@@ -80,6 +81,8 @@ struct Plan {
   }
   // The address in the function that stands for an address in the copy.
   std::uint64_t original_pc(std::uint64_t pc, std::uint64_t copy) const noexcept;
+  // There the copy has pushed the return address of a call, which the function has not yet.
+  bool has_pushed_in_copy(std::uint64_t pc, std::uint64_t copy) const noexcept;
 };
 
 Refusal make_plan(const Function& function, Plan& plan) noexcept;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "preload/trace/calls.h"
+#include "preload/trace/calls/calls.h"
 
 namespace swipr::trace {
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "common/core/range.h"
-#include "preload/trace/atomic.h"
+#include "preload/trace/base/atomic.h"
 
 namespace swipr::trace {
 

@@ -3,7 +3,7 @@
 // Context: control thread.  Allocates: never.
 #pragma once
 
-#include "preload/trace/plan.h"
+#include "preload/trace/plan/plan.h"
 
 namespace swipr::trace {
 

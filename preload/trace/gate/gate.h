@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "common/core/signal_safe.h"
-#include "preload/trace/plan.h"
+#include "preload/trace/plan/plan.h"
 
 namespace swipr::trace {
 

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <thread>
@@ -10,9 +8,9 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/output/terminal.h"
-#include "cli/commands/push_profiles.h"
+#include "cli/commands/stores/push_profiles.h"
+#include "cli/push/environment.h"
 #include "cli/push/sender.h"
-#include "common/host/proc.h"
 #include "common/host/text/clean_text.h"
 #include "common/host/text/count_text.h"
 
@@ -23,32 +21,6 @@ namespace {
 using options::PushOptions;
 
 constexpr unsigned kMostRepetitions = 5;
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-push::ProxyVariables proxy_variables() {
-  const auto either = [](const char* lower, const char* upper) {
-    std::string value = variable(lower);
-    return value.empty() ? variable(upper) : value;
-  };
-  return {variable("http_proxy"), either("https_proxy", "HTTPS_PROXY"),
-          either("all_proxy", "ALL_PROXY"), either("no_proxy", "NO_PROXY")};
-}
-
-// The first line of the file, or of the variable. A header cannot hold a line break.
-host::Result<std::string> read_token(const PushOptions& options) {
-  std::string token = variable("SWIPR_PUSH_TOKEN");
-  if (!options.token_file.empty()) {
-    auto text = host::read_file(options.token_file, 65536);
-    if (!text) return text.error();
-    token = *std::move(text);
-  }
-  token.resize(std::min(token.find_first_of("\r\n"), token.size()));
-  return token;
-}
 
 class Pusher {
  public:
@@ -111,9 +83,9 @@ Outcome push_all(const PushOptions& options, const push::StoreUrl& url, Pusher& 
 Outcome run_push(const PushOptions& options) {
   const auto url = push::parse_store_url(options.url);
   if (!url) return Failure{"push: " + url.error().message(), kWrongUsage};
-  const auto token = read_token(options);
+  const auto token = push::read_token(options.token_file);
   if (!token) return token.error();
-  const auto proxy = push::choose_proxy(*url, proxy_variables());
+  const auto proxy = push::choose_proxy(*url, push::proxy_variables());
   if (!proxy) return proxy.error();
   auto sender = push::Sender::start({url->origin(), *proxy, options.ca_file});
   if (!sender) return sender.error();

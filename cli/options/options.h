@@ -131,6 +131,36 @@ struct PushOptions {
   SymbolOptions symbols;
 };
 
+struct AgentOptions {
+  std::chrono::nanoseconds interval = std::chrono::nanoseconds(90'909'091);  // 11 per second
+  std::chrono::nanoseconds slice = std::chrono::seconds(60);
+  std::uint64_t slices = 0;  // 0: no end
+  profile::Mode mode = profile::Mode::kCpu;
+  std::uint32_t max_overhead_permille = 0;  // of one CPU, for each process; 0: its default
+  // Which processes; empty: all. Patterns of the shell.
+  std::vector<Pid> pids;
+  std::vector<std::string> only, exclude;
+  std::string socket_folder;
+  std::size_t max_processes = 500;
+
+  std::string output_folder;  // empty: no files
+  std::size_t keep = 0;       // slices whose files are kept; 0: all
+  bool flamegraph = true;
+  struct Push {
+    std::vector<std::string> urls;
+    std::string service;              // empty: by process
+    std::vector<std::string> labels;  // NAME=VALUE
+    std::string token_file, ca_file, tenant;
+  } push;
+  std::string spool_folder;  // empty: of this user
+  std::uint64_t spool_bytes = std::uint64_t{64} << 20;
+  bool identifies_applications = true;
+
+  std::string pid_file, log_file, metrics_file;  // empty: none
+  std::optional<Pid> controller;                 // the agent ends with it
+  SymbolOptions symbols;
+};
+
 struct ListOptions {
   bool json = false;
 };
@@ -148,8 +178,8 @@ struct AnswerOptions {
   std::string disposition;  // file name for the client; empty: none
 };
 
-using Command =
-    std::variant<RecordOptions, ConvertOptions, ReportOptions, TopOptions, ViewOptions, PushOptions,
-                 ListOptions, DoctorOptions, PreloadPathOptions, AnswerOptions>;
+using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, TopOptions, ViewOptions,
+                             AgentOptions, PushOptions, ListOptions, DoctorOptions,
+                             PreloadPathOptions, AnswerOptions>;
 
 }  // namespace swipr::options

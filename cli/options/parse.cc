@@ -1,6 +1,7 @@
 #include "cli/options/parse.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/options/agent_settings.h"
 #include "cli/options/parsers/parser_support.h"
 #include "cli/options/parsers/parsers.h"
 #include "cli/options/suggestion.h"
@@ -31,7 +33,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage; `record -- CMD` ends with the code 
 )";
 
 constexpr std::string_view kCommandList =
-    "record, convert, report, top, view, push, list or doctor";
+    "record, convert, report, top, view, agent, push, list or doctor";
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   const std::string similar = find_similar(word, known);
@@ -97,7 +99,7 @@ UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
 ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> command,
                   bool has_separator) {
   CLI::App app("swipr: a sampling profiler for programs on Linux", "swipr");
-  app.formatter(with_usage("record|convert|report|top|view|push|list|doctor [OPTION…]"));
+  app.formatter(with_usage("record|convert|report|top|view|agent|push|list|doctor [OPTION…]"));
   app.footer(std::string(kMainFooter));
   const std::string version = fmt::format("swipr {}", kBuildVersion);
   app.set_version_flag("--version", version, "Print version, commit and build type");
@@ -107,6 +109,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   ReportParser report;
   TopParser top;
   ViewParser view;
+  AgentParser agent;
   PushParser push;
   ListParser list;
   DoctorParser doctor;
@@ -117,12 +120,19 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   report.add_to(app);
   top.add_to(app);
   view.add_to(app);
+  agent.add_to(app);
   push.add_to(app);
   list.add_to(app);
   doctor.add_to(app);
   preload_path.add_to(app);
   answer.add_to(app);
   rewrite_help(arguments);
+  if (!arguments.empty() && arguments.front() == "agent") {
+    auto settings = with_settings({arguments.begin() + 1, arguments.end()}, ::environ);
+    if (!settings) return UsageError{"agent: " + settings.error().message()};
+    arguments.resize(1);
+    arguments.insert(arguments.end(), settings->begin(), settings->end());
+  }
   std::reverse(arguments.begin(), arguments.end());  // the parser reads them from the back
   try {
     app.parse(std::move(arguments));
@@ -146,6 +156,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   if (report.app->parsed()) return report.finish();
   if (top.app->parsed()) return top.finish();
   if (view.app->parsed()) return view.finish();
+  if (agent.app->parsed()) return agent.finish();
   if (push.app->parsed()) return push.finish();
   if (preload_path.app->parsed()) return preload_path.finish();
   if (answer.app->parsed()) return answer.finish();

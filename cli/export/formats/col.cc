@@ -66,14 +66,20 @@ class ColWriter {
     const profile::Process& process = recording_.processes[index];
     const std::string first =
         process.command_line.empty() ? process.command_name : process.command_line.front();
-    const std::string id = fmt::format("appid: native: {} ({})", first, process.executable);
+    const bool is_known = index < options_.origins.size();
+    const ColOrigin origin =
+        is_known ? options_.origins[index]
+                 : ColOrigin{"", fmt::format("native: {} ({})", first, process.executable)};
+    const std::string id = "appid: " + origin.application;
     const auto [place, is_new] = application_indexes_.try_emplace(
         fmt::format("{};{}", process.command_name, id), application_indexes_.size() + 1);
     if (is_new) {
       applications_ += fmt::format(",{{\"execfn\":{},\"exe\":{}}}", json_string(first),
                                    json_string(process.executable));
     }
-    return fmt::format("{};;{};{};", place->second, col_frame(process.command_name), col_frame(id));
+    const std::string container = origin.container.empty() ? "" : col_frame(origin.container);
+    return fmt::format("{};{};{};{};", place->second, container, col_frame(process.command_name),
+                       col_frame(id));
   }
 
   // Nanoseconds become samples at the rate of the recording. The lines of an application sum up to

@@ -32,6 +32,12 @@ enum class PprofLabels : unsigned char {
   kNone,    // threads and states are merged
 };
 
+// Where a process runs and what it is, for col files.
+struct ColOrigin {
+  std::string container;    // empty: none
+  std::string application;  // "gunicorn: shop.wsgi:app"
+};
+
 struct Options {
   std::optional<profile::Weight> weight{};  // none: default of the format, mostly samples
   profile::Weight weight_or_samples() const { return weight.value_or(profile::Weight::kSamples); }
@@ -43,6 +49,8 @@ struct Options {
   std::size_t pprof_max_frames = 0;              // of a stack, cut in the middle; 0: all
   bool inverted = false;   // html only: start with callers below the functions
   host::HostFacts host{};  // col only: of the recorded machine
+  // col only. Shape: parallel to the processes; empty: no containers, native applications.
+  std::vector<ColOrigin> origins{};
   // html, pprof, collapsed: the threads of this and all later processes are the base of the
   // comparison.
   std::uint32_t first_base_process = profile::kNone;

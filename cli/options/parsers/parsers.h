@@ -51,6 +51,27 @@ struct ViewParser {
   ParseResult finish();
 };
 
+struct AgentParser {
+  AgentOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+
+ private:
+  void add_recording_options();
+  void add_process_options();
+  void add_file_options();
+  void add_store_options();
+  void add_service_options();
+
+  bool rotates_ = false;
+  bool runs_once_ = false;
+  bool uploads_ = false;
+  std::string server_host_;
+  std::string config_;  // read before the options are parsed
+};
+
 struct PushParser {
   PushOptions options;
   CLI::App* app = nullptr;

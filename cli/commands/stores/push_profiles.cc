@@ -1,4 +1,4 @@
-#include "cli/commands/push_profiles.h"
+#include "cli/commands/stores/push_profiles.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -49,14 +49,14 @@ std::vector<Metric> metrics_of(const profile::Recording& recording) {
   return {cpu, wall, off_cpu};
 }
 
-push::Labels labels_of(const PushOptions& options, std::string_view metric,
-                       const std::string& service) {
+push::Labels labels_of(const StoreNames& names, std::string_view metric) {
   push::Labels labels{{"host", host::read_host_facts().hostname}};
-  for (const std::string& label : options.labels) {
-    const std::size_t equals = label.find('=');
-    labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
-  }
-  return push::store_labels(metric, service, labels);
+  labels.insert(labels.end(), names.labels.begin(), names.labels.end());
+  return push::store_labels(metric, names.service, labels);
+}
+
+StoreNames names_of(const PushOptions& options, const std::string& service) {
+  return {options.service.empty() ? service : options.service, split_labels(options.labels)};
 }
 
 Result<Request> profile_request(const push::StoreUrl& url, const push::Labels& labels,
@@ -67,15 +67,10 @@ Result<Request> profile_request(const push::StoreUrl& url, const push::Labels& l
   return push::pyroscope_request(url, labels, gzipped, *id);
 }
 
-Result<Request> col_request(const PushOptions& options, const push::StoreUrl& url,
-                            const std::string& service, std::string_view col,
-                            std::string_view begin, std::string_view end) {
-  push::StudioProfile profile{col,
-                              options.service.empty() ? service : options.service,
-                              host::read_host_facts().hostname,
-                              std::string(begin),
-                              std::string(end),
-                              ""};
+Result<Request> col_request(const push::StoreUrl& url, const std::string& service,
+                            std::string_view col, std::string_view begin, std::string_view end) {
+  push::StudioProfile profile{
+      col, service, host::read_host_facts().hostname, std::string(begin), std::string(end), ""};
   Request request = push::studio_request(url, profile);
   auto gzipped = exporters::gzip_bytes(request.body);
   if (!gzipped) return gzipped.error();
@@ -84,12 +79,11 @@ Result<Request> col_request(const PushOptions& options, const push::StoreUrl& ur
   return request;
 }
 
-std::string service_of(const PushOptions& options, const profile::Recording& recording) {
-  if (!options.service.empty()) return options.service;
+std::string service_of(const profile::Recording& recording) {
   return recording.processes.empty() ? "unknown" : recording.processes.front().command_name;
 }
 
-Result<Requests> pprof_requests(const PushOptions& options, const push::StoreUrl& url,
+Result<Requests> pprof_requests(const push::StoreUrl& url, const StoreNames& store,
                                 const profile::Recording& recording, const profile::Names& names) {
   Requests requests;
   for (const Metric& metric : metrics_of(recording)) {
@@ -98,7 +92,7 @@ Result<Requests> pprof_requests(const PushOptions& options, const push::StoreUrl
     writing.pprof_types = metric.types;
     writing.pprof_labels = exporters::PprofLabels::kNone;
     writing.pprof_max_frames = kMostFrames;
-    const push::Labels labels = labels_of(options, metric.name, service_of(options, recording));
+    const push::Labels labels = labels_of(store, metric.name);
     for (const std::string& piece :
          exporters::make_pprof_pieces(recording, names, writing, exporters::PprofLimits{})) {
       const auto gzipped = exporters::gzip_bytes(piece);
@@ -111,10 +105,10 @@ Result<Requests> pprof_requests(const PushOptions& options, const push::StoreUrl
   return requests;
 }
 
-Result<std::string> col_text(const profile::Recording& recording, const profile::Names& names) {
+Result<std::string> col_text(const profile::Recording& recording, const profile::Names& names,
+                             exporters::Options writing) {
   const host::UniqueFd file = host::make_unnamed_file("swipr-push");
   if (!file) return Error("no memory for the profile");
-  exporters::Options writing;
   writing.host = host::read_host_facts();
   exporters::Sink sink(file.value(), "the profile");
   if (auto done = exporters::write_col(recording, names, writing, sink); !done) return done.error();
@@ -130,19 +124,8 @@ Result<Requests> recording_requests(const PushOptions& options, const push::Stor
   notes = recording->warnings;
   const NamedRecording named = symbolize_recording(*recording, options.symbols);
   notes.insert(notes.end(), named.notes.begin(), named.notes.end());
-  if (url.engine != Engine::kStudio) return pprof_requests(options, url, *recording, named.names);
-  const auto col = col_text(*recording, named.names);
-  if (!col) return col.error();
-  std::chrono::nanoseconds begin{0};
-  std::chrono::nanoseconds end{0};
-  for (const profile::Process& process : recording->processes) {
-    if (begin.count() == 0 || process.start_realtime < begin) begin = process.start_realtime;
-    end = std::max(end, process.start_realtime + process.duration);
-  }
-  auto request = col_request(options, url, service_of(options, *recording), *col,
-                             exporters::iso_time(begin), exporters::iso_time(end));
-  if (!request) return request.error();
-  return Requests{*std::move(request)};
+  return requests_of_profile(url, names_of(options, service_of(*recording)), *recording,
+                             named.names, {});
 }
 
 bool is_gzip(std::string_view text) { return text.starts_with("\x1f\x8b"); }
@@ -152,12 +135,42 @@ bool is_col(std::string_view text) { return text.starts_with("# {"); }
 Result<Requests> col_file_requests(const PushOptions& options, const push::StoreUrl& url,
                                    std::string_view text) {
   const std::string now = exporters::iso_time(std::chrono::system_clock::now().time_since_epoch());
-  auto request = col_request(options, url, "unknown", text, now, now);
+  auto request = col_request(url, names_of(options, "unknown").service, text, now, now);
   if (!request) return request.error();
   return Requests{*std::move(request)};
 }
 
 }  // namespace
+
+push::Labels split_labels(const std::vector<std::string>& texts) {
+  push::Labels labels;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos) {
+      labels.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return labels;
+}
+
+Result<Requests> requests_of_profile(const push::StoreUrl& url, const StoreNames& store,
+                                     const profile::Recording& recording,
+                                     const profile::Names& names,
+                                     const exporters::Options& writing) {
+  if (url.engine != Engine::kStudio) return pprof_requests(url, store, recording, names);
+  const auto col = col_text(recording, names, writing);
+  if (!col) return col.error();
+  std::chrono::nanoseconds begin{0};
+  std::chrono::nanoseconds end{0};
+  for (const profile::Process& process : recording.processes) {
+    if (begin.count() == 0 || process.start_realtime < begin) begin = process.start_realtime;
+    end = std::max(end, process.start_realtime + process.duration);
+  }
+  auto request =
+      col_request(url, store.service, *col, exporters::iso_time(begin), exporters::iso_time(end));
+  if (!request) return request.error();
+  return Requests{*std::move(request)};
+}
 
 Result<Requests> make_requests(const PushOptions& options, const push::StoreUrl& url,
                                const std::string& path, std::vector<std::string>& notes) {
@@ -172,8 +185,8 @@ Result<Requests> make_requests(const PushOptions& options, const push::StoreUrl&
   const auto text = host::read_file(path, kMostFileBytes);
   if (!text) return text.error();
   if (is_col(*text)) return col_file_requests(options, url, *text);
-  const std::string service = options.service.empty() ? "unknown" : options.service;
-  auto request = profile_request(url, labels_of(options, "process_cpu", service), *text);
+  auto request =
+      profile_request(url, labels_of(names_of(options, "unknown"), "process_cpu"), *text);
   if (!request) return request.error();
   return Requests{*std::move(request)};
 }

@@ -1,0 +1,50 @@
+// The pushers of an agent, one per store, and what they report.
+#pragma once
+
+#include <poll.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/commands/agent/agent_counters.h"
+#include "cli/commands/agent/agent_log.h"
+#include "cli/commands/agent/slice_job.h"
+#include "cli/options/options.h"
+#include "cli/push/pusher.h"
+#include "common/host/result.h"
+#include "common/host/unique_fd.h"
+
+namespace swipr::commands {
+
+class StorePushers {
+ public:
+  StorePushers(AgentLog& log, AgentCounters& counters) : log_(log), counters_(counters) {}
+
+  // Errors: a URL or the spool is not usable.
+  host::Result<void> start(const options::AgentOptions& options);
+
+  std::vector<SliceStore> stores() const;
+  void add_descriptors(std::vector<pollfd>& waits) const;
+  void read();
+  void notify();
+  void finish();
+  bool have_ended();
+  // Requests that were removed from the spool of this store because it was full.
+  void on_removed(const std::string& origin, std::uint64_t count);
+
+ private:
+  struct Store {
+    SliceStore place;
+    host::UniqueFd lock;  // of the spool
+    push::Pusher pusher;
+    bool is_waiting = false;   // it was said that the store does not answer
+    std::string last_refusal;  // said already
+  };
+  void on_event(Store& store, const push::PushEvent& event);
+
+  AgentLog& log_;
+  AgentCounters& counters_;
+  std::vector<Store> stores_;
+};
+
+}  // namespace swipr::commands

@@ -1,0 +1,187 @@
+#include "cli/commands/agent/targets.h"
+
+#include <fnmatch.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "cli/session/find/places.h"
+#include "common/host/proc.h"
+
+namespace swipr::commands {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+// Folders that did not exist before, and sockets elsewhere, are found by a search.
+constexpr auto kBetweenSearches = 10s;
+constexpr auto kLeastBetweenSearches = 500ms;
+
+bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(), [&name](const std::string& pattern) {
+    return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
+std::string link_target(const std::string& path) {
+  std::array<char, 4096> text{};
+  const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
+  return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
+}
+
+std::string text_of(const std::string& path) {
+  auto text = host::read_file(path, std::size_t{256} << 10);
+  return text ? *std::move(text) : std::string();
+}
+
+TargetFacts read_facts(const session::ListedProcess& process) {
+  TargetFacts facts;
+  facts.pid = process.pid;
+  facts.command_name = process.command;
+  facts.executable = link_target(host::proc_path(process.pid, "exe"));
+  facts.command_line = host::read_command_line(process.pid);
+  facts.cgroup = text_of(host::proc_path(process.pid, "cgroup"));
+  facts.mountinfo = text_of(host::proc_path(process.pid, "mountinfo"));
+  const std::string environment = text_of(host::proc_path(process.pid, "environ"));
+  const auto variable = [&environment](std::string_view name) {
+    return host::find_variable(environment, name).value_or("");
+  };
+  facts.service = variable("SWIPR_SERVICE_NAME");
+  if (facts.service.empty()) facts.service = variable("OTEL_SERVICE_NAME");
+  facts.labels = variable("SWIPR_LABELS");
+  facts.container_name = variable("SWIPR_CONTAINER_NAME");
+  facts.pod = variable("SWIPR_POD_NAME");
+  facts.pod_namespace = variable("SWIPR_POD_NAMESPACE");
+  facts.pod_uid = variable("SWIPR_POD_UID");
+  return facts;
+}
+
+std::uint64_t start_ticks_of(Pid pid) {
+  const auto stat = host::read_process_stat(pid);
+  return stat ? stat->start_ticks : 0;
+}
+
+bool is_same(const AgentTarget& target, const session::ListedProcess& process,
+             std::uint64_t start_ticks) {
+  return target.socket == process.socket && target.facts.pid == process.pid &&
+         target.start_ticks == start_ticks && !target.has_ended;
+}
+
+}  // namespace
+
+std::optional<nanoseconds> read_cpu_clock(Pid pid) {
+  clockid_t clock{};
+  timespec time{};
+  if (pid.value <= 0 || ::clock_getcpuclockid(pid.value, &clock) != 0) return std::nullopt;
+  if (::clock_gettime(clock, &time) != 0) return std::nullopt;
+  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+}
+
+AgentTarget* Targets::find(std::uint64_t id) {
+  const auto place = targets_.find(id);
+  return place == targets_.end() ? nullptr : &place->second;
+}
+
+void Targets::on_change() {
+  alignas(inotify_event) std::array<char, 4096> events;
+  while (::read(watch_.value(), events.data(), events.size()) > 0) {
+  }
+  has_changed_ = true;
+}
+
+std::vector<std::uint64_t> Targets::look(std::chrono::steady_clock::time_point now) {
+  std::vector<std::uint64_t> added;
+  const bool is_due = now >= next_search_ || has_changed_;
+  if (!has_searched_ || (is_due && now - last_search_ >= kLeastBetweenSearches)) {
+    last_search_ = now;
+    next_search_ = now + kBetweenSearches;
+    has_changed_ = false;
+    search(added);
+    has_searched_ = true;
+  }
+  read_clocks();
+  return added;
+}
+
+bool Targets::is_wanted(const session::ListedProcess& process) const {
+  const auto& pids = options_.pids;
+  if (process.pid == Pid{::getpid()}) return false;
+  if (!pids.empty() && std::find(pids.begin(), pids.end(), process.pid) == pids.end()) return false;
+  const std::string folder = process.socket.substr(0, process.socket.rfind('/'));
+  if (!options_.socket_folder.empty() && folder != options_.socket_folder) return false;
+  if (!options_.only.empty() && !matches_any(options_.only, process.command)) return false;
+  return !matches_any(options_.exclude, process.command);
+}
+
+void Targets::search(std::vector<std::uint64_t>& added) {
+  watch_folders();
+  left_out_ = 0;
+  for (const session::ListedProcess& process : session::list_targets().processes) {
+    if (!is_wanted(process)) continue;
+    const std::uint64_t start_ticks = start_ticks_of(process.pid);
+    const bool is_known = std::any_of(targets_.begin(), targets_.end(), [&](const auto& entry) {
+      return is_same(entry.second, process, start_ticks);
+    });
+    if (is_known) continue;
+    if (targets_.size() >= options_.max_processes) {
+      ++left_out_;
+      continue;
+    }
+    AgentTarget target;
+    target.socket = process.socket;
+    target.start_ticks = start_ticks;
+    target.facts = read_facts(process);
+    target.kernel_cpu = read_cpu_clock(process.pid).value_or(0ns);
+    const nanoseconds before = accounted_before(process.pid, start_ticks, target.kernel_cpu);
+    target.ledger = fleet::CpuLedger(before);
+    target.slice_cpu = before;
+    added.push_back(next_id_);
+    targets_.emplace(next_id_++, std::move(target));
+  }
+}
+
+// All of the CPU time of those that have started since the last search is accounted for. That of an
+// earlier image of the process is another target's.
+nanoseconds Targets::accounted_before(Pid pid, std::uint64_t start_ticks, nanoseconds now) const {
+  if (!has_searched_ || start_ticks == 0) return now;
+  nanoseconds before{0};
+  for (const auto& [id, other] : targets_) {
+    const bool is_earlier_image = other.facts.pid == pid && other.start_ticks == start_ticks;
+    if (is_earlier_image) before = std::max(before, other.kernel_cpu);
+  }
+  return before;
+}
+
+void Targets::watch_folders() {
+  if (!watch_) watch_ = host::UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!watch_) return;
+  // A folder that is watched already keeps its watch.
+  for (const std::string& folder : session::find_socket_directories()) {
+    ::inotify_add_watch(watch_.value(), folder.c_str(), IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+  }
+}
+
+void Targets::read_clocks() {
+  for (auto& [id, target] : targets_) {
+    if (target.start_ticks == 0 || target.has_ended) continue;
+    const auto stat = host::read_process_stat(target.facts.pid);
+    if (!stat || stat->start_ticks != target.start_ticks) {
+      target.has_ended = true;
+      continue;
+    }
+    // The clock of a process that has ended can be read until its parent has waited for it.
+    if (const auto cpu = read_cpu_clock(target.facts.pid)) {
+      target.kernel_cpu = std::max(target.kernel_cpu, *cpu);
+    }
+    if (stat->state == 'Z') target.has_ended = true;
+  }
+}
+
+}  // namespace swipr::commands

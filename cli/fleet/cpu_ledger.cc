@@ -1,0 +1,34 @@
+#include "cli/fleet/cpu_ledger.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace swipr::fleet {
+
+using std::chrono::nanoseconds;
+
+std::string_view unrecorded_name(Unrecorded reason) {
+  constexpr std::array<std::string_view, kUnrecordedCount> kNames = {"idle",  "starting", "ended",
+                                                                     "swipr", "refused",  "lost"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+CpuShares CpuLedger::close_slice(const CpuReading& reading) {
+  constexpr nanoseconds kNothing{0};
+  recorded_ = std::max(recorded_, reading.recorded);
+  // The clocks are read one after the other, and a process that has ended has none: what was
+  // recorded was used.
+  kernel_ = std::max({kernel_, reading.kernel - before_, recorded_ + unrecorded()});
+  const nanoseconds open = kernel_ - recorded_ - unrecorded();
+  const nanoseconds due = std::max(open - reading.in_flight, kNothing);
+  CpuShares shares;
+  shares.swipr = std::clamp(reading.swipr - swipr_, kNothing, due);
+  shares.other = due - shares.swipr;
+  shares.reason = reading.reason;
+  swipr_ += shares.swipr;
+  other_ += shares.other;
+  return shares;
+}
+
+}  // namespace swipr::fleet

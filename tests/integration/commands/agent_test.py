@@ -1,0 +1,245 @@
+"""swipr agent: slices of all processes in files and stores, and what becomes of their CPU time."""
+
+import json
+import os
+import signal
+import sys
+import unittest
+
+from support import deadline, engines
+from support.case import SwiprCase
+
+WORKER = """
+import os, sys, threading
+def end_with_input():
+    sys.stdin.read()
+    os._exit(0)
+threading.Thread(target=end_with_input, daemon=True).start()
+def shop_work():
+    s = 0
+    for i in range(20000):
+        s += i
+    return s
+print("ready", flush=True)
+while True:
+    shop_work()
+"""
+
+
+class AgentTest(SwiprCase):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out"
+        self.script = self.folder / "shop.py"
+        self.script.write_text(WORKER)
+
+    def start_worker(self, **options):
+        running = self.start(sys.executable, "-u", self.script, preloaded=True, **options)
+        running.wait_ready()
+        self.wait_for_socket(running.pid)
+        return running
+
+    def agent_arguments(self, *arguments):
+        return ("agent", "--socket-dir", self.sockets, "--output-dir", self.out, "--spool", self.folder / "spool",
+                *arguments)
+
+    def run_agent(self, *arguments, **options):
+        return self.swipr(*self.agent_arguments(*arguments), **options)
+
+    def start_agent(self, *arguments, **options):
+        return self.start_swipr(*self.agent_arguments(*arguments), **options)
+
+    def accounts(self):
+        """Of all slices, in order."""
+        return [json.loads(path.read_text()) for path in sorted(self.out.glob("profile_*.json"))]
+
+    def wait_for_slices(self, count):
+        deadline.wait_until(lambda: len(list(self.out.glob("profile_*.json"))) >= count, f"{count} slices")
+
+    def entries_of(self, pid):
+        return [one for slice_ in self.accounts() for one in slice_["processes"] if one["pid"] == pid]
+
+    def stored_cpu(self, store):
+        return sum(one["types"]["cpu/nanoseconds"]["total"] for one in store.received() if one["api"] != "studio")
+
+    def known_cpu(self):
+        return sum(slice_["recorded_ns"] + slice_["unrecorded_ns"] for slice_ in self.accounts())
+
+    def start_store(self):
+        store = engines.Engines()
+        self.addCleanup(store.close)
+        return store
+
+    def test_files_of_a_slice_have_links(self):
+        self.start_worker()
+        self.run_agent("--once", "--slice", "1s")
+        for link, suffix in (("last_profile.col", ".col"), ("last_profile.pb.gz", ".pb.gz"),
+                             ("last_flamegraph.html", ".html"), ("last_accounts.json", ".json")):
+            target = os.readlink(self.out / link)
+            self.assertTrue(target.startswith("profile_") and target.endswith(suffix), target)
+            self.assertEqual((self.out / target).stat().st_mode & 0o777, 0o600)
+        col = (self.out / "last_profile.col").read_text()
+        self.assertRegex(col, r";appid: python: \S*shop\.py;.*shop_work")
+
+    def test_rotation_keeps_the_last_slice_and_other_files(self):
+        self.start_worker()
+        self.out.mkdir()
+        (self.out / "notes.col").write_text("mine")
+        self.run_agent("--slices", "2", "--slice", "1s", "--rotating-output", "--no-flamegraph")
+        self.assertEqual(len(list(self.out.glob("profile_*.col"))), 1)
+        self.assertEqual(list(self.out.glob("profile_*.html")), [])
+        self.assertTrue((self.out / "notes.col").exists())
+
+    def test_cpu_time_of_all_processes_is_accounted_for(self):
+        pids = [self.start_worker().pid for _ in range(2)]
+        self.run_agent("--slices", "3", "--slice", "1s")
+        slices = self.accounts()
+        self.assertEqual(len(slices), 3)
+        for pid in pids:
+            entries = self.entries_of(pid)
+            kernel = sum(one["cpu_ns"] for one in entries)
+            recorded = sum(one["recorded_ns"] for one in entries)
+            unrecorded = sum(sum(one["unrecorded_ns"].values()) for one in entries)
+            self.assertGreater(recorded, 0)
+            self.assertEqual(recorded + unrecorded, kernel)
+            self.assertEqual(entries[0]["service"], "shop")
+
+    def test_an_idle_process_is_not_recorded(self):
+        idle = self.start("cat", preloaded=True)
+        self.wait_for_socket(idle.pid)
+        busy = self.start_worker()
+        metrics = self.folder / "metrics"
+        self.run_agent("--slices", "4", "--slice", "1s", "--metrics-file", metrics)
+        self.assertIn("swipr_agent_slices_total 4\n", metrics.read_text())
+        # The first slice has begun its recording, the second one has ended it.
+        self.assertEqual(sum(one["recorded_ns"] for one in self.entries_of(idle.pid)), 0)
+        self.assertGreater(sum(one["recorded_ns"] for one in self.entries_of(busy.pid)), 0)
+
+    def test_processes_that_begin_and_end_within_slices_are_found(self):
+        self.start_worker()
+        agent = self.start_agent("--slice", "1s")
+        self.wait_for_slices(1)
+        later = self.start_worker()
+        deadline.wait_until(lambda: any(one["recorded_ns"] for one in self.entries_of(later.pid)), "the new process")
+        os.kill(later.pid, signal.SIGKILL)
+        deadline.wait_until(lambda: any(one.get("ended") for one in self.entries_of(later.pid)), "its end")
+        agent.signal(signal.SIGTERM)
+        self.assertEqual(agent.wait().code, 0, agent.err())
+
+    def test_a_stopped_process_takes_nothing_from_the_others(self):
+        stopped, running = self.start_worker(), self.start_worker()
+        agent = self.start_agent("--slice", "1s")
+        self.wait_for_slices(1)
+        os.kill(stopped.pid, signal.SIGSTOP)
+        self.addCleanup(os.kill, stopped.pid, signal.SIGCONT)
+        self.wait_for_slices(len(self.accounts()) + 3)
+        agent.signal(signal.SIGTERM)
+        self.assertEqual(agent.wait().code, 0, agent.err())
+        last = self.accounts()[-2]["processes"]
+        self.assertIn(running.pid, [one["pid"] for one in last])
+        kernel = sum(one["cpu_ns"] for one in self.entries_of(running.pid))
+        recorded = sum(one["recorded_ns"] for one in self.entries_of(running.pid))
+        self.assertGreater(recorded, kernel / 2)
+        os.kill(stopped.pid, signal.SIGCONT)
+
+    def test_sigterm_finishes_the_slice(self):
+        worker = self.start_worker()
+        pid_file = self.folder / "pid"
+        agent = self.start_agent("--slice", "1h", "--pid-file", pid_file)
+        deadline.wait_until(lambda: "records 1" in agent.err(), "the recording")
+        self.assertEqual(int(pid_file.read_text()), agent.pid)
+        deadline.wait_until(lambda: self.cpu_of(worker.pid) > 0.5, "CPU time")
+        agent.signal(signal.SIGTERM)
+        self.assertEqual(agent.wait().code, 0, agent.err())
+        self.assertEqual(len(self.accounts()), 1)
+        self.assertGreater(self.entries_of(worker.pid)[0]["recorded_ns"], 0)
+        self.assertFalse(pid_file.exists())
+
+    def cpu_of(self, pid):
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def test_the_agent_ends_with_the_last_of_its_processes(self):
+        worker = self.start_worker()
+        agent = self.start_agent("--slice", "1h", "--pids", worker.pid)
+        deadline.wait_until(lambda: "records 1" in agent.err(), "the recording")
+        os.kill(worker.pid, signal.SIGKILL)
+        self.assertEqual(agent.wait().code, 0, agent.err())
+
+    def test_stores_have_what_was_recorded_to_the_nanosecond(self):
+        store = self.start_store()
+        for _ in range(2):
+            self.start_worker()
+        self.start("cat", preloaded=True)
+        for engine in ("pyroscope", "parca"):
+            with self.subTest(engine):
+                self.out = self.folder / engine
+                before = self.stored_cpu(store)
+                self.run_agent("--slices", "3", "--slice", "1s", "--push", f"{engine}+{store.url}")
+                self.assertEqual(self.stored_cpu(store) - before, self.known_cpu())
+        labels = [one["labels"] for one in store.received() if one["labels"]["service_name"] == "shop"]
+        self.assertTrue(labels)
+        self.assertEqual(labels[0]["__name__"], "process_cpu")
+        self.assertNotIn("pid", labels[0])
+
+    def test_the_studio_has_one_profile_per_slice(self):
+        store = self.start_store()
+        self.start_worker()
+        self.run_agent("--slices", "2", "--slice", "1s", "--upload-results", "--server-host", store.url,
+                       "--service-name", "shop", env={"SWIPR_PUSH_TOKEN": "key"})
+        self.assertEqual([one["service"] for one in store.received()], ["shop", "shop"])
+
+    def test_a_busy_store_gets_each_profile_once(self):
+        store = self.start_store()
+        store.fault(path="/push", status=503, times=2, headers={"Retry-After": "0"})
+        self.start_worker()
+        finished = self.run_agent("--slices", "3", "--slice", "1s", "--push", f"pyroscope+{store.url}")
+        self.assertIn("does not take profiles now", finished.err)
+        self.assertEqual(self.stored_cpu(store), self.known_cpu())
+
+    def test_what_a_store_that_is_down_did_not_get_is_sent_by_the_next_agent(self):
+        store = self.start_store()
+        store.fault(path="/push", status=503, times=40, headers={"Retry-After": "30"})
+        self.start_worker()
+        self.run_agent("--slices", "2", "--slice", "1s", "--push", f"pyroscope+{store.url}")
+        self.assertEqual(store.received(), [])
+        for _ in range(41):
+            if not self.clear_fault(store):
+                break
+        self.run_agent("--slices", "1", "--slice", "1s", "--push", f"pyroscope+{store.url}")
+        self.assertEqual(self.stored_cpu(store), self.known_cpu())
+
+    @staticmethod
+    def clear_fault(store):
+        """Uses a fault up; False: there is none left."""
+        return store.push_pyroscope(b"")[0] == 503
+
+    def test_a_refused_profile_is_dropped_and_said(self):
+        store = self.start_store()
+        store.fault(path="/push", status=400, times=1)
+        self.start_worker()
+        metrics = self.folder / "metrics"
+        finished = self.run_agent("--slices", "2", "--slice", "1s", "--push", f"pyroscope+{store.url}",
+                                  "--metrics-file", metrics)
+        self.assertIn("refuses a profile: HTTP status 400", finished.err)
+        self.assertIn('outcome="refused"} 1\n', metrics.read_text())
+
+    def test_sighup_starts_anew_with_the_same_process_id(self):
+        self.start_worker()
+        agent = self.start_agent("--slice", "1h")
+        deadline.wait_until(lambda: "records 1" in agent.err(), "the recording")
+        agent.signal(signal.SIGHUP)
+        deadline.wait_until(lambda: agent.err().count("records 1") == 2, "the new beginning")
+        self.wait_for_slices(1)
+        agent.signal(signal.SIGTERM)
+        self.assertEqual(agent.wait().code, 0, agent.err())
+        self.assertEqual(len(self.accounts()), 2)
+
+    def test_wrong_options_are_one_line(self):
+        self.assert_one_line_error(self.swipr("agent", expect=None), "--output-dir dir or --push url", codes=(2,))
+        self.assert_one_line_error(self.run_agent("--push", "http://x", expect=None), "url", codes=(1,))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -339,13 +339,20 @@ class SwiprCase(unittest.TestCase):
                         stream.close()
                     except OSError:
                         pass  # a program that died before it read its input
+        running = []
         for process in self._started:
             try:
-                process.wait(timeout=deadline.DEADLINE_SECONDS)
+                process.wait(timeout=0 if running else deadline.DEADLINE_SECONDS)
             except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                self.fail(f"still running after its stdin was closed: {process.args}")
+                running.append(process)
+        for process in running:  # all of them, before the failure ends this
+            process.kill()
+            process.wait()
+        self._kill_survivors()
+        if running:
+            self.fail(f"still running after stdin was closed: {[process.args for process in running]}")
+
+    def _kill_survivors(self):
         try:
             deadline.wait_until(lambda: not self._survivors(), "the end of all programs of the test", 10)
         except deadline.DeadlineExceeded:

@@ -33,6 +33,10 @@ class AgentTest(SwiprCase):
         self.script = self.folder / "shop.py"
         self.script.write_text(WORKER)
 
+    def start(self, *command, **options):
+        """Dies with the test, even if that is killed: neither workers nor the agent may go on alone."""
+        return super().start("setpriv", "--pdeathsig", "KILL", *command, **options)
+
     def start_worker(self, **options):
         running = self.start(sys.executable, "-u", self.script, preloaded=True, **options)
         running.wait_ready()

@@ -9,7 +9,11 @@ namespace {
 
 constexpr std::size_t kMaxOwnLabels = 5;  // with those below and the host: 12 at most
 
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+// "shop" of "/srv/shop/", too: Python runs folders.
+std::string_view file_name(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return path.substr(path.rfind('/') + 1);
+}
 
 // "shop" of "/srv/shop.py", "/srv/shop.jar"; an object of a module stays whole.
 std::string short_name(const Application& application) {
@@ -33,7 +37,9 @@ std::string service_of(const ProcessFacts& facts, const Application& application
   if (!facts.service.empty()) return facts.service;
   if (!container.empty()) return container;
   if (std::string unit = find_service_unit(facts.cgroup); !unit.empty()) return unit;
-  if (is_named(application)) return short_name(application);
+  if (is_named(application)) {
+    if (std::string name = short_name(application); !name.empty()) return name;
+  }
   const std::string_view program = file_name(facts.executable);
   return std::string(program.empty() ? facts.command_name : program);
 }

@@ -10,7 +10,7 @@ They accept and refuse what the real servers accept and refuse (engine_cases.py 
 """
 import base64, datetime, gzip, http.server, json, re, sys, threading, time, zlib
 
-from store_messages import Pprof, message
+from store_messages import Otlp, Pprof, message
 
 RECEIVED, FAULTS, LOCK = [], [], threading.Lock()
 LIMIT = {"bytes_per_s": 0, "burst": 0, "level": 0.0, "at": time.time()}
@@ -212,9 +212,20 @@ def otlp_export(request):
     for name, table in tables.items():
         if not table or table[0] != b"":
             raise Refused(400, "dictionary.%s: entry 0 has to be the zero value" % name)
+    try:
+        profiles = [Otlp(message(data, resource=(1, bytes))["resource"], profile, tables)
+                    for data in top["resources"] for scope in message(data, scopes=(2, [bytes]))["scopes"]
+                    for profile in message(scope, profiles=(2, [bytes]))["profiles"]]
+        received = [{"api": "otlp", "labels": one.labels, "types": one.summary(), "time_nanos": one.time, "id": one.id.hex(),
+                     "duration_nanos": one.duration, "period": one.period} for one in profiles]
+    except (ValueError, IndexError):
+        raise Refused(400, "cannot be parsed, or an index is out of its table")
+    if any(not one.period or not one.period_type["type"] for one in profiles):
+        raise Refused(400, "no period")
+    if not profiles or any(len(one.id) != 16 for one in profiles):
+        raise Refused(400, "no profile, or no id of 16 bytes")
     with LOCK:
-        RECEIVED.append({"api": "otlp", "resources": len(top["resources"]), "sizes": {name: len(t) for name, t in tables.items()},
-                         "strings": [s.decode() for s in tables["strings"]]})
+        RECEIVED.extend(received)
     return b""
 
 

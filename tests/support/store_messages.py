@@ -128,3 +128,41 @@ class Pprof:
     def series_count(self):
         """How many series the string labels of samples make of it, for each sample type."""
         return len({tuple(sorted((l["key"], l["str"]) for l in s["labels"] if l["str"])) for s in self.samples}) or 1
+
+
+class Otlp:
+    """One profile of an export request, and what its resource says."""
+
+    def __init__(self, resource, profile, tables):
+        self.tables = tables
+        kind = lambda data: message(data, type=(1, int), unit=(2, int))
+        top = message(profile, type=(1, bytes), samples=(2, [bytes]), time=(3, int), duration=(4, int), period_type=(5, bytes),
+                      period=(6, int), id=(7, bytes))
+        self.type, self.period_type, self.period = kind(top["type"]), kind(top["period_type"]), top["period"]
+        self.time, self.duration, self.id = top["time"], top["duration"], top["id"]
+        self.samples = [message(data, stack=(1, int), values=(4, [int])) for data in top["samples"]]
+        self.labels = {}
+        for data in message(resource, attributes=(1, [bytes]))["attributes"]:
+            pair = message(data, key=(1, bytes), value=(2, bytes))
+            self.labels[pair["key"].decode()] = message(pair["value"], text=(1, bytes))["text"].decode()
+
+    def text(self, index):
+        return self.tables["strings"][index].decode()
+
+    def functions_of(self, stack):
+        for index in message(self.tables["stacks"][stack], locations=(1, [int]))["locations"]:
+            for data in message(self.tables["locations"][index], lines=(3, [bytes]))["lines"]:
+                function = message(data, function=(1, int))["function"]
+                yield self.text(message(self.tables["functions"][function], name=(1, int))["name"])
+
+    def summary(self):
+        """Values times period, as Pyroscope adds them up."""
+        total, own = 0, {}
+        for sample in self.samples:
+            stack, value = list(self.functions_of(sample["stack"])), sum(sample["values"]) * self.period
+            if stack:
+                total += value
+                own[stack[0]] = own.get(stack[0], 0) + value
+        is_cpu = self.text(self.type["type"]) == "samples" and self.text(self.period_type["type"]) == "cpu"
+        name = "cpu/nanoseconds" if is_cpu else f"{self.text(self.type['type'])}/{self.text(self.type['unit'])}"
+        return {name: {"total": total, "self": own}}

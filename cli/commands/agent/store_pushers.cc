@@ -40,6 +40,7 @@ std::string default_spool() {
 std::string folder_name(const push::StoreUrl& url) {
   const std::string_view engine = url.engine == push::Engine::kPyroscope ? "pyroscope"
                                   : url.engine == push::Engine::kParca   ? "parca"
+                                  : url.engine == push::Engine::kOtlp    ? "otlp"
                                                                          : "gprofiler";
   std::string name = fmt::format("{}-{}-{}{}", engine, url.host, url.port, url.path);
   std::replace_if(

@@ -12,6 +12,7 @@
 #include "cli/export/formats/col_header.h"
 #include "cli/export/formats/export.h"
 #include "cli/export/text/gzip.h"
+#include "cli/push/requests/otlp.h"
 #include "common/host/host_facts.h"
 #include "common/host/proc.h"
 #include "common/host/secret.h"
@@ -67,6 +68,25 @@ Result<Request> profile_request(const push::StoreUrl& url, const push::Labels& l
   return push::pyroscope_request(url, labels, gzipped, *id);
 }
 
+Result<Request> otlp_piece(const push::StoreUrl& url, const push::Labels& labels,
+                           std::string_view piece) {
+  const auto id = host::make_secret();
+  if (!id) return id.error();
+  const auto profile = push::otlp_profile(piece, labels, std::string_view(*id).substr(0, 16));
+  if (!profile) return profile.error();
+  auto gzipped = exporters::gzip_bytes(*profile);
+  if (!gzipped) return gzipped.error();
+  return push::otlp_request(url, *std::move(gzipped));
+}
+
+Result<Request> piece_request(const push::StoreUrl& url, const push::Labels& labels,
+                              std::string_view piece) {
+  if (url.engine == Engine::kOtlp) return otlp_piece(url, labels, piece);
+  const auto gzipped = exporters::gzip_bytes(piece);
+  if (!gzipped) return gzipped.error();
+  return profile_request(url, labels, *gzipped);
+}
+
 Result<Request> col_request(const push::StoreUrl& url, const std::string& service,
                             std::string_view col, std::string_view begin, std::string_view end) {
   push::StudioProfile profile{
@@ -95,9 +115,7 @@ Result<Requests> pprof_requests(const push::StoreUrl& url, const StoreNames& sto
     const push::Labels labels = labels_of(store, metric.name);
     for (const std::string& piece :
          exporters::make_pprof_pieces(recording, names, writing, exporters::PprofLimits{})) {
-      const auto gzipped = exporters::gzip_bytes(piece);
-      if (!gzipped) return gzipped.error();
-      auto request = profile_request(url, labels, *gzipped);
+      auto request = piece_request(url, labels, piece);
       if (!request) return request.error();
       requests.push_back(*std::move(request));
     }
@@ -178,6 +196,9 @@ Result<Requests> make_requests(const PushOptions& options, const push::StoreUrl&
   if (!start) return start.error();
   const bool is_studio = url.engine == Engine::kStudio;
   if (!is_gzip(*start) && !is_col(*start)) return recording_requests(options, url, path, notes);
+  if (url.engine == Engine::kOtlp) {
+    return Error(fmt::format("{}: {} takes recordings", path, url.origin()));
+  }
   if (is_col(*start) != is_studio) {
     return Error(fmt::format("{}: {} takes {} files and recordings", path, url.origin(),
                              is_studio ? ".col" : "pprof"));

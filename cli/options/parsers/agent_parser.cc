@@ -130,9 +130,10 @@ void AgentParser::add_file_options() {
 
 void AgentParser::add_store_options() {
   app->option_defaults()->group("Stores");
-  app->add_option("--push", options.push.urls,
-                  "Push to a store, as swipr push does: pyroscope+http://HOST:4040, "
-                  "parca+https://HOST:7070, gprofiler+https://HOST (repeatable)")
+  app->add_option(
+         "--push", options.push.urls,
+         "Push to a store, as swipr push does: pyroscope+http://HOST:4040, "
+         "parca+https://HOST:7070, otlp+http://HOST:4318, gprofiler+https://HOST (repeatable)")
       ->type_name("URL")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);

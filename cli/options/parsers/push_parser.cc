@@ -10,9 +10,9 @@ namespace swipr::options {
 namespace {
 
 constexpr std::string_view kPushFooter = R"(
-URL is pyroscope+http://HOST:4040, parca+https://HOST:7070 or gprofiler+https://HOST. The token is
-read from --token-file, $SWIPR_PUSH_TOKEN or the password of the URL; with a user in the URL it is
-the password of this user.
+URL is pyroscope+http://HOST:4040, parca+https://HOST:7070, otlp+http://HOST:4318 (OpenTelemetry) or
+gprofiler+https://HOST. The token is read from --token-file, $SWIPR_PUSH_TOKEN or the password of
+the URL; with a user in the URL it is the password of this user.
 
 Examples:
   swipr push app.swipr pyroscope+http://localhost:4040 --service-name shop --label region=eu

@@ -20,7 +20,8 @@ struct Scheme {
 };
 constexpr auto kSchemes = std::to_array<Scheme>({{"pyroscope+", Engine::kPyroscope},
                                                  {"parca+", Engine::kParca},
-                                                 {"gprofiler+", Engine::kStudio}});
+                                                 {"gprofiler+", Engine::kStudio},
+                                                 {"otlp+", Engine::kOtlp}});
 
 struct Authority {
   std::string user, password;
@@ -138,8 +139,8 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
   url.tls = rest.starts_with("https://");
   if (scheme == nullptr || (!url.tls && !rest.starts_with("http://"))) {
     return Error(
-        "not a store's URL: use pyroscope+http://HOST:4040, parca+https://HOST:7070 or "
-        "gprofiler+https://HOST");
+        "not a store's URL: use pyroscope+http://HOST:4040, parca+https://HOST:7070, "
+        "otlp+http://HOST:4318 or gprofiler+https://HOST");
   }
   url.engine = scheme->engine;
   rest.remove_prefix(url.tls ? 8 : 7);

@@ -9,7 +9,7 @@
 
 namespace swipr::push {
 
-enum class Engine : std::uint8_t { kPyroscope, kParca, kStudio };
+enum class Engine : std::uint8_t { kPyroscope, kParca, kStudio, kOtlp };
 
 struct StoreUrl {
   Engine engine = Engine::kPyroscope;

@@ -176,13 +176,13 @@ class AgentTest(SwiprCase):
         for _ in range(2):
             self.start_worker()
         self.start("cat", preloaded=True)
-        for engine in ("pyroscope", "parca"):
+        for engine in ("pyroscope", "parca", "otlp"):
             with self.subTest(engine):
                 self.out = self.folder / engine
                 before = self.stored_cpu(store)
                 self.run_agent("--slices", "3", "--slice", "1s", "--push", f"{engine}+{store.url}")
                 self.assertEqual(self.stored_cpu(store) - before, self.known_cpu())
-        labels = [one["labels"] for one in store.received() if one["labels"]["service_name"] == "shop"]
+        labels = [one["labels"] for one in store.received() if one["labels"].get("service_name") == "shop"]
         self.assertTrue(labels)
         self.assertEqual(labels[0]["__name__"], "process_cpu")
         self.assertNotIn("pid", labels[0])

@@ -84,6 +84,15 @@ class PushTest(StoresCase):
                 self.assertEqual(set(profile["types"]), {"cpu/nanoseconds", "samples/count"})
                 self.assertEqual(profile["types"]["cpu/nanoseconds"]["total"], cpu)
                 self.assertEqual((profile["period_type"], profile["series_per_type"]), ("cpu", 1))
+        with self.subTest("otlp"):
+            before = len(self.engines.received())
+            self.push(path, "otlp", "--service-name", "shop", "--label", "region=eu")
+            received = self.engines.received()[before:]
+            self.assertEqual([list(one["types"]) for one in received],
+                             [["cpu/nanoseconds"], ["wall/nanoseconds"], ["blocked/nanoseconds"]])
+            self.assertEqual(received[0]["types"]["cpu/nanoseconds"]["total"], cpu)
+            self.assertEqual({name: received[0]["labels"][name] for name in ("service.name", "region")},
+                             {"service.name": "shop", "region": "eu"})
         with self.subTest("gprofiler"):
             self.push(path, "gprofiler", "--service-name", "shop", env={"SWIPR_PUSH_TOKEN": "key"})
             received = self.engines.received()[-1]
@@ -98,6 +107,7 @@ class PushTest(StoresCase):
             self.push(file, engine, env={"SWIPR_PUSH_TOKEN": "key"})
         self.assertEqual([one["api"] for one in self.engines.received()], ["pyroscope", "parca", "studio"])
         self.assert_one_line_error(self.push(file, "parca", expect=None), "takes pprof files and recordings")
+        self.assert_one_line_error(self.push(file, "otlp", expect=None), "takes recordings")
 
     def test_a_busy_store_is_asked_again_and_has_each_profile_once(self):
         recording = self.record_two_processes()

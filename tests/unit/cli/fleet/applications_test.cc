@@ -80,6 +80,8 @@ TEST(Identify, PrefersWhatIsMoreSpecific) {
   EXPECT_EQ(identity_of(script, "0::/\n", "", "").service, "shop");
   EXPECT_EQ(identity_of({"python3", "-c", "x"}, "", "", "").service, "program");
   EXPECT_EQ(identity_of({"./a.out"}, "", "", "").service, "program");
+  EXPECT_EQ(identity_of({"python3", "/srv/shop/"}, "", "", "").service, "shop");
+  EXPECT_EQ(identity_of({"python3", "/"}, "", "", "").service, "program");
 }
 
 TEST(Identify, TakesLabelsOfTheProcess) {

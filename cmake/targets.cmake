@@ -5,8 +5,12 @@ if(SWIPR_WERROR)
   list(APPEND SWIPR_WARNINGS -Werror)
 endif()
 
+# The same source gives the same bytes in every folder.
+set(SWIPR_PATHS $<$<CONFIG:RelWithDebInfo>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>)
+
 function(swipr_defaults target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE ${SWIPR_PATHS})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${SWIPR_WARNINGS}>)
   target_compile_definitions(${target} PRIVATE SWIPR_VERSION="${PROJECT_VERSION}")
   if(SWIPR_SANITIZE)
@@ -44,7 +48,7 @@ function(swipr_guest_library name)
     -fno-threadsafe-statics -ftls-model=initial-exec -fno-stack-protector
     $<IF:$<BOOL:${arg_SMALL}>,-Os,-O2>
     -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables -fno-omit-frame-pointer
-    -ffunction-sections)
+    -ffunction-sections ${SWIPR_PATHS})
   target_link_libraries(${name} PRIVATE ${arg_LINK})
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # small files; the gates look at each object
   set(host_link ${arg_LINK})

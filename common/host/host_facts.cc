@@ -6,6 +6,9 @@
 
 #include "common/host/proc.h"
 
+// A static program has no dynamic section (ELF gABI, chapter 5) and a C library of its own.
+[[gnu::weak]] extern const char dynamic_section[] __asm__("_DYNAMIC");
+
 namespace swipr::host {
 
 std::string find_release_value(std::string_view text, std::string_view name) {
@@ -43,7 +46,10 @@ HostFacts read_host_facts() {
     keep(facts.os_release, find_release_value(*text, "VERSION_ID"));
     break;
   }
-  facts.libc_version = ::gnu_get_libc_version();
+  if (dynamic_section != nullptr) {
+    facts.libc_type = "glibc";
+    facts.libc_version = ::gnu_get_libc_version();
+  }
   const long processors = ::sysconf(_SC_NPROCESSORS_ONLN);
   if (processors > 0) facts.processors = static_cast<std::uint32_t>(processors);
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));

@@ -16,7 +16,7 @@ struct HostFacts {
   std::string kernel_release = "unknown";  // "6.1.0-18-amd64"
   std::string kernel_version = "unknown";
   std::string hardware_type = "unknown";  // "x86_64"
-  std::string libc_type = "glibc";
+  std::string libc_type = "unknown";
   std::string libc_version = "unknown";
   std::uint32_t processors = 1;
   std::uint64_t memory_capacity_mb = 0;

@@ -1,16 +1,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <gnu/libc-version.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -18,6 +15,7 @@
 #include "cli/session/checkup/checkup.h"
 #include "cli/session/find/places.h"
 #include "cli/session/launch/program.h"
+#include "common/host/host_facts.h"
 #include "common/host/proc.h"
 #include "common/host/unique_fd.h"
 
@@ -65,11 +63,13 @@ class WaitingThread {
 };
 
 Finding check_system() {
-  utsname system{};
-  ::uname(&system);
-  const std::string text = fmt::format("{} {}, {}, glibc {}", system.sysname, system.release,
-                                       system.machine, ::gnu_get_libc_version());
-  if (std::strcmp(system.machine, "x86_64") == 0) return {Verdict::kFine, "system", text, ""};
+  const host::HostFacts host = host::read_host_facts();
+  std::string text =
+      fmt::format("{} {}, {}", host.system_name, host.kernel_release, host.hardware_type);
+  if (host.libc_type != "unknown") {
+    text += fmt::format(", {} {}", host.libc_type, host.libc_version);
+  }
+  if (host.hardware_type == "x86_64") return {Verdict::kFine, "system", text, ""};
   return {Verdict::kFailed, "system", text, "the preload supports x86-64 only"};
 }
 

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""The archive that scripts/release has made: complete, installable, and sufficient on a system that has nothing.
+
+usage: PYTHONPATH=tests SWIPR_TARGETS=… tests/archive/archive_test.py   (SWIPR_ARCHIVES: its folder)
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tarfile
+import tempfile
+import unittest
+
+from support import profiles
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ARCHIVES = pathlib.Path(os.environ.get("SWIPR_ARCHIVES", ROOT / "build/archive"))
+TARGETS = pathlib.Path(os.environ.get("SWIPR_TARGETS", ROOT / "build/release/tests/targets"))
+MOST_BYTES = 12 << 20
+
+
+def run(*command, code=0, **options):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60, **options)
+    assert done.returncode == code, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+class ArchiveTest(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix="swipr-archive-")
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+        self.folder.chmod(0o755)
+        (self.archive,) = (path for path in ARCHIVES.glob("*.tar.gz") if "-debug" not in path.name)
+        with tarfile.open(self.archive) as archive:
+            archive.extractall(self.folder)
+        self.place = self.folder / self.archive.name.removesuffix(".tar.gz")
+
+    def test_sums_and_size(self):
+        sums = dict(reversed(line.split()) for line in (ARCHIVES / "SHA256SUMS").read_text().splitlines())
+        self.assertEqual(len(sums), 2)
+        for name, digest in sums.items():
+            self.assertEqual(hashlib.sha256((ARCHIVES / name).read_bytes()).hexdigest(), digest)
+        self.assertLessEqual(self.archive.stat().st_size, MOST_BYTES)
+
+    def test_files(self):
+        files = {str(path.relative_to(self.place)) for path in self.place.rglob("*") if path.is_file()}
+        pages = {path.name for path in (ROOT / "docs/man").iterdir()}
+        self.assertLessEqual(pages, {pathlib.Path(file).name for file in files if "/man/" in file})
+        wanted = {"bin/swipr", "lib/libswipr_preload.so", "install", "LICENSE", "sbom.spdx.json"}
+        self.assertLessEqual(wanted, files)
+        with tarfile.open(self.archive) as archive:
+            for member in archive:
+                self.assertEqual((member.uid, member.gid, member.mode & 0o022), (0, 0, 0), member.name)
+
+    def test_components(self):
+        document = json.loads((self.place / "sbom.spdx.json").read_text())
+        self.assertEqual(document["spdxVersion"], "SPDX-2.3")
+        for package in document["packages"]:
+            self.assertRegex(package["versionInfo"], r"^\d")
+
+    def test_symbols_are_found_by_build_id(self):
+        (path,) = ARCHIVES.glob("*-debug.tar.gz")
+        with tarfile.open(path) as archive:
+            files = {re.sub(r"^.*\.build-id/", "", name) for name in archive.getnames() if name.endswith(".debug")}
+        for file in ("bin/swipr", "lib/libswipr_preload.so"):
+            build_id = re.search(r"Build ID: (\w+)", run("readelf", "-n", self.place / file))[1]
+            self.assertIn(f"{build_id[:2]}/{build_id[2:]}.debug", files)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root changes the root directory")
+    def test_needs_no_other_file(self):
+        said = run("chroot", self.place, "/bin/swipr", "--version")
+        self.assertRegex(said, r"^swipr \d")
+
+    def test_install_record_and_uninstall(self):
+        prefix = self.folder / "prefix"
+        self.assertIn(f"preload: {prefix}/lib/libswipr_preload.so", run(self.place / "install", prefix))
+        swipr, recording = prefix / "bin/swipr", self.folder / "x.swipr"
+        run(swipr, "record", "--count", 100, "--interval", "5ms", "-o", recording, "--", TARGETS / "burn_nofp", 1000)
+        stacks = profiles.parse(run(swipr, "convert", "--format", "collapsed", recording, "-o", "-").encode(), "collapsed")
+        self.assertTrue(profiles.has_function(stacks, "^burn_hot$"), stacks)
+        run(self.place / "install", "--uninstall", prefix)
+        self.assertEqual([path for path in prefix.rglob("*") if path.is_file()], [])
+
+    def test_refuses_what_it_cannot_do(self):
+        done = subprocess.run([self.place / "install", "/proc/nothing"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("install: cannot write to /proc/nothing", done.stderr)
+        self.assertEqual(subprocess.run([self.place / "install", "--what"], capture_output=True).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -66,7 +66,9 @@ Identity identify(const ProcessFacts& facts, std::string_view service) {
   Identity identity;
   identity.container = container_name(facts.container, id);
   const std::string& plain = facts.container.name;
-  const std::string container = plain.empty() ? identity.container : plain;
+  // The name of a pod has a label of its own; it is no service, as each replica has another one.
+  const bool is_plain = !plain.empty() || !facts.container.pod.empty();
+  const std::string container = is_plain ? plain : identity.container;
   identity.service =
       service.empty() ? service_of(facts, application, container) : std::string(service);
   identity.application = application.text();
@@ -75,6 +77,7 @@ Identity identify(const ProcessFacts& facts, std::string_view service) {
   }
   add_own_labels(facts.labels, identity);
   identity.labels.emplace_back("comm", facts.command_name);
+  if (!facts.version.empty()) identity.labels.emplace_back("version", facts.version);
   if (!container.empty()) identity.labels.emplace_back("container", container);
   if (!facts.container.pod.empty()) identity.labels.emplace_back("pod", facts.container.pod);
   if (!facts.container.pod_namespace.empty()) {

@@ -16,7 +16,7 @@ struct ProcessFacts {
   std::string_view command_name, executable;
   std::span<const std::string> command_line;
   std::string_view cgroup, mountinfo;  // texts of /proc/PID; empty: unknown
-  std::string service;                 // that the process was given; empty: none
+  std::string service, version;        // that the process was given; empty: none
   std::string_view labels;             // NAME=VALUE,NAME=VALUE that it was given
   ContainerNames container;
 };

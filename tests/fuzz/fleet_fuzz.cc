@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/fleet/identity.h"
+#include "cli/fleet/resource_attributes.h"
 #include "cli/options/agent_settings.h"
 
 using namespace swipr;
@@ -34,6 +35,7 @@ void check_identity(std::string_view text, const std::vector<std::string>& words
   facts.executable = words.empty() ? std::string_view() : std::string_view(words.back());
   facts.command_line = words;
   facts.cgroup = facts.mountinfo = facts.labels = text;
+  facts.version = fleet::find_attribute(text, "service.version");
   const fleet::Identity identity = fleet::identify(facts, "");
   expect(!identity.service.empty() && !identity.application.empty());
   expect(identity.labels.size() < 12);

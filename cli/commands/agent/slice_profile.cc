@@ -27,6 +27,7 @@ fleet::Identity identity_of(const TargetFacts& facts, const options::AgentOption
   process.cgroup = facts.cgroup;
   process.mountinfo = facts.mountinfo;
   process.service = facts.service;
+  process.version = facts.version;
   process.labels = facts.labels;
   process.container = {facts.container_name, facts.pod, facts.pod_namespace, facts.pod_uid};
   return fleet::identify(process, options.push.service);

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/fleet/resource_attributes.h"
 #include "cli/session/find/places.h"
 #include "common/host/proc.h"
 
@@ -41,7 +42,35 @@ std::string text_of(const std::string& path) {
   return text ? *std::move(text) : std::string();
 }
 
+// What is not set otherwise.
+void add_attributes(std::string_view attributes, TargetFacts& facts) {
+  const auto add = [attributes](std::string& value, std::string_view name) {
+    if (value.empty()) value = fleet::find_attribute(attributes, name);
+  };
+  add(facts.service, "service.name");
+  add(facts.version, "service.version");
+  add(facts.container_name, "k8s.container.name");
+  add(facts.container_name, "container.name");
+  add(facts.pod, "k8s.pod.name");
+  add(facts.pod_namespace, "k8s.namespace.name");
+  add(facts.pod_uid, "k8s.pod.uid");
+}
+
+TargetFacts facts_of_hidden(const session::ListedProcess& process) {
+  const session::AgentInfo& info = *process.hidden;
+  TargetFacts facts;
+  facts.pid = process.pid;
+  facts.command_name = process.command;
+  if (!info.argv0.empty()) facts.command_line = {info.argv0};
+  facts.cgroup = info.cgroup;
+  facts.service = info.service;
+  facts.labels = info.labels;
+  add_attributes(info.resource_attributes, facts);
+  return facts;
+}
+
 TargetFacts read_facts(const session::ListedProcess& process) {
+  if (process.hidden) return facts_of_hidden(process);
   TargetFacts facts;
   facts.pid = process.pid;
   facts.command_name = process.command;
@@ -60,18 +89,25 @@ TargetFacts read_facts(const session::ListedProcess& process) {
   facts.pod = variable("SWIPR_POD_NAME");
   facts.pod_namespace = variable("SWIPR_POD_NAMESPACE");
   facts.pod_uid = variable("SWIPR_POD_UID");
+  add_attributes(variable("OTEL_RESOURCE_ATTRIBUTES"), facts);
   return facts;
 }
 
-std::uint64_t start_ticks_of(Pid pid) {
-  const auto stat = host::read_process_stat(pid);
+std::uint64_t start_ticks_of(const session::ListedProcess& process) {
+  if (process.hidden) return 0;
+  const auto stat = host::read_process_stat(process.pid);
   return stat ? stat->start_ticks : 0;
+}
+
+std::int64_t start_time_of(const session::ListedProcess& process) {
+  return process.hidden ? process.hidden->start_time_ns : 0;
 }
 
 bool is_same(const AgentTarget& target, const session::ListedProcess& process,
              std::uint64_t start_ticks) {
   return target.socket == process.socket && target.facts.pid == process.pid &&
-         target.start_ticks == start_ticks && !target.has_ended;
+         target.start_ticks == start_ticks && target.start_time_ns == start_time_of(process) &&
+         !target.has_ended;
 }
 
 }  // namespace
@@ -112,7 +148,7 @@ std::vector<std::uint64_t> Targets::look(std::chrono::steady_clock::time_point n
 
 bool Targets::is_wanted(const session::ListedProcess& process) const {
   const auto& pids = options_.pids;
-  if (process.pid == Pid{::getpid()}) return false;
+  if (!process.hidden && process.pid == Pid{::getpid()}) return false;
   if (!pids.empty() && std::find(pids.begin(), pids.end(), process.pid) == pids.end()) return false;
   const std::string folder = process.socket.substr(0, process.socket.rfind('/'));
   if (!options_.socket_folder.empty() && folder != options_.socket_folder) return false;
@@ -125,7 +161,7 @@ void Targets::search(std::vector<std::uint64_t>& added) {
   left_out_ = 0;
   for (const session::ListedProcess& process : session::list_targets().processes) {
     if (!is_wanted(process)) continue;
-    const std::uint64_t start_ticks = start_ticks_of(process.pid);
+    const std::uint64_t start_ticks = start_ticks_of(process);
     const bool is_known = std::any_of(targets_.begin(), targets_.end(), [&](const auto& entry) {
       return is_same(entry.second, process, start_ticks);
     });
@@ -137,8 +173,9 @@ void Targets::search(std::vector<std::uint64_t>& added) {
     AgentTarget target;
     target.socket = process.socket;
     target.start_ticks = start_ticks;
+    target.start_time_ns = start_time_of(process);
     target.facts = read_facts(process);
-    target.kernel_cpu = read_cpu_clock(process.pid).value_or(0ns);
+    if (!process.hidden) target.kernel_cpu = read_cpu_clock(process.pid).value_or(0ns);
     const nanoseconds before = accounted_before(process.pid, start_ticks, target.kernel_cpu);
     target.ledger = fleet::CpuLedger(before);
     target.slice_cpu = before;

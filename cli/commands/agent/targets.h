@@ -23,12 +23,13 @@ struct TargetFacts {
   std::vector<std::string> command_line;
   std::string cgroup, mountinfo;
   // Of its environment; empty: not set.
-  std::string service, labels, container_name, pod, pod_namespace, pod_uid;
+  std::string service, version, labels, container_name, pod, pod_namespace, pod_uid;
 };
 
 struct AgentTarget {
   std::string socket;
-  std::uint64_t start_ticks = 0;  // with the pid: its identity; 0: not visible in /proc
+  std::uint64_t start_ticks = 0;   // with the pid: its identity; 0: not visible in /proc
+  std::int64_t start_time_ns = 0;  // identity of one that is not visible
   TargetFacts facts;
   fleet::CpuLedger ledger{std::chrono::nanoseconds(0)};
   std::chrono::nanoseconds kernel_cpu{0};    // the last reading of its CPU clock

@@ -262,7 +262,10 @@ ListedProcess describe(const Place& place, const Peer& peer, const AgentInfo& in
   process.command = info.command;
   process.threads = info.threads;
   process.age = age_since(info.start_time_ns);
-  if (peer.pid.value == 0) return process;
+  if (peer.pid.value == 0) {
+    process.hidden = info;
+    return process;
+  }
   if (const auto status = host::read_process_status(peer.pid)) {
     process.command = status->name;
     process.threads = status->threads;

@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/session/find/agent_info.h"
 #include "common/core/ids.h"
 #include "common/host/result.h"
 #include "common/host/unique_fd.h"
@@ -39,6 +41,9 @@ struct ListedProcess {
   std::uint32_t threads = 0;
   std::chrono::nanoseconds age{0};
   std::string socket;
+  // What a process says of itself that /proc does not show, or shows as another one: it is in a PID
+  // namespace that is not visible here.
+  std::optional<AgentInfo> hidden{};
 };
 
 struct Listing {

@@ -1,5 +1,6 @@
 """Folders of sockets that several containers or users share: an emptyDir of Kubernetes, /run/swipr, /tmp."""
 
+import json
 import os
 import re
 import shutil
@@ -77,6 +78,25 @@ class PodsTest(SwiprCase):
                 for target in (first, second):
                     self.assertEqual(target.end().code, 0)
                 shutil.rmtree(self.pod / str(FIRST_USER))
+
+    def test_an_agent_beside_them_records_all_and_knows_their_names(self):
+        self.pod.chmod(0o777)
+        attributes = "service.version=7,k8s.pod.name=cart-1,k8s.namespace.name=eu"
+        targets = [self.start_app("alpha", SWIPR_SERVICE_NAME="shop"), self.start_app("beta", OTEL_RESOURCE_ATTRIBUTES=attributes)]
+        self.sockets_of(FIRST_USER, 2)
+        out = self.folder / "out"
+        out.mkdir()
+        os.chown(out, FIRST_USER, FIRST_USER)
+        command = self.inside(FIRST_USER, self.program, "agent", "--once", "--slice", "1s", "--output-dir", out)
+        finished = self.start(*command, env={"SWIPR_SOCKET_DIR": str(self.pod), "HOME": "/nonexistent"}).wait()
+        self.assertEqual(finished.code, 0, finished)
+        entries = json.loads((out / "last_accounts.json").read_text())["processes"]
+        self.assertEqual({(one["pid"], one["command"], one["service"], one["container"]) for one in entries},
+                         {(1, "alpha", "shop", ""), (1, "beta", "beta", "k8s__cart-1_eu__0")})
+        for one in entries:
+            self.assertGreater(one["recorded_ns"], 0)
+        for target in targets:
+            self.assertEqual(target.end().code, 0)
 
     def test_a_second_user_has_a_folder_of_its_own(self):
         self.pod.chmod(0o777)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/fleet/identity.h"
+#include "cli/fleet/resource_attributes.h"
 
 namespace swipr::fleet {
 namespace {
@@ -82,6 +83,15 @@ TEST(Identify, PrefersWhatIsMoreSpecific) {
   EXPECT_EQ(identity_of({"./a.out"}, "", "", "").service, "program");
   EXPECT_EQ(identity_of({"python3", "/srv/shop/"}, "", "", "").service, "shop");
   EXPECT_EQ(identity_of({"python3", "/"}, "", "", "").service, "program");
+}
+
+TEST(FindAttribute, ReadsWhatOpenTelemetryWrites) {
+  constexpr std::string_view kText = "a=1, service.name = shop%20eu ,k8s.pod.name=p%2,broken,b=";
+  EXPECT_EQ(find_attribute(kText, "a"), "1");
+  EXPECT_EQ(find_attribute(kText, "service.name"), "shop eu");
+  EXPECT_EQ(find_attribute(kText, "k8s.pod.name"), "p%2");
+  EXPECT_EQ(find_attribute(kText, "broken"), "");
+  EXPECT_EQ(find_attribute(kText, "b"), "");
 }
 
 TEST(Identify, TakesLabelsOfTheProcess) {

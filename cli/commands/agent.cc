@@ -14,6 +14,7 @@
 #include "cli/commands/agent/agent_loop.h"
 #include "cli/commands/agent/slice_files.h"
 #include "cli/commands/commands.h"
+#include "cli/fleet/applications.h"
 #include "cli/session/launch/signal_watch.h"
 #include "common/host/proc.h"
 
@@ -74,6 +75,12 @@ host::Result<AgentLoop::End> run_loop(const AgentOptions& options, AgentLog& log
 }  // namespace
 
 Outcome run_agent(const AgentOptions& options) {
+  for (const std::string& pattern : options.argument_filters) {
+    if (!fleet::is_valid_pattern(pattern)) {
+      return Failure{"agent: --app-id-args-filter '" + pattern + "' is no regular expression",
+                     kWrongUsage};
+    }
+  }
   ::umask(077);  // profiles and requests are nobody else's business
   ::signal(SIGPIPE, SIG_IGN);
   if (!options.output_folder.empty()) {

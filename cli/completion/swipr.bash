@@ -63,7 +63,7 @@ _swipr() {
         top) words='--pid --name --window --interval --weight --once --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         view) words='--pid --duration --no-browser --state --thread --from --to --only --hide --focus --frames --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         agent)
-          words='--rate --slice --slices --once --continuous --mode --max-overhead --pids --include --exclude --socket-dir --max-processes --output-dir --rotating-output --keep --no-flamegraph --push --upload-results --server-host --service-name --label --token-file --ca-file --tenant --spool --spool-size --disable-application-identifiers --config --pid-file --log-file --controller-pid --metrics-file --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help'
+          words='--rate --slice --slices --once --continuous --mode --max-overhead --pids --include --exclude --socket-dir --max-processes --output-dir --rotating-output --keep --no-flamegraph --push --upload-results --server-host --service-name --label --token-file --ca-file --tenant --spool --spool-size --disable-application-identifiers --insert-dso-name --external-metadata --app-id-args-filter --disable-metrics-collection --disable-metadata-collection --config --pid-file --log-file --controller-pid --metrics-file --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help'
           ;;
         push) words='--service-name --label --token-file --ca-file --tenant --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         list) words='--json --help' ;;

@@ -1,10 +1,13 @@
 #include "cli/fleet/applications.h"
 
+#include <regex.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <initializer_list>
 #include <optional>
+#include <vector>
 
 namespace swipr::fleet {
 
@@ -120,11 +123,20 @@ std::optional<Application> spark(std::string_view main_class, Arguments argument
   return named("spark", name.value_or(std::string(main_class)));
 }
 
-Application java(Arguments arguments) {
+// The main class, or what follows the jar or module: the options of the machine end there.
+std::size_t first_java_word(Arguments arguments) {
   const Words kWithValue = {"-cp",           "-classpath",    "--class-path", "-p",
                             "--module-path", "--add-modules", "--add-opens",  "--add-exports",
                             "--add-reads",   "-jar",          "-m",           "--module"};
   const std::size_t word = first_word(arguments, kWithValue);
+  for (std::size_t index = 0; index < word; ++index) {
+    if (is_one_of(arguments[index], {"-jar", "-m", "--module"})) return std::min(index + 2, word);
+  }
+  return word;
+}
+
+Application java(Arguments arguments) {
+  const std::size_t word = first_java_word(arguments);
   const Arguments own = arguments.first(word);
   if (auto jar = value_of(own, {"-jar"})) {
     auto found = spark(base_name(*jar), own, arguments.subspan(word));
@@ -164,7 +176,47 @@ std::optional<Application> titled(std::string_view title) {
   return std::nullopt;
 }
 
+class Pattern {
+ public:
+  explicit Pattern(const std::string& text)
+      : is_valid_(::regcomp(&compiled_, text.c_str(), REG_EXTENDED | REG_NOSUB) == 0) {}
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+  ~Pattern() {
+    if (is_valid_) ::regfree(&compiled_);
+  }
+  bool is_valid() const { return is_valid_; }
+  bool is_in(const std::string& text) const {
+    return is_valid_ && ::regexec(&compiled_, text.c_str(), 0, nullptr, 0) == 0;
+  }
+
+ private:
+  regex_t compiled_{};
+  bool is_valid_;
+};
+
 }  // namespace
+
+bool is_valid_pattern(const std::string& pattern) { return Pattern(pattern).is_valid(); }
+
+std::string matching_options(Arguments command_line, Arguments patterns) {
+  if (command_line.empty() || patterns.empty()) return {};
+  const Arguments arguments = command_line.subspan(1);
+  std::vector<bool> is_wanted(first_java_word(arguments));
+  for (const std::string& text : patterns) {
+    const Pattern pattern(text);
+    for (std::size_t index = 0; index < is_wanted.size(); ++index) {
+      is_wanted[index] = is_wanted[index] || pattern.is_in(arguments[index]);
+    }
+  }
+  std::string matching;
+  for (std::size_t index = 0; index < is_wanted.size(); ++index) {
+    if (!is_wanted[index]) continue;
+    if (!matching.empty()) matching += ' ';
+    matching += std::string_view(arguments[index]).substr(0, kMaxNameBytes);
+  }
+  return matching;
+}
 
 Application find_application(Arguments command_line, std::string_view executable) {
   if (command_line.empty()) return named("native", executable);

@@ -23,4 +23,10 @@ struct Application {
 Application find_application(std::span<const std::string> command_line,
                              std::string_view executable);
 
+// The options of a Java machine in which one of the patterns (extended regular expressions) is
+// found, separated by blanks. Invalid patterns are found nowhere.
+std::string matching_options(std::span<const std::string> command_line,
+                             std::span<const std::string> patterns);
+bool is_valid_pattern(const std::string& pattern);
+
 }  // namespace swipr::fleet

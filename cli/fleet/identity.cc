@@ -72,6 +72,10 @@ Identity identify(const ProcessFacts& facts, std::string_view service) {
   identity.service =
       service.empty() ? service_of(facts, application, container) : std::string(service);
   identity.application = application.text();
+  if (const std::string more = matching_options(facts.command_line, facts.argument_filters);
+      application.kind == "java" && !more.empty()) {
+    identity.application += " (" + more + ")";
+  }
   if (application.kind == "native") {
     identity.application += " (" + std::string(facts.executable) + ")";
   }

@@ -15,9 +15,10 @@ namespace swipr::fleet {
 struct ProcessFacts {
   std::string_view command_name, executable;
   std::span<const std::string> command_line;
-  std::string_view cgroup, mountinfo;  // texts of /proc/PID; empty: unknown
-  std::string service, version;        // that the process was given; empty: none
-  std::string_view labels;             // NAME=VALUE,NAME=VALUE that it was given
+  std::span<const std::string> argument_filters;  // extended regular expressions
+  std::string_view cgroup, mountinfo;             // texts of /proc/PID; empty: unknown
+  std::string service, version;                   // that the process was given; empty: none
+  std::string_view labels;                        // NAME=VALUE,NAME=VALUE that it was given
   ContainerNames container;
 };
 

@@ -146,6 +146,8 @@ struct AgentOptions {
   std::string output_folder;  // empty: no files
   std::size_t keep = 0;       // slices whose files are kept; 0: all
   bool flamegraph = true;
+  bool module_names = false;      // after functions in .col files
+  std::string external_metadata;  // file; empty: none
   struct Push {
     std::vector<std::string> urls;
     std::string service;              // empty: by process
@@ -155,6 +157,7 @@ struct AgentOptions {
   std::string spool_folder;  // empty: of this user
   std::uint64_t spool_bytes = std::uint64_t{64} << 20;
   bool identifies_applications = true;
+  std::vector<std::string> argument_filters;  // options of Java that belong to its name
 
   std::string pid_file, log_file, metrics_file;  // empty: none
   std::optional<Pid> controller;                 // the agent ends with it

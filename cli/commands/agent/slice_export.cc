@@ -15,6 +15,7 @@
 #include "cli/export/formats/export.h"
 #include "cli/push/spool.h"
 #include "common/host/host_facts.h"
+#include "common/host/proc.h"
 
 namespace swipr::commands {
 
@@ -31,6 +32,8 @@ class SliceExport {
     writing_.weight =
         options.mode == profile::Mode::kOffCpu ? profile::Weight::kBlocked : profile::Weight::kCpu;
     writing_.host = host::read_host_facts();
+    writing_.module_names = options.module_names;
+    if (!options.external_metadata.empty()) read_metadata();
     for (const std::uint32_t target : profile_.target_of_process) {
       const bool is_known = target != profile::kNone;
       const fleet::Identity identity = is_known ? profile_.identities[target] : fleet::Identity{};
@@ -77,6 +80,17 @@ class SliceExport {
   }
 
  private:
+  void read_metadata() {
+    const std::string& path = options_.external_metadata;
+    const auto text = host::read_file(path, std::size_t{1} << 20);
+    auto metadata = text ? exporters::static_metadata(*text) : text.error();
+    if (metadata) {
+      writing_.metadata = *std::move(metadata);
+    } else {
+      fail(text ? metadata.error().with_context(path) : metadata.error());
+    }
+  }
+
   using GroupKey = std::pair<std::string, push::Labels>;
 
   // Processes with equal names and labels are one profile.

@@ -24,6 +24,7 @@ fleet::Identity identity_of(const TargetFacts& facts, const options::AgentOption
   process.command_name = facts.command_name;
   process.executable = facts.executable;
   if (options.identifies_applications) process.command_line = facts.command_line;
+  process.argument_filters = options.argument_filters;
   process.cgroup = facts.cgroup;
   process.mountinfo = facts.mountinfo;
   process.service = facts.service;

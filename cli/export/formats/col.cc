@@ -49,7 +49,7 @@ class ColWriter {
         weight, [this](const profile::Thread& thread) { return root_of(thread.process); });
     if (weight != profile::Weight::kSamples) count_samples(lines);
     const bool is_cpu = weight == profile::Weight::kCpu;
-    sink.write(format_col_header(recording_, options_.host, "[null" + applications_ + "]",
+    sink.write(format_col_header(recording_, options_, "[null" + applications_ + "]",
                                  is_cpu ? "cpu" : "wall"));
     for (const Line& line : lines) {
       if (line.own == 0) continue;

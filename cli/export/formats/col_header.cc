@@ -65,12 +65,28 @@ std::string iso_time(std::chrono::nanoseconds since_epoch) {
   return text;
 }
 
-std::string format_col_header(const profile::Recording& recording, const host::HostFacts& host,
+host::Result<std::string> static_metadata(std::string_view text) {
+  const Json file = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto found = file.is_object() ? file.find("static") : file.end();
+  if (!file.is_object() || found == file.end() || !found->is_object()) {
+    return host::Error("no JSON object with an object \"static\"");
+  }
+  return found->dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string format_col_header(const profile::Recording& recording, const Options& options,
                               std::string_view application_metadata, std::string_view mode) {
   Json header;
   header["containers"] = Json::array();
   header["container_names_enabled"] = true;
-  header["metadata"] = metadata_of(recording, host);
+  header["metadata"] = metadata_of(recording, options.host);
+  if (!options.metadata.empty()) {
+    // What the readers of the format need keeps its value.
+    const Json more = Json::parse(options.metadata);
+    for (const auto& [name, value] : more.items()) {
+      if (!header["metadata"].contains(name)) header["metadata"][name] = value;
+    }
+  }
   header["metrics"] = {{"cpu_avg", nullptr}, {"mem_avg", nullptr}};
   header["application_metadata"] = Json::parse(application_metadata);
   header["application_metadata_enabled"] = true;

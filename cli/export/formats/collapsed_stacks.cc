@@ -65,10 +65,12 @@ CollapsedStacks::CollapsedStacks(const profile::Recording& recording, const prof
     : recording_(recording),
       options_(options),
       rests_of_stacks_(recording.stacks.size(), profile::kNone) {
-  for (const profile::FrameNames& frame : names.frames) {
-    texts_of_frames_.push_back(text_of(frame, ""));
+  for (std::uint32_t index = 0; index < names.frames.size(); ++index) {
+    const profile::FrameNames& frame = names.frames[index];
+    const std::string module = module_text(index);
+    texts_of_frames_.push_back(text_of(frame, module));
     if (!options.frame_kinds) continue;
-    texts_beside_python_.push_back(text_of(frame, kNativeBesidePython));
+    texts_beside_python_.push_back(text_of(frame, module + std::string(kNativeBesidePython)));
     is_python_.push_back(frame.front().language == Language::kPython);
   }
 }
@@ -119,13 +121,24 @@ std::uint32_t CollapsedStacks::rest_of(const profile::MergedStack& merged) {
   return rest;
 }
 
+// " (/lib/libc.so.6)"
+std::string CollapsedStacks::module_text(std::uint32_t frame) const {
+  const std::uint32_t module = recording_.frames[frame].module;
+  if (!options_.module_names || module == profile::kNone) return {};
+  return fmt::format(" ({})", frame_text(recording_.modules[module].path));
+}
+
 // ";outer;inlined into it"
 std::string CollapsedStacks::text_of(const profile::FrameNames& frame,
                                      std::string_view native_suffix) const {
   std::string text;
   for (auto named = frame.rbegin(); named != frame.rend(); ++named) {
     text.append(1, ';').append(frame_text(named->function));
-    if (options_.frame_kinds) text += is_native(*named) ? native_suffix : suffix_of(*named);
+    if (is_native(*named)) {
+      text += native_suffix;
+    } else if (options_.frame_kinds) {
+      text += suffix_of(*named);
+    }
   }
   return text;
 }

@@ -52,6 +52,7 @@ class CollapsedStacks {
 
  private:
   std::uint32_t rest_of(const profile::MergedStack& merged);
+  std::string module_text(std::uint32_t frame) const;
   std::string text_of(const profile::FrameNames& frame, std::string_view native_suffix) const;
   std::string stack_text(std::uint32_t stack) const;
 

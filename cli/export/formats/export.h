@@ -43,12 +43,15 @@ struct Options {
   profile::Weight weight_or_samples() const { return weight.value_or(profile::Weight::kSamples); }
   StateFrames state_frames = StateFrames::kByFormat;
   bool frame_kinds = false;   // collapsed only: suffixes such as "_[p]" after names
+  bool module_names = false;  // collapsed, col: " (/lib/libc.so.6)" after native functions
   bool source_lines = false;  // perf only: a "  file:line" line after every frame
   PprofLabels pprof_labels = PprofLabels::kAll;  // pprof only; not kAll: without a base
   std::vector<profile::Weight> pprof_types{};    // pprof only: no others; empty: all
   std::size_t pprof_max_frames = 0;              // of a stack, cut in the middle; 0: all
   bool inverted = false;   // html only: start with callers below the functions
   host::HostFacts host{};  // col only: of the recorded machine
+  // col only: more metadata, from static_metadata() of col_header.h; empty: none.
+  std::string metadata{};
   // col only. Shape: parallel to the processes; empty: no containers, native applications.
   std::vector<ColOrigin> origins{};
   // html, pprof, collapsed: the threads of this and all later processes are the base of the

@@ -126,6 +126,11 @@ void AgentParser::add_file_options() {
   app->add_option("--keep", options.keep, "Keep the files of the last N slices")->type_name("N");
   app->add_flag_callback(
       "--no-flamegraph", [this] { options.flamegraph = false; }, "Write no .html files");
+  app->add_flag("--insert-dso-name", options.module_names,
+                "Write the file of each native function into .col files");
+  app->add_option("--external-metadata", options.external_metadata,
+                  "Add the object static of a JSON file to the metadata of .col files")
+      ->type_name("FILE");
 }
 
 void AgentParser::add_store_options() {
@@ -162,6 +167,15 @@ void AgentParser::add_store_options() {
   app->add_flag_callback(
       "--disable-application-identifiers", [this] { options.identifies_applications = false; },
       "Do not name scripts, jars and modules after the command line");
+  app->add_option("--app-id-args-filter", options.argument_filters,
+                  "Add options of Java that match REGEX to its name in .col files (repeatable)")
+      ->type_name("REGEX")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  for (const char* name : {"--disable-metrics-collection", "--disable-metadata-collection"}) {
+    app->add_flag_callback(
+        name, [] {}, "Accepted: such data is not collected");
+  }
 }
 
 void AgentParser::add_service_options() {

@@ -190,9 +190,14 @@ class AgentTest(SwiprCase):
     def test_the_studio_has_one_profile_per_slice(self):
         store = self.start_store()
         self.start_worker()
-        self.run_agent("--slices", "2", "--slice", "1s", "--upload-results", "--server-host", store.url,
-                       "--service-name", "shop", env={"SWIPR_PUSH_TOKEN": "key"})
+        metadata = self.folder / "metadata"
+        metadata.write_text('{"static": {"team": "pay"}}')
+        self.run_agent("--slices", "2", "--slice", "1s", "--upload-results", "--server-host", store.url, "--insert-dso-name",
+                       "--service-name", "shop", "--external-metadata", metadata, env={"SWIPR_PUSH_TOKEN": "key"})
         self.assertEqual([one["service"] for one in store.received()], ["shop", "shop"])
+        received = store.received()[-1]
+        self.assertEqual(received["header"]["metadata"]["team"], "pay")
+        self.assertRegex(" ".join(received["stacks"]), r";[^;]+ \(/[^;]+\)_\[pn\];")
 
     def test_a_busy_store_gets_each_profile_once(self):
         store = self.start_store()

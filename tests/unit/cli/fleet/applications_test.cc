@@ -85,6 +85,26 @@ TEST(Identify, PrefersWhatIsMoreSpecific) {
   EXPECT_EQ(identity_of({"python3", "/"}, "", "", "").service, "program");
 }
 
+TEST(MatchingOptions, AreThoseOfTheMachine) {
+  const std::vector<std::string> line = {"java", "-Xmx1g", "-Dteam=pay",  "-Dpassword=x",
+                                         "-jar", "a.jar",  "-Dteam=other"};
+  EXPECT_EQ(matching_options(line, std::vector<std::string>{"^-Dteam=", "^-Xmx"}),
+            "-Xmx1g -Dteam=pay");
+  EXPECT_EQ(matching_options(line, std::vector<std::string>{"("}), "");
+  EXPECT_FALSE(is_valid_pattern("("));
+  EXPECT_TRUE(is_valid_pattern("^-D(team|stage)="));
+}
+
+TEST(Identify, AddsOptionsOfJavaThatAreAskedFor) {
+  const std::vector<std::string> line = {"java", "-Dteam=pay", "-jar", "shop.jar"};
+  const std::vector<std::string> filters = {"team"};
+  ProcessFacts facts;
+  facts.command_line = line;
+  facts.argument_filters = filters;
+  EXPECT_EQ(identify(facts, "").application, "java: shop.jar (-Dteam=pay)");
+  EXPECT_EQ(identify(facts, "").service, "shop");
+}
+
 TEST(FindAttribute, ReadsWhatOpenTelemetryWrites) {
   constexpr std::string_view kText = "a=1, service.name = shop%20eu ,k8s.pod.name=p%2,broken,b=";
   EXPECT_EQ(find_attribute(kText, "a"), "1");

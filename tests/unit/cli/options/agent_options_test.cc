@@ -37,6 +37,16 @@ TEST(ParseAgent, HasDefaults) {
   EXPECT_TRUE(options.flamegraph);
 }
 
+TEST(ParseAgent, TakesOptionsOfGProfilersFiles) {
+  const auto options =
+      agent_options({"-o", "out", "--insert-dso-name", "--external-metadata", "m",
+                     "--app-id-args-filter", "^-D", "--app-id-args-filter", "x",
+                     "--disable-metrics-collection", "--disable-metadata-collection"});
+  EXPECT_TRUE(options.module_names);
+  EXPECT_EQ(options.external_metadata, "m");
+  EXPECT_THAT(options.argument_filters, ElementsAre("^-D", "x"));
+}
+
 TEST(ParseAgent, TakesOptionsOfGProfiler) {
   const auto options = agent_options({"-c",
                                       "--profiling-frequency",

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/export/formats/col_header.h"
 #include "cli/export/formats/export.h"
 #include "tests/golden/golden_recording.h"
 #include "tests/golden/output_file.h"
@@ -49,6 +50,24 @@ TEST(Col, HasAHeaderWithAllMetadata) {
   EXPECT_TRUE(json["application_metadata"][0].is_null());
   EXPECT_EQ(json["application_metadata"][1]["exe"], "/opt/golden/bin/golden");
   EXPECT_EQ(json["profiling_mode"], "cpu");
+}
+
+TEST(Col, AddsMetadataThatIsGiven) {
+  Options options;
+  options.metadata = *static_metadata(R"({"static":{"team":"pay","hostname":"other"}})");
+  options.host.hostname = "machine";
+  const std::string header = col_lines(golden::make_golden(), options).front();
+  const auto metadata = nlohmann::json::parse(header.substr(2))["metadata"];
+  EXPECT_EQ(metadata["team"], "pay");
+  EXPECT_EQ(metadata["hostname"], "machine");
+  for (const char* text : {"", "[]", "{}", R"({"static":1})"}) EXPECT_FALSE(static_metadata(text));
+}
+
+TEST(Col, HasModulesOfNativeFunctionsOnly) {
+  const golden::Golden input = golden::make_mixed_golden();
+  const std::vector<std::string> lines = col_lines(input, {.module_names = true});
+  EXPECT_THAT(lines,
+              Contains(HasSubstr(";main (/opt/golden/bin/golden)_[pn];<module> (app.py)_[p];")));
 }
 
 TEST(Col, LinesNameTheApplicationAndCountSamples) {

@@ -16,6 +16,7 @@
 #include "cli/export/text/sink.h"
 #include "cli/fleet/schedule.h"
 #include "common/host/proc.h"
+#include "common/host/service_manager.h"
 #include "common/host/text/duration.h"
 
 namespace swipr::commands {
@@ -58,12 +59,14 @@ AgentLoop::End AgentLoop::run() {
   log_.say(fmt::format("records {}, slices of {}", counted_processes(counters_.targets),
                        host::format_duration(options_.slice)));
   begin_slice();
+  host::tell_service_manager("READY=1");
   for (std::uint64_t number = 1; !is_stopping_; ++number) {
     auto next_look = Clock::now() + kBetweenLooks;
     while (!is_stopping_ && Clock::now() < slice_end_) {
       if (!wait_until(std::min(slice_end_, next_look))) continue;
       if (Clock::now() < next_look) continue;
       next_look = Clock::now() + kBetweenLooks;
+      host::tell_service_manager("WATCHDOG=1");
       collector_.look();
       if (collector_.has_lost_all() || !has_controller()) is_stopping_ = true;
     }
@@ -182,6 +185,8 @@ void AgentLoop::report(const WorkerResult& result) {
 }
 
 void AgentLoop::finish() {
+  // A restart is a reload for the manager: the process stays.
+  if (!is_restarting_) host::tell_service_manager("STOPPING=1");
   collector_.request_end();
   const auto drained = Clock::now() + kDrain;
   while (collector_.is_recording() && Clock::now() < drained) wait_until(drained);

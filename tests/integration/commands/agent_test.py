@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import sys
 import unittest
 
@@ -158,6 +159,21 @@ class AgentTest(SwiprCase):
         self.assertEqual(len(self.accounts()), 1)
         self.assertGreater(self.entries_of(worker.pid)[0]["recorded_ns"], 0)
         self.assertFalse(pid_file.exists())
+
+    def test_the_service_manager_is_told_of_the_beginning_and_the_end(self):
+        self.start_worker()
+        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(manager.close)
+        manager.bind(str(self.folder / "notify"))
+        self.run_agent("--slices", "2", "--slice", "2s", env={"NOTIFY_SOCKET": str(self.folder / "notify")})
+        manager.setblocking(False)
+        told = []
+        try:
+            while True:
+                told.append(manager.recv(100).decode())
+        except BlockingIOError:
+            pass
+        self.assertEqual((told[0], told[-1], set(told[1:-1])), ("READY=1", "STOPPING=1", {"WATCHDOG=1"}))
 
     def cpu_of(self, pid):
         with open(f"/proc/{pid}/stat") as file:

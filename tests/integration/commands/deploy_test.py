@@ -1,0 +1,86 @@
+"""The recipes in deploy/: the options that they use exist, and what can be run here is run."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+from support.case import NOBODY, SwiprCase
+
+DEPLOY = pathlib.Path(__file__).resolve().parents[3] / "deploy"
+
+
+class DeployTest(SwiprCase):
+    def recipes(self):
+        return [path for path in DEPLOY.rglob("*") if path.is_file()]
+
+    def test_recipes_use_options_and_variables_that_exist(self):
+        help_text = self.swipr("agent", "--help").out.decode()
+        used = set()
+        for path in self.recipes():
+            for command in re.findall(r'(?:swipr agent|"agent",)([^\n]*)', path.read_text()):
+                used.update(re.findall(r"--[a-z-]+", command))
+        self.assertIn("--push", used)
+        for option in used:
+            self.assertIn(option, help_text)
+        manual = "".join(path.read_text() for path in (DEPLOY.parent / "docs/man").iterdir())
+        for path in self.recipes():
+            for variable in re.findall(r"SWIPR_[A-Z_]+", path.read_text()):
+                self.assertIn(variable.removesuffix("_SLICE"), manual, path)
+
+    def test_json_is_valid(self):
+        for path in self.recipes():
+            if path.suffix == ".json":
+                json.loads(path.read_text())
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd is not installed")
+    def test_systemd_accepts_the_units(self):
+        target = self.folder / "units"
+        target.mkdir()
+        for unit in ("swipr-agent.service", "swipr-agent.user.service"):
+            text = (DEPLOY / "systemd" / unit).read_text().replace("/usr/bin/swipr", str(self.program))
+            (target / unit).write_text(text)
+        (target / "shop.service").write_text("[Service]\nExecStart=/bin/true\n")
+        (target / "shop.service.d").mkdir()
+        shutil.copy(DEPLOY / "systemd/50-swipr.conf", target / "shop.service.d")
+        environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.folder)}
+        for unit in sorted(target.glob("*.service")):
+            manager = "--user" if ".user." in unit.name else "--system"
+            done = subprocess.run(["systemd-analyze", "verify", "--man=no", manager, unit], capture_output=True, text=True,
+                                  env=environment, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), unit)
+
+    def test_the_agent_takes_the_configuration(self):
+        self.start("cat", preloaded=True)
+        out = self.folder / "out"
+        self.swipr("agent", "--config", DEPLOY / "agent.conf", "--output-dir", out, "--metrics-file", self.folder / "metrics",
+                   "--once", "--slice", "1s", "--socket-dir", self.sockets)
+        self.assertTrue((out / "last_profile.col").exists())
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root has the capabilities of the system unit")
+    def test_the_capabilities_of_the_system_unit_suffice(self):
+        names = re.search(r"CapabilityBoundingSet=(.*)", (DEPLOY / "systemd/swipr-agent.service").read_text())[1].split()
+        kept = ",".join("+" + name.removeprefix("CAP_").lower() for name in names)
+        self.folder.chmod(0o755)
+        preload = shutil.copy(self.preload, self.folder)
+        os.chown(self.sockets, NOBODY, NOBODY)
+        app = shutil.copy(self.target_path("shares_nofp"), self.folder)
+        program = self.start("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "/usr/bin/env",
+                             f"LD_PRELOAD={preload}", "SWIPR_SERVICE_NAME=shop", app)
+        program.wait_ready()
+        self.wait_for_socket(program.pid)
+        out = self.folder / "out"
+        finished = self.start("setpriv", f"--bounding-set=-all,{kept}", f"--inh-caps=-all,{kept}", "--no-new-privs", self.program,
+                              "agent", "--once", "--slice", "1s", "--output-dir", out, "--socket-dir", self.sockets).wait()
+        self.assertEqual(finished.code, 0, finished)
+        (entry,) = json.loads((out / "last_accounts.json").read_text())["processes"]
+        self.assertEqual(entry["service"], "shop")
+        self.assertGreater(entry["recorded_ns"], 0)
+        program.end()
+
+
+if __name__ == "__main__":
+    unittest.main()

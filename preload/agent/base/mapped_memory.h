@@ -18,15 +18,23 @@ constexpr std::size_t round_to_pages(std::size_t bytes) noexcept {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-// Zeroed; pages are allocated on first use. nullptr: no memory.
-void* map_memory(std::size_t bytes) noexcept;
-void* grow_memory(void* memory, std::size_t bytes, std::size_t new_bytes) noexcept;
+// kRecording: small pieces lie side by side in one mapping, which goes with the last of them,
+// because each munmap of its own interrupts every CPU that runs the program (TLB shootdown; kernel,
+// mm/mmu_gather.c). kProcess: a mapping of its own, for what outlives recordings.
+enum class Lifetime : std::uint8_t { kRecording, kProcess };
+
+// Zeroed whole pages, allocated on first use; sizes are multiples of a page. nullptr: no memory.
+void* map_memory(std::size_t bytes, Lifetime lifetime = Lifetime::kRecording) noexcept;
+void* grow_memory(void* memory, std::size_t bytes, std::size_t new_bytes,
+                  Lifetime lifetime = Lifetime::kRecording) noexcept;
 void unmap_memory(void* memory, std::size_t bytes) noexcept;
+// In the child of a fork, which has inherited none of it.
+void forget_mapped_memory() noexcept;
 
 // An array of plain values that grows by doubling its mapping. No destructor, because it is a
 // member of static objects, which must not register destructors to run at exit; owners call
 // release().
-template <typename T>
+template <typename T, Lifetime kLifetime = Lifetime::kRecording>
 class MappedArray {
   static_assert(std::is_trivially_copyable_v<T>, "mremap moves the bytes");
 
@@ -48,7 +56,8 @@ class MappedArray {
     if (count <= capacity_) return true;
     const std::size_t wanted = count < 2 * capacity_ ? 2 * capacity_ : count;
     const std::size_t bytes = round_to_pages(wanted * sizeof(T));
-    void* memory = data_ == nullptr ? map_memory(bytes) : grow_memory(data_, mapped_bytes_, bytes);
+    void* memory = data_ == nullptr ? map_memory(bytes, kLifetime)
+                                    : grow_memory(data_, mapped_bytes_, bytes, kLifetime);
     if (memory == nullptr) return false;
     data_ = static_cast<T*>(memory);
     mapped_bytes_ = bytes;

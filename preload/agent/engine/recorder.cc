@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <new>
 
+#include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/engine/engine.h"
 #include "preload/handler/asking.h"
 #include "preload/handler/signal_handler.h"
@@ -86,6 +87,7 @@ void Recorder::reset_after_fork() noexcept {
   const bool signal_free = engine().looks_signal_free();
   const bool runtimes = engine().reads_runtimes();
   const UnwinderChoice unwinder = engine().unwinder_choice();
+  forget_mapped_memory();
   new (engine_memory) Engine;
   engine().choose_unwinder(unwinder);
   if (!signal_free) engine().forgo_signal_free_looks();

@@ -25,7 +25,7 @@ class KeptTables {
   };
   void erase_first(std::size_t count) noexcept;
 
-  MappedArray<Kept> tables_;
+  MappedArray<Kept, Lifetime::kProcess> tables_;
 };
 
 }  // namespace swipr::agent

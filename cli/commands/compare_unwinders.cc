@@ -4,13 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
-#include <filesystem>
+#include <cstring>
 
 #include "cli/commands/names/symbolize_recording.h"
 #include "cli/commands/output/export_recording.h"
 #include "cli/commands/output/terminal.h"
 #include "cli/export/text/sink.h"
+#include "common/host/temporary_folder.h"
 #include "common/host/text/clean_text.h"
 
 namespace swipr::commands {
@@ -19,28 +21,6 @@ namespace {
 
 constexpr std::size_t kMostLines = 14;  // of differences: with the sums they fill a small screen
 constexpr std::size_t kMostName = 60;
-
-// Removed with all that is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder()
-      : path_((std::filesystem::temp_directory_path() / "swipr-doctor-XXXXXX").string()) {
-    exists_ = ::mkdtemp(path_.data()) != nullptr;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (exists_) std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  bool exists() const { return exists_; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  bool exists_ = false;
-};
 
 std::string short_name(const std::string& function) {
   const std::string name = host::clean_text(function);
@@ -96,9 +76,10 @@ std::string describe_comparison(const profile::UnwinderComparison& comparison,
 }
 
 Outcome compare_unwinders_of(const std::vector<std::string>& command) {
-  const TemporaryFolder folder;
+  const host::TemporaryFolder folder;
   if (!folder.exists()) {
-    return Failure{"doctor: no folder for the recording can be made; set TMPDIR"};
+    return Failure{fmt::format("doctor: no folder can be made in {}: {}; set TMPDIR",
+                               host::temporary_place(), std::strerror(errno))};
   }
   ::setenv("SWIPR_UNWINDER", "compare", 1);
   options::RecordOptions options;

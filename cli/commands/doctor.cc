@@ -4,8 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
-#include <filesystem>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "cli/commands/output/terminal.h"
 #include "cli/export/text/sink.h"
 #include "cli/session/checkup/checkup.h"
+#include "common/host/temporary_folder.h"
 #include "common/host/text/clean_text.h"
 
 namespace swipr::commands {
@@ -45,14 +47,16 @@ int run_trial(const std::string& output) {
 
 // The proof: a program is started, recorded and read back.
 Finding make_trial() {
-  std::string folder = (std::filesystem::temp_directory_path() / "swipr-doctor-XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr)
-    return {Verdict::kFailed, "trial", "no folder for it can be made", "set TMPDIR"};
-  const std::string file = folder + "/trial.swipr";
+  const host::TemporaryFolder folder;
+  if (!folder.exists()) {
+    return {Verdict::kFailed, "trial",
+            fmt::format("no folder can be made in {}: {}", host::temporary_place(),
+                        std::strerror(errno)),
+            "set TMPDIR to a folder that can be written"};
+  }
+  const std::string file = folder.path() + "/trial.swipr";
   const int code = run_trial(file);
   auto recording = load_recording(file);
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
   if (code != 0 || !recording || recording->samples.empty()) {
     return {Verdict::kFailed, "trial", "`sleep 0.3` could not be recorded",
             "to see the error, run swipr record -- sleep 0.3"};

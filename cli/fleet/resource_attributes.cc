@@ -4,15 +4,11 @@
 #include <charconv>
 #include <cstddef>
 
+#include "common/core/ascii_text.h"
+
 namespace swipr::fleet {
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
 
 // Invalid sequences are kept.
 std::string percent_decoded(std::string_view text) {

@@ -12,6 +12,7 @@
 
 #include "cli/import/recording_builder.h"
 #include "cli/import/spr_json.h"
+#include "common/host/text/count_text.h"
 
 namespace swipr::importers {
 
@@ -47,7 +48,8 @@ class SprTextReader::Impl {
     if (error_) return *error_;
     if (!format_seen_) return host::Error("not a recording (no line begins with \"[SWIPR] \")");
     if (lines_skipped_ != 0) {
-      builder_.warn(fmt::format("{} lines could not be read and were skipped", lines_skipped_));
+      builder_.warn(
+          fmt::format("{} could not be read: skipped", host::counted(lines_skipped_, "line")));
     }
     builder_.warn(
         "text of Swift Profile Recorder has no CPU times: wall time is the interval, the "

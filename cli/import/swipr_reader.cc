@@ -54,7 +54,8 @@ class SwiprReader::Impl {
                                 skipped_bytes_, host::counted(damaged_places_, "place")));
     }
     if (bad_records_ != 0) {
-      builder_.warn(fmt::format("{} records could not be read and were skipped", bad_records_));
+      builder_.warn(
+          fmt::format("{} could not be read: skipped", host::counted(bad_records_, "record")));
     }
     if (cut_off_) builder_.warn("the recording is truncated; it is used as far as possible");
     return builder_.take();

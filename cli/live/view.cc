@@ -1,7 +1,8 @@
 #include "cli/live/view.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "common/core/ascii_text.h"
 
 namespace swipr::live {
 
@@ -10,16 +11,8 @@ namespace {
 constexpr auto kWindows = std::to_array<std::size_t>({1, 5, 10, 30, 60});
 constexpr std::size_t kPageRows = 10;
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& letter : result) {
-    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  }
-  return result;
-}
-
 bool matches(std::string_view name, const View& view) {
-  return view.filter.empty() || lower(name).find(lower(view.filter)) != std::string::npos;
+  return contains_ignoring_case(name, view.filter);
 }
 
 double share(std::uint64_t part, std::uint64_t whole) {

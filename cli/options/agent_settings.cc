@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
+#include "common/core/ascii_text.h"
 #include "common/host/proc.h"
 
 namespace swipr::options {
@@ -13,13 +13,6 @@ namespace swipr::options {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 10;
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
 
 void add_setting(std::string_view name, std::string_view value, Arguments& arguments) {
   if (value == "false") return;
@@ -74,9 +67,8 @@ Arguments settings_of(const char* const* environment) {
     const std::size_t equals = entry.find('=');
     if (!entry.starts_with(kPrefix) || equals == std::string_view::npos) continue;
     std::string name(entry.substr(kPrefix.size(), equals - kPrefix.size()));
-    std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-      return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c == '_' ? '-' : to_lower(c); });
     if (equals + 1 < entry.size()) add_setting(name, entry.substr(equals + 1), arguments);
   }
   return arguments;

@@ -1,7 +1,6 @@
 #include "cli/serve/http_request.h"
 
-#include <algorithm>
-#include <cctype>
+#include "common/core/ascii_text.h"
 
 namespace swipr::serve {
 
@@ -15,19 +14,6 @@ std::string_view take_line(std::string_view& rest) {
   const std::string_view line = rest.substr(0, end);
   rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + kLineEnd.size());
   return line;
-}
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [lower](char x, char y) {
-           return lower(x) == lower(y);
-         });
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 bool parse_request_line(std::string_view line, Request& request) {

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "common/core/ascii_text.h"
+
 namespace swipr {
 
 // 100 years of 365 days. Added to any clock of the kernel it stays far below 2^63 ns.
@@ -33,13 +35,6 @@ inline constexpr std::array kUnits = {
     Unit{"min", 60'000'000'000},
     Unit{"h", 3'600'000'000'000},
 };
-
-// Cuts blanks off both ends.
-constexpr std::string_view trimmed(std::string_view text) noexcept {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 // Cuts the digits off the front of `text` and returns them.
 constexpr std::string_view take_digits(std::string_view& text) noexcept {

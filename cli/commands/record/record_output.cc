@@ -13,6 +13,7 @@
 #include "cli/commands/output/export_recording.h"
 #include "cli/commands/output/terminal.h"
 #include "common/host/secret.h"
+#include "common/host/temporary_folder.h"
 #include "common/host/text/clean_text.h"
 
 namespace swipr::commands {
@@ -32,14 +33,9 @@ bool is_special(const std::string& path) {
   return path == "-" || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode));
 }
 
-std::string temporary_folder() {
-  const char* folder = std::getenv("TMPDIR");
-  return folder == nullptr || *folder == '\0' ? "/tmp" : folder;
-}
-
 // The raw bytes are stored in the folder of the converted file, which has room for it.
 std::string raw_folder(const std::string& output) {
-  if (is_special(output)) return temporary_folder();
+  if (is_special(output)) return host::temporary_place();
   const std::size_t slash = output.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : output.substr(0, slash);
@@ -47,7 +43,7 @@ std::string raw_folder(const std::string& output) {
 
 Result<RecordingFile> create_temporary(const std::string& output) {
   auto beside = RecordingFile::create_temporary(raw_folder(output));
-  return beside ? std::move(beside) : RecordingFile::create_temporary(temporary_folder());
+  return beside ? std::move(beside) : RecordingFile::create_temporary(host::temporary_place());
 }
 
 }  // namespace
@@ -105,7 +101,7 @@ std::string RecordOutput::keep_raw() {
   if (converted_) {
     const auto secret = host::make_secret();
     if (!secret) return {};
-    path = is_special(name_) ? temporary_folder() + "/swipr" : name_;
+    path = is_special(name_) ? host::temporary_place() + "/swipr" : name_;
     path += fmt::format(".{}.swipr", secret->substr(0, 8));
     if (auto kept = raw_.keep_as(path); !kept) {
       return fmt::format("; the recording is lost: {}", kept.error().message());

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -99,6 +101,12 @@ ParseResult RecordParser::finish(std::vector<std::string> command, bool has_sepa
   if (wanted != 1 || is_empty) {
     return UsageError{
         "record: exactly one of --pid N, --name COMM, --socket PATH and -- CMD is required"};
+  }
+  for (const std::string& file : {options.json, options.output}) {
+    if (file.size() > 1 && file.starts_with('-')) {
+      return UsageError{fmt::format(
+          "record: FILE is missing before {0}; write ./{0} for a file of this name", file)};
+    }
   }
   if (options.ticks != 0 && options.duration.count() != 0) {
     return UsageError{"record: --count and --duration cannot be combined"};

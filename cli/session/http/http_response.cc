@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <utility>
+
+#include "common/core/ascii_text.h"
 
 namespace swipr::session {
 
@@ -16,19 +16,6 @@ using host::Result;
 
 // A chunk longer than this is not a .swipr stream: a block has at most 1 MiB of payload.
 constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{64} << 20;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-std::string_view trim(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(" \t");
-  if (start == std::string_view::npos) return {};
-  return text.substr(start, text.find_last_not_of(" \t") - start + 1);
-}
 
 template <typename Number>
 bool parse_whole(std::string_view text, Number& value, int base = 10) {
@@ -109,12 +96,13 @@ Result<void> ResponseReader::on_status_line(std::string_view line) {
 Result<void> ResponseReader::on_header_line(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return Error("a header line of the answer has no colon");
-  const std::string name = lower(line.substr(0, colon));
-  const std::string value = lower(trim(line.substr(colon + 1)));
-  if (name == "transfer-encoding") {
-    if (value != "chunked") return Error(fmt::format("unknown transfer encoding '{}'", value));
+  const std::string_view name = line.substr(0, colon);
+  const std::string_view value = trimmed(line.substr(colon + 1));
+  if (equal_ignoring_case(name, "transfer-encoding")) {
+    if (!equal_ignoring_case(value, "chunked"))
+      return Error(fmt::format("unknown transfer encoding '{}'", value));
     chunked_ = true;
-  } else if (name == "content-length") {
+  } else if (equal_ignoring_case(name, "content-length")) {
     if (has_length_ || !parse_whole(value, body_rest_)) {
       return Error("the content-length of the answer is not a number");
     }
@@ -138,7 +126,7 @@ Result<void> ResponseReader::on_header_end() {
 }
 
 Result<void> ResponseReader::on_chunk_size(std::string_view line) {
-  const std::string_view digits = trim(line.substr(0, line.find(';')));
+  const std::string_view digits = trimmed(line.substr(0, line.find(';')));
   if (!parse_whole(digits, body_rest_, 16) || body_rest_ > kMaxChunkBytes) {
     return Error("the answer has an invalid chunk size");
   }

@@ -41,6 +41,11 @@ class DoctorTest(SwiprCase):
         finished = self.start(program, "preload-path").end()
         self.assert_one_line_error(finished, "not installed beside", codes=(1,))
 
+    def test_no_place_for_temporary_files(self):
+        found = self.findings(code=1, env={"TMPDIR": "/nowhere"})
+        self.assertEqual(found["trial"][0], "FAIL")
+        self.assertIn("no folder can be made in /nowhere: No such file or directory", found["trial"][1])
+
     def test_sockets_of_ended_processes_take_one_line(self):
         for _ in range(3):
             target = self.start_target("killer_nofp")

@@ -127,14 +127,14 @@ TEST(SprText, CountsLinesItCannotRead) {
       std::string(kHead) + "[SWIPR] STCK {\"ip\": \"0x12\"}\n[SWIPR] SMPL {\"pid\": \"one\"}\n" +
       "[SWIPR] SMPL {{{{\n[SWIPR] VMAP []\n" + std::string(kSample));
   EXPECT_EQ(recording.samples.size(), 1u);
-  EXPECT_THAT(recording.warnings, Contains("4 lines could not be read and were skipped"));
+  EXPECT_THAT(recording.warnings, Contains("4 lines could not be read: skipped"));
 }
 
 TEST(SprText, SkipsLinesWithoutEnd) {
   const std::string endless = "[SWIPR] MESG " + std::string(std::size_t{3} << 20, 'x') + "\n";
   const Recording recording = read(std::string(kHead) + endless + std::string(kSample), 4096);
   EXPECT_EQ(recording.samples.size(), 1u);
-  EXPECT_THAT(recording.warnings, Contains("1 lines could not be read and were skipped"));
+  EXPECT_THAT(recording.warnings, Contains("1 line could not be read: skipped"));
 }
 
 TEST(SprText, ReportsAFailedRecording) {

@@ -175,8 +175,7 @@ TEST(DamagedRecording, CountsRecordsWithImpossibleContent) {
     out.end_record(mark);
     test::end(out, 0);
   });
-  EXPECT_THAT(read(file.bytes()).warnings,
-              Contains("1 records could not be read and were skipped"));
+  EXPECT_THAT(read(file.bytes()).warnings, Contains("1 record could not be read: skipped"));
 }
 
 TEST(DamagedRecording, CannotBeMadeToFloodTheWarnings) {

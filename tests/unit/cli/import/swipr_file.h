@@ -93,7 +93,7 @@ inline void thread(wire::Encoder& out, std::uint64_t index, std::uint64_t tid,
 }
 
 // The first frame is exact, the others are return addresses.
-inline void stack(wire::Encoder& out, std::uint64_t id, std::vector<std::uint64_t> pcs,
+inline void stack(wire::Encoder& out, std::uint64_t id, const std::vector<std::uint64_t>& pcs,
                   wire::StackRecord record = {}) {
   std::vector<wire::FrameEntry> frames;
   for (std::uint64_t pc : pcs) {

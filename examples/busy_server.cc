@@ -1,16 +1,23 @@
 // A small web server to profile while it serves.
 //   GET /busy?ms=20  burns that much CPU time, then answers
 //   GET /idle?ms=20  waits that long, then answers
+//   GET /sample/2    answers with a pprof file of itself during 2 s, if it runs with the preload
 // usage: example_busy_server [PORT]      (default 8080, loopback only)
 #include <httplib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
+
+#include "include/swipr/swipr.h"
 
 namespace {
 
@@ -43,6 +50,25 @@ std::chrono::milliseconds requested_time(const httplib::Request& request) {
   return steps;
 }
 
+void answer_profile(const httplib::Request& request, httplib::Response& response) {
+  const int seconds = std::atoi(request.matches[1].str().c_str());
+  char path[] = "/tmp/busy_server.XXXXXX.pb.gz";
+  const int file = ::mkstemps(path, 6);
+  if (file < 0) return;
+  ::close(file);
+  const unsigned samples = 100 * static_cast<unsigned>(std::max(seconds, 1));
+  if (swipr_request_samples(path, samples, 10'000) == 0) {
+    std::ifstream profile(path, std::ios::binary);
+    response.set_content(std::string(std::istreambuf_iterator<char>(profile), {}),
+                         "application/octet-stream");
+    response.set_header("Content-Disposition", "attachment; filename=\"busy_server.pb.gz\"");
+  } else {
+    response.status = 501;
+    response.set_content("no profile: start the server with libswipr_preload.so\n", "text/plain");
+  }
+  ::unlink(path);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -56,6 +82,7 @@ int main(int argc, char** argv) {
     std::this_thread::sleep_for(requested_time(request));
     response.set_content("rested\n", "text/plain");
   });
+  server.Get(R"(/sample/(\d{1,2}))", answer_profile);
   if (!server.bind_to_port("127.0.0.1", port)) {
     std::fprintf(stderr, "busy_server: cannot listen on 127.0.0.1:%d; give another port\n", port);
     return 1;

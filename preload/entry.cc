@@ -12,7 +12,12 @@
 #include "preload/agent/base/text/text_view.h"
 #include "preload/agent/control_thread.h"
 #include "preload/agent/guest/libc_family.h"
+#include "preload/agent/guest/published_socket.h"
 #include "preload/agent/guest/settings.h"
+
+// Found by its name: include/swipr/swipr.h.
+extern "C" [[gnu::visibility("default")]] constinit swipr_place swipr_place_1;
+constinit swipr_place swipr_place_1{};
 
 namespace swipr::agent {
 
@@ -63,6 +68,7 @@ Start start_of(int argc, char** argv, char** environment) noexcept {
                                               : "disabled: SWIPR_ONLY does not match this program",
                             start.first_argument);
   }
+  set_published_place(swipr_place_1);
   start_control_thread(settings);
 }
 

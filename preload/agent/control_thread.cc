@@ -23,6 +23,7 @@
 #include "preload/agent/guest/gates/start_gate.h"
 #include "preload/agent/guest/libc_family.h"
 #include "preload/agent/guest/own_descriptors.h"
+#include "preload/agent/guest/published_socket.h"
 #include "preload/agent/guest/thread_count.h"
 #include "preload/agent/guest/thread_sanitizer.h"
 #include "preload/agent/proc/proc_directory.h"
@@ -161,6 +162,7 @@ void start_again(bool forked) noexcept {
   recorder().reset_after_fork();
   reset_gates();
   server->reset_after_fork();
+  unpublish_socket();
   forget_proc_directory();
   start_thread(forked);
 }

@@ -18,6 +18,7 @@ class OutputQueue {
   // False: no memory. `capacity_bytes` is rounded up to whole pages.
   [[nodiscard]] bool create(std::size_t capacity_bytes) noexcept;
 
+  bool has_memory() const noexcept { return data_ != nullptr; }
   std::size_t size() const noexcept { return size_; }
   std::size_t free_bytes() const noexcept { return capacity_ - size_; }
   // False: it does not fit, and nothing is appended.

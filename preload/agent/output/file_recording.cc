@@ -56,26 +56,39 @@ void log_refusal(std::string_view path, int error) noexcept {
 }  // namespace
 
 void FileRecording::start(const Settings& settings, pid_t pid) noexcept {
-  if (settings.record_path.empty() || !exit_gate::enter_recording()) return;
+  if (settings.record_path.empty()) return;
+  start(settings.record_path,
+        {.interval = interval_of(settings),
+         .mode = mode_of(settings),
+         .jitter = settings.record_jitter,
+         .omits_arguments = !settings.record_arguments},
+        pid);
+}
+
+const char* FileRecording::start(std::string_view pattern, const RecordingRequest& request,
+                                 pid_t pid) noexcept {
+  if (is_running()) return "there is a recording into a file already";
+  if (!exit_gate::enter_recording()) return "the process ends";
   PathText path;
-  fd_ = open_recording_file(settings.record_path, pid, path);
-  if (fd_ < 0) return log_refusal(path.view(), errno);
+  fd_ = open_recording_file(pattern, pid, path);
+  if (fd_ < 0) {
+    log_refusal(path.view(), errno);
+    return "the file cannot be written";
+  }
+  if (queue_.size() != 0) queue_.pop(queue_.size());  // what an earlier file had no room for
   const char* error = "no memory for the recording";
-  if (queue_.create(kQueueBytes)) {
-    const RecordingRequest request{.interval = interval_of(settings),
-                                   .mode = mode_of(settings),
-                                   .jitter = settings.record_jitter,
-                                   .omits_arguments = !settings.record_arguments};
+  if (queue_.has_memory() || queue_.create(kQueueBytes)) {
     recording_ = recorder().start(request, queue_, &error);
   }
   if (recording_ == nullptr) {
     log_line(LogLevel::kError, error, path.view());
     ::close(fd_);
     fd_ = -1;
-    return;
+    return error;
   }
   log_line(LogLevel::kInfo, "recording into", path.view());
   write_out();
+  return nullptr;
 }
 
 void FileRecording::write_out() noexcept {

@@ -135,6 +135,7 @@ void write_help(const Listener* listener, TextWriter& out) noexcept {
       "POST /v1/record           {\"numberOfSamples\":N,\"timeInterval\":\"10 ms\","
       "\"duration\":\"10 s\",\n"
       "                           \"mode\":\"wall|cpu|offcpu\"}: .swipr stream\n"
+      "POST /v1/file             the same with \"path\":\"/FILE\": into a file; DELETE ends it\n"
       "GET  /v1/modules/BUILD-ID a mapped file\n");
 }
 

@@ -17,6 +17,7 @@
 #include "preload/agent/base/log.h"
 #include "preload/agent/base/random.h"
 #include "preload/agent/base/text/text_view.h"
+#include "preload/agent/guest/published_socket.h"
 
 namespace swipr::agent {
 
@@ -225,7 +226,11 @@ bool open_default_listener(const Settings& settings, pid_t pid, Listener& out) n
     const bool is_last =
         write_socket_directory(settings, uid, round, directory) == SocketDirectory::kLast;
     const auto level = is_last ? LogLevel::kError : LogLevel::kInfo;
-    if (prepare_directory(directory, uid, level)) return listen_in(directory.view(), pid, out);
+    if (prepare_directory(directory, uid, level)) {
+      const bool listens = listen_in(directory.view(), pid, out);
+      if (listens) publish_socket(out.path.view());
+      return listens;
+    }
     if (is_last) return false;
   }
 }

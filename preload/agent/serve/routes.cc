@@ -1,5 +1,7 @@
 #include "preload/agent/serve/routes.h"
 
+#include <unistd.h>
+
 #include "preload/agent/base/log.h"
 #include "preload/agent/base/text/text_view.h"
 #include "preload/agent/modules/files/module_file.h"
@@ -108,6 +110,34 @@ void answer_record(Connection& connection) {
   answer_raw(connection, request, true);
 }
 
+// TCP does not tell who asks: its clients may not make files in the program's name.
+bool may_write_files(Connection& connection) {
+  const Listener* const listener = connection.listener();
+  if (listener != nullptr && !listener->is_tcp) return true;
+  answer_text(connection, 403, "files are written only for clients of the socket");
+  return false;
+}
+
+void answer_file_start(Connection& connection) {
+  RecordingRequest request;
+  PathText path;
+  FixedText<512> error;
+  if (!may_write_files(connection)) return;
+  if (!parse_file_request(connection.request().body(), request, path, error)) {
+    return answer_text(connection, 400, error.view());
+  }
+  const char* const problem = context.file_recording->start(path.view(), request, ::getpid());
+  answer_text(connection, problem == nullptr ? 200 : 503,
+              problem == nullptr ? "recording" : problem);
+}
+
+void answer_file_end(Connection& connection) {
+  if (!may_write_files(connection)) return;
+  const bool was_running = context.file_recording->is_running();
+  context.file_recording->finish(wire::EndReason::kStopped, "");
+  answer_text(connection, was_running ? 200 : 404, was_running ? "ended" : "there is no recording");
+}
+
 void answer_module(Connection& connection) {
   const std::string_view build_id = skip(connection.request().path(), kModules.size());
   const ModuleFile file = open_module_file(build_id);
@@ -132,6 +162,8 @@ constexpr Route kRoutes[] = {
     {"/debug/pprof/cmdline", "GET", answer_command_line},
     {"/v1/info", "GET", answer_info},
     {"/v1/record", "POST", answer_record},
+    {"/v1/file", "POST", answer_file_start},
+    {"/v1/file", "DELETE", answer_file_end},
     {kModules, "GET", answer_module},
 };
 

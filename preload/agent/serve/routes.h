@@ -3,6 +3,7 @@
 #pragma once
 
 #include "preload/agent/guest/settings.h"
+#include "preload/agent/output/file_recording.h"
 #include "preload/agent/serve/connection.h"
 #include "preload/agent/serve/listener.h"
 
@@ -12,6 +13,7 @@ namespace swipr::agent {
 struct RouteContext {
   const Settings* settings = nullptr;
   const Listener* default_listener = nullptr;
+  FileRecording* file_recording = nullptr;
 };
 void set_route_context(const RouteContext& context) noexcept;
 

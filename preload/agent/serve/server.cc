@@ -106,7 +106,7 @@ void close_place(Listener& listener) noexcept {
 
 void Server::run(const Settings& settings, pid_t pid, bool forked) noexcept {
   settings_ = &settings;
-  set_route_context({&settings, &default_listener_});
+  set_route_context({&settings, &default_listener_, &file_recording_});
   if (!forked) file_recording_.start(settings, pid);
   meet(settings);
   // A worker process of root is about to drop its privileges, including access to the socket

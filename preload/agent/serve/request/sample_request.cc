@@ -160,6 +160,18 @@ bool read_query_number(std::string_view query, std::string_view name, std::uint6
   return false;
 }
 
+bool read_record_field(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  if (field.name == "numberOfSamples"sv) return read_ticks(field, out, error);
+  if (field.name == "timeInterval"sv) return read_interval(field, out, error);
+  if (field.name == "maxOverhead"sv) return read_overhead(field, out, error);
+  if (field.name == "mode"sv) return read_mode(field, out, error);
+  if (field.name == "jitter"sv) return read_bool(field, out.jitter, error);
+  if (field.name == "tasks"sv) return read_bool(field, out.tasks, error);
+  if (field.name == "arguments"sv) return read_arguments(field, out, error);
+  if (field.name == "duration"sv) return read_duration(field, out, error);
+  return true;
+}
+
 }  // namespace
 
 bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& error) noexcept {
@@ -181,18 +193,25 @@ bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& 
 
 bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWriter& error) noexcept {
   out = {};
+  const bool read = read_fields(
+      body, error, [&](const JsonField& field) { return read_record_field(field, out, error); });
+  return read && fits_together(out, error);
+}
+
+bool parse_file_request(std::span<char> body, RecordingRequest& out, TextWriter& path,
+                        TextWriter& error) noexcept {
+  out = {};
+  path.clear();
   const bool read = read_fields(body, error, [&](const JsonField& field) {
-    if (field.name == "numberOfSamples"sv) return read_ticks(field, out, error);
-    if (field.name == "timeInterval"sv) return read_interval(field, out, error);
-    if (field.name == "maxOverhead"sv) return read_overhead(field, out, error);
-    if (field.name == "mode"sv) return read_mode(field, out, error);
-    if (field.name == "jitter"sv) return read_bool(field, out.jitter, error);
-    if (field.name == "tasks"sv) return read_bool(field, out.tasks, error);
-    if (field.name == "arguments"sv) return read_arguments(field, out, error);
-    if (field.name == "duration"sv) return read_duration(field, out, error);
+    if (field.name != "path"sv) return read_record_field(field, out, error);
+    if (field.kind == JsonField::Kind::kString && field.text.find('\0') == field.text.npos) {
+      path.append(field.text);
+    }
     return true;
   });
-  return read && fits_together(out, error);
+  if (!read || !fits_together(out, error)) return false;
+  if (path.view().starts_with('/') && !path.overflowed()) return true;
+  return refuse(error, "path"sv, "must be an absolute path");
 }
 
 bool parse_profile_query(std::string_view query, RecordingRequest& out,

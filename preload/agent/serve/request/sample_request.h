@@ -27,6 +27,9 @@ bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& 
 // Body of POST /v1/record: numberOfSamples and duration (no limit), timeInterval (10 ms), mode
 // (wall), maxOverhead (2%), jitter (true), tasks (false), arguments (true).
 bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWriter& error) noexcept;
+// Body of POST /v1/file: the same, and path, which is required and absolute.
+bool parse_file_request(std::span<char> body, RecordingRequest& out, TextWriter& path,
+                        TextWriter& error) noexcept;
 // Query of GET /debug/pprof/profile: seconds 0…1000 (30), rate 1…1000 (100), mode (wall),
 // jitter on or off (on).
 bool parse_profile_query(std::string_view query, RecordingRequest& out, TextWriter& error) noexcept;

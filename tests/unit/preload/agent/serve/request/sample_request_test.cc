@@ -1,6 +1,7 @@
 #include "preload/agent/serve/request/sample_request.h"
 
 #include <gtest/gtest.h>
+#include <limits.h>
 
 #include <string>
 
@@ -8,6 +9,7 @@ namespace swipr::agent {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using std::chrono::nanoseconds;
 
 std::string sample_error(std::string body) {
@@ -97,6 +99,22 @@ TEST(AgentSampleRequest, NamesTheFieldThatIsWrong) {
   EXPECT_TRUE(sample_error(R"({"format":"svg"})").starts_with("format: "));
   EXPECT_TRUE(sample_error(R"({"format":null})").starts_with("format: "));
   EXPECT_TRUE(sample_error("[]").starts_with("body: "));
+}
+
+TEST(AgentFileRequest, HasAnAbsolutePath) {
+  RecordingRequest request;
+  PathText path;
+  FixedText<512> error;
+  std::string body = R"({"path":"/tmp/a.swipr","timeInterval":"1 ms"})";
+  ASSERT_TRUE(parse_file_request(body, request, path, error)) << error.c_str();
+  EXPECT_EQ(path.view(), "/tmp/a.swipr");
+  EXPECT_EQ(request.interval, 1ms);
+  const std::string longest(PATH_MAX + 1, 'a');
+  for (std::string wrong :
+       {R"({})"s, R"({"path":"a"})"s, R"({"path":1})"s, R"({"path":"/a\u0000b"})"s,
+        R"({"path":"/a","timeInterval":1})"s, "{\"path\":\"/" + longest + "\"}"}) {
+    EXPECT_FALSE(parse_file_request(wrong, request, path, error)) << wrong;
+  }
 }
 
 TEST(AgentRecordRequest, HasNoLimitUnlessAsked) {

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The archive that scripts/release has made: complete, installable, and sufficient on a system that has nothing.
+"""What scripts/release has made: complete, installable, and sufficient on a system that has nothing.
 
 usage: PYTHONPATH=tests SWIPR_TARGETS=… tests/archive/archive_test.py   (SWIPR_ARCHIVES: its folder)
 """
 
+import gzip
 import hashlib
+import io
 import json
 import os
 import pathlib
@@ -41,7 +43,8 @@ class ArchiveTest(unittest.TestCase):
 
     def test_sums_and_size(self):
         sums = dict(reversed(line.split()) for line in (ARCHIVES / "SHA256SUMS").read_text().splitlines())
-        self.assertEqual(len(sums), 2)
+        self.assertEqual(set(sums), {path.name for path in ARCHIVES.iterdir()} - {"SHA256SUMS"})
+        self.assertEqual(len(sums), 5, "archive, symbols, package, wheel, image")
         for name, digest in sums.items():
             self.assertEqual(hashlib.sha256((ARCHIVES / name).read_bytes()).hexdigest(), digest)
         self.assertLessEqual(self.archive.stat().st_size, MOST_BYTES)
@@ -84,6 +87,51 @@ class ArchiveTest(unittest.TestCase):
         self.assertTrue(profiles.has_function(stacks, "^burn_hot$"), stacks)
         run(self.place / "install", "--uninstall", prefix)
         self.assertEqual([path for path in prefix.rglob("*") if path.is_file()], [])
+
+    def made(self, pattern):
+        (path,) = ARCHIVES.glob(pattern)
+        return path
+
+    def test_debian_package_needs_no_other(self):
+        package = self.made("*.deb")
+        self.assertNotIn("Depends:", run("dpkg-deb", "--info", package))
+        run("dpkg-deb", "--extract", package, self.folder / "root")
+        said = run(self.folder / "root/usr/bin/swipr", "preload-path").strip()
+        self.assertEqual(said, f"{self.folder}/root/usr/lib/libswipr_preload.so")
+        self.assertEqual(pathlib.Path(said).read_bytes(), (self.place / "lib/libswipr_preload.so").read_bytes())
+
+    def test_wheel_installs_beside_python(self):
+        run("/usr/bin/python3", "-m", "venv", self.folder / "env")
+        python = self.folder / "env/bin/python"
+        run(python, "-m", "pip", "install", "--no-index", self.made("*.whl"))
+        swipr = self.folder / "env/bin/swipr"
+        self.assertEqual(run(swipr, "preload-path").strip(), f"{self.folder}/env/lib/libswipr_preload.so")
+        work = "import time\ndef work():\n    while time.process_time() < 0.5: pass\nwork()"
+        run(swipr, "record", "--interval", "5ms", "-o", self.folder / "x.swipr", "--", python, "-c", work)
+        self.assertIn("work (<string>)", run(swipr, "report", self.folder / "x.swipr"))
+        run(python, "-m", "pip", "uninstall", "--yes", "swipr")
+        self.assertEqual([path for path in (self.folder / "env").rglob("*swipr*") if path.is_file()], [])
+
+    def test_image_has_what_its_digests_say(self):
+        with tarfile.open(self.made("*-oci.tar")) as image:
+            files = {name: image.extractfile(name).read() for name in image.getnames()}
+
+        def blob(entry):
+            data = files["blobs/" + entry["digest"].replace(":", "/")]
+            self.assertEqual(("sha256:" + hashlib.sha256(data).hexdigest(), len(data)), (entry["digest"], entry["size"]))
+            return data
+
+        self.assertEqual(json.loads(files["oci-layout"]), {"imageLayoutVersion": "1.0.0"})
+        (entry,) = json.loads(files["index.json"])["manifests"]
+        manifest = json.loads(blob(entry))
+        config = json.loads(blob(manifest["config"]))
+        layer = gzip.decompress(blob(manifest["layers"][0]))
+        self.assertEqual(config["rootfs"]["diff_ids"], ["sha256:" + hashlib.sha256(layer).hexdigest()])
+        with tarfile.open(fileobj=io.BytesIO(layer)) as files_of_layer:
+            files_of_layer.extractall(self.folder / "image")
+        (entrypoint,) = config["config"]["Entrypoint"]
+        if os.geteuid() == 0:
+            self.assertRegex(run("chroot", self.folder / "image", entrypoint, "--version"), r"^swipr \d")
 
     def test_refuses_what_it_cannot_do(self):
         done = subprocess.run([self.place / "install", "/proc/nothing"], capture_output=True, text=True)

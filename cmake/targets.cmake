@@ -34,6 +34,10 @@ function(swipr_library name)
   target_link_libraries(${name} PRIVATE ${arg_LINK})
 endfunction()
 
+# What code in the recorded program needs on each machine. aarch64: atomics without calls of libgcc,
+# whose functions choose between two sets of instructions.
+set(SWIPR_GUEST_OPTIONS $<$<STREQUAL:${SWIPR_MACHINE},aarch64>:-mno-outline-atomics>)
+
 # swipr_guest_library(NAME [SMALL] SOURCES … LINK …): code that runs inside the recorded program, libc
 # only. SMALL: it runs seldom, so its size counts and not its speed.
 # initial-exec: no TLS resolver call in a handler. No stack protector: its canary lives in TLS that
@@ -48,7 +52,7 @@ function(swipr_guest_library name)
     -fno-threadsafe-statics -ftls-model=initial-exec -fno-stack-protector
     $<IF:$<BOOL:${arg_SMALL}>,-Os,-O2>
     -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables -fno-omit-frame-pointer
-    -ffunction-sections ${SWIPR_PATHS})
+    -ffunction-sections ${SWIPR_GUEST_OPTIONS} ${SWIPR_PATHS})
   target_link_libraries(${name} PRIVATE ${arg_LINK})
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # small files; the gates look at each object
   set(host_link ${arg_LINK})

@@ -9,39 +9,13 @@
 
 #include "common/core/errno_saver.h"
 #include "preload/handler/calls/interrupted_code.h"
+#include "preload/handler/signals/context.h"
 #include "preload/handler/signals/disposition.h"
 #include "preload/handler/signals/own_signal.h"
 
 namespace swipr::handler {
 
 namespace {
-
-// x86-64: the kernel's order of general registers to DWARF numbers (System V AMD64 ABI,
-// figure 3.36).
-void take_registers(const ucontext_t& context, unwind::Registers& out) noexcept {
-  static constexpr std::uint8_t kOrder[unwind::Registers::kCount] = {
-      REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-      REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  for (unsigned index = 0; index < unwind::Registers::kCount; ++index) {
-    out.values[index] = static_cast<std::uint64_t>(context.uc_mcontext.gregs[kOrder[index]]);
-  }
-  out.known = (1u << unwind::Registers::kCount) - 1;
-}
-
-// The last byte of the kernel's signal frame: nearly always in the page of the interrupted stack
-// pointer, so the first page of a walk needs no probe.
-// Source: arch/x86/kernel/fpu/signal.c: the extended state, with its size in sw_reserved and a
-// second magic number of 4 bytes at the end, comes last, below the red zone.
-std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
-  const auto state = reinterpret_cast<std::uint64_t>(context.uc_mcontext.fpregs);
-  if (state == 0) return reinterpret_cast<std::uint64_t>(&context);
-  _fpx_sw_bytes reserved;
-  constexpr std::size_t kReservedAt = 464;  // Intel SDM volume 1, 10.5.1: free for software
-  std::memcpy(&reserved, reinterpret_cast<const std::byte*>(state) + kReservedAt, sizeof reserved);
-  constexpr std::uint32_t kLargestState = 64 << 10;  // with AMX 11 KiB
-  if (reserved.magic1 != FP_XSTATE_MAGIC1 || reserved.extended_size > kLargestState) return state;
-  return state + reserved.extended_size - 1;
-}
 
 // Not inlined: their locals must not be on the stack while a walk runs (small alternate stacks).
 // Everything that can change errno is called from here, so that changes by the program's handler

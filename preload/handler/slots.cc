@@ -63,17 +63,15 @@ bool find_cookie(std::int32_t thread, Cookie& out) noexcept {
 
 namespace {
 
-constexpr std::uint64_t kRedZoneBytes = 128;  // System V AMD64 ABI, 3.2.2
-
 // As far as it can be read and `room` permits. Includes the red zone, which may hold the saved
 // value of a register that was just restored.
 void copy_stack(Slot& slot, std::span<std::uint64_t> room,
                 unwind::PageProbeReader& memory) noexcept {
-  const std::uint64_t stack = slot.stopped.values[unwind::kRsp];
+  const std::uint64_t stack = slot.stopped.values[unwind::kStackRegister];
   const std::size_t count = std::min<std::size_t>(room.size(), kMaxCopiedWords);
   std::uint64_t first = 0;
-  const bool has_red_zone = memory.read_word(stack - kRedZoneBytes, first);
-  slot.copied_from = has_red_zone ? stack - kRedZoneBytes : stack;
+  const bool has_red_zone = memory.read_word(stack - unwind::kRedZoneBytes, first);
+  slot.copied_from = has_red_zone ? stack - unwind::kRedZoneBytes : stack;
   std::uint64_t address = slot.copied_from;
   for (std::size_t at = 0; at < count && memory.read_word(address, room[at]); ++at) {
     room[at] = unwind::original_return_address(room[at]);  // it may stand for another one later
@@ -106,7 +104,7 @@ std::span<std::uint64_t> copy_of(const Slot& slot) noexcept {
 // time. The kernel copies up to the first unreadable page. False: it refuses.
 // Source: kernel, mm/process_vm_access.c.
 bool copy_all_at_once(Slot& slot, std::span<std::uint64_t> room) noexcept {
-  const std::uint64_t start = slot.stopped.values[unwind::kRsp] - kRedZoneBytes;
+  const std::uint64_t start = slot.stopped.values[unwind::kStackRegister] - unwind::kRedZoneBytes;
   const iovec local{room.data(), room.size_bytes()};
   const iovec remote{reinterpret_cast<void*>(start), room.size_bytes()};
   const ErrnoSaver errno_saver;
@@ -121,7 +119,7 @@ bool copy_all_at_once(Slot& slot, std::span<std::uint64_t> room) noexcept {
 unwind::WalkEnd leave_to_agent(Slot& slot, std::span<std::uint64_t> room,
                                unwind::PageProbeReader& memory) noexcept {
   slot.stopped = slot.registers;
-  slot.frames.pcs[0] = slot.registers.values[unwind::kPc];
+  slot.frames.pcs[0] = slot.registers.values[unwind::kPcRegister];
   slot.frames.kinds[0] = unwind::kExactFrame;
   slot.frames.frame_count = 1;
   slot.frames.flags = 0;

@@ -14,7 +14,7 @@
 #include "preload/agent/control_thread.h"
 #include "preload/interpose/next.h"
 #include "preload/interpose/replace_image.h"
-#include "preload/interpose/syscall_x86_64.h"
+#include "preload/interpose/syscall.h"
 
 extern "C" int capset(cap_user_header_t header, cap_user_data_t data) noexcept;
 

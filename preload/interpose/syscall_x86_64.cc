@@ -1,8 +1,8 @@
-#include "preload/interpose/syscall_x86_64.h"
-
 #include <sys/syscall.h>
 
 #include <cerrno>
+
+#include "preload/interpose/syscall.h"
 
 extern "C" {
 

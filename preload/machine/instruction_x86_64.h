@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <span>
 
-namespace swipr::machine {
+#include "preload/machine/instruction_bytes.h"
 
-inline constexpr std::size_t kLongestInstruction = 15;
+namespace swipr::machine {
 
 struct Instruction {
   std::size_t bytes = 0;         // 0: not an instruction, or truncated

@@ -1,5 +1,3 @@
-// System calls without libc: for code that shares its thread pointer with another thread, whose
-// errno libc's wrappers would write, and for calls that other preloaded libraries replace.
 // Source: System V AMD64 ABI, A.2.1: rcx and r11 are clobbered, -errno is returned in rax.
 #pragma once
 

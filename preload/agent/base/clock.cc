@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "preload/machine/raw_syscall_x86_64.h"
+#include "preload/machine/raw_syscall.h"
 #include "preload/unwind/image/dynamic_symbol.h"
 #include "preload/unwind/image/elf_image.h"
 

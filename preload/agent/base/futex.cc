@@ -7,7 +7,7 @@
 
 #include "preload/agent/base/clock.h"
 #include "preload/agent/base/moment.h"
-#include "preload/machine/raw_syscall_x86_64.h"
+#include "preload/machine/raw_syscall.h"
 
 namespace swipr::agent {
 

@@ -1,5 +1,6 @@
 #include "preload/agent/base/libc_calls.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -7,10 +8,13 @@
 #include <atomic>
 #include <cerrno>
 
+#include "preload/machine/c_library.h"
+
 // Functions of libdl and libpthread, which glibc 2.34 moved into libc under a new version, by the
 // version that they had before. Weak: they are missing where a program has not loaded these
 // libraries.
-#define SWIPR_OLD_VERSION(name, function) __asm__(".symver " #name ", " #function "@GLIBC_2.2.5")
+#define SWIPR_OLD_VERSION(name, function) \
+  __asm__(".symver " #name ", " #function "@" SWIPR_FIRST_GLIBC)
 
 extern "C" {
 [[gnu::weak]] void* swipr_old_dlopen(const char*, int) noexcept;
@@ -43,8 +47,6 @@ SWIPR_OLD_VERSION(swipr_old_pthread_attr_setstacksize, pthread_attr_setstacksize
 namespace swipr::libc {
 
 namespace {
-
-constexpr int kStatVersion = 1;  // _STAT_VER of x86-64
 
 // Only for this library: what the program finds with dlsym and weak symbols does not change.
 void* find_in(const char* library, const char* name) noexcept {
@@ -90,17 +92,17 @@ constinit Moved<decltype(swipr_old_pthread_attr_setstacksize)> moved_setstacksiz
 }  // namespace
 
 int stat(const char* path, struct stat* status) noexcept {
-  if (&__xstat != nullptr) return __xstat(kStatVersion, path, status);
-  return static_cast<int>(::syscall(SYS_stat, path, status));
+  if (&__xstat != nullptr) return __xstat(machine::kStatVersion, path, status);
+  return static_cast<int>(::syscall(SYS_newfstatat, AT_FDCWD, path, status, 0));
 }
 
 int lstat(const char* path, struct stat* status) noexcept {
-  if (&__lxstat != nullptr) return __lxstat(kStatVersion, path, status);
-  return static_cast<int>(::syscall(SYS_lstat, path, status));
+  if (&__lxstat != nullptr) return __lxstat(machine::kStatVersion, path, status);
+  return static_cast<int>(::syscall(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW));
 }
 
 int fstat(int fd, struct stat* status) noexcept {
-  if (&__fxstat != nullptr) return __fxstat(kStatVersion, fd, status);
+  if (&__fxstat != nullptr) return __fxstat(machine::kStatVersion, fd, status);
   return static_cast<int>(::syscall(SYS_fstat, fd, status));
 }
 

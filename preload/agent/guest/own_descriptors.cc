@@ -12,7 +12,7 @@
 #include "preload/agent/base/log.h"
 #include "preload/agent/proc/directory_names.h"
 #include "preload/agent/proc/proc_directory.h"
-#include "preload/machine/raw_syscall_x86_64.h"
+#include "preload/machine/raw_syscall.h"
 
 namespace swipr::agent {
 

@@ -208,7 +208,8 @@ int Walker::access_register(AddressSpace*, int number, Word* value, int write,
                             void* argument) noexcept {
   const unwind::Registers& registers = *of(argument).registers_;
   const auto index = static_cast<unsigned>(number);
-  if (write != 0 || index >= unwind::Registers::kCount || (registers.known >> index & 1u) == 0) {
+  if (write != 0 || index >= unwind::Registers::kCount ||
+      !registers.knows(static_cast<unsigned>(index))) {
     return kBadRegister;
   }
   *value = registers.values[index];

@@ -2,12 +2,11 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 
 #include "common/core/runtime_frame.h"
+#include "preload/agent/sample/found_place.h"
 #include "preload/agent/sample/sampler.h"
-#include "preload/handler/calls/call_number.h"
+#include "preload/machine/older_calls.h"
 
 namespace swipr::agent {
 
@@ -18,32 +17,14 @@ using Asked = HiddenWait::Asked;
 using wire::RecordMode;
 using wire::ThreadState;
 
-// `syscall` is two bytes long; the pc of a call that restarts is before it, that of a waiting one
-// after it.
-constexpr std::uint64_t kSyscallBytes = 2;
-
-constexpr unsigned kRcx = 2;  // `syscall` stores the address after it there
-
-// Where the signal found a thread.
-enum class Found : std::uint8_t { kInItsCode, kBehindACall, kInAWait };
-Found found_at(const handler::Slot& slot) noexcept {
-  const std::uint64_t behind = slot.registers.values[kRcx];
-  const std::uint64_t pc = slot.registers.values[unwind::kPc];
-  // The kernel repeats it, or the handler does. A call that has transferred a part was running.
-  const auto result = static_cast<std::int64_t>(slot.registers.values[unwind::kRax]);
-  const bool again = pc + kSyscallBytes == behind || (pc == behind && result == -EINTR);
-  if (again) return Found::kInAWait;
-  return pc == behind ? Found::kBehindACall : Found::kInItsCode;
-}
-
 // Calls that only wait.
 bool is_pure_wait(std::int32_t call) noexcept {
   constexpr std::int32_t kCalls[] = {
-      SYS_futex,         SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2,
-      SYS_poll,          SYS_ppoll,      SYS_select,          SYS_pselect6,
-      SYS_nanosleep,     SYS_accept,     SYS_clock_nanosleep, SYS_accept4,
-      SYS_rt_sigsuspend, SYS_pause,      SYS_rt_sigtimedwait, SYS_semtimedop,
-      SYS_wait4,         SYS_waitid,     SYS_io_getevents,    SYS_mq_timedreceive};
+      SYS_futex,         machine::kEpollWait, SYS_epoll_pwait,     SYS_epoll_pwait2,
+      machine::kPoll,    SYS_ppoll,           machine::kSelect,    SYS_pselect6,
+      SYS_nanosleep,     SYS_accept,          SYS_clock_nanosleep, SYS_accept4,
+      SYS_rt_sigsuspend, machine::kPause,     SYS_rt_sigtimedwait, SYS_semtimedop,
+      SYS_wait4,         SYS_waitid,          SYS_io_getevents,    SYS_mq_timedreceive};
   return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
 }
 
@@ -58,23 +39,17 @@ std::uint32_t Sampler::wire_syscall(const WaitPlace& place) noexcept {
 // call that only waits, had been woken and waited for a CPU. They have used their CPU time
 // elsewhere.
 ThreadState Sampler::state_of(const handler::Slot& slot, const Thread& thread) noexcept {
-  switch (found_at(slot)) {
+  switch (found_at(process_.memory, slot.registers)) {
     case Found::kInAWait:
       return thread.looks.was_on_cpu ? ThreadState::kBlocked : ThreadState::kRunnable;
     case Found::kBehindACall:
-      if (thread.looks.was_on_cpu || !is_pure_wait(call_before(slot.registers))) break;
+      if (thread.looks.was_on_cpu || !is_pure_wait(call_before(process_.memory, slot.registers)))
+        break;
       return ThreadState::kRunnable;
     default:
       break;
   }
   return ThreadState::kRunning;
-}
-
-std::int32_t Sampler::call_before(const unwind::Registers& registers) noexcept {
-  std::array<std::uint8_t, handler::kCodeBytes> code;
-  const std::uint64_t start = registers.values[unwind::kPc] - code.size();
-  if (!process_.memory.read(start, std::as_writable_bytes(std::span(code)))) return -1;
-  return handler::decode_call_number(code);
 }
 
 // If its call is repeated, the thread returns to the same wait. The frame is that of the call, as
@@ -84,14 +59,15 @@ void Sampler::note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept {
   if (wait.asked != Asked::kYes) return;
   wait.asked = Asked::kNo;
   if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted) wait.takes_signals = false;
-  if (found_at(slot) != Found::kInAWait || !wait.takes_signals) return;
+  if (found_at(process_.memory, slot.registers) != Found::kInAWait || !wait.takes_signals) return;
   wait.asked = Asked::kFoundWaiting;
   ++wait.switches;
   unwind::Registers behind = slot.registers;
-  behind.values[unwind::kPc] = slot.registers.values[kRcx];
-  if (slot.frames.frame_count != 0) slot.frames.pcs[0] = behind.values[unwind::kPc];
+  behind.values[unwind::kPcRegister] = pc_behind_call(process_.memory, slot.registers);
+  if (slot.frames.frame_count != 0) slot.frames.pcs[0] = behind.values[unwind::kPcRegister];
   const std::int32_t repeated = slot.call.number;
-  thread.looks.signalled_place = {.system_call = repeated >= 0 ? repeated : call_before(behind)};
+  thread.looks.signalled_place = {
+      .system_call = repeated >= 0 ? repeated : call_before(process_.memory, behind)};
 }
 
 void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
@@ -101,9 +77,9 @@ void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
   note_hidden_answer(thread, slot);
   const WaitPlace& wait = thread.looks.signalled_place;
   if (wait.kind != WaitKind::kBlocked) return;
-  const std::uint64_t pc = slot.registers.values[unwind::kPc];
-  if (slot.registers.values[unwind::kRsp] != wait.sp ||
-      (pc != wait.pc && pc + kSyscallBytes != wait.pc)) {
+  const std::uint64_t pc = slot.registers.values[unwind::kPcRegister];
+  if (slot.registers.values[unwind::kStackRegister] != wait.sp ||
+      (pc != wait.pc && pc + unwind::kSyscallBytes != wait.pc)) {
     thread.looks.signalled_place = WaitPlace{};  // it had moved on
     return;
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "preload/agent/sample/sampler.h"
+#include "preload/machine/older_calls.h"
 
 namespace swipr::agent {
 
@@ -20,8 +21,8 @@ constexpr std::chrono::milliseconds kTimerTick{4};
 constexpr std::uint8_t kBusyLooks = 8;
 
 bool is_poll(std::int64_t system_call) noexcept {
-  return system_call == SYS_poll || system_call == SYS_ppoll || system_call == SYS_select ||
-         system_call == SYS_pselect6;
+  return system_call == machine::kPoll || system_call == SYS_ppoll ||
+         system_call == machine::kSelect || system_call == SYS_pselect6;
 }
 
 }  // namespace

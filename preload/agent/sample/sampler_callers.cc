@@ -166,8 +166,8 @@ bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& reg
   };
   unwind::Registers callee = registers;
   if (last != 0) callee.known = 0;
-  callee.values[unwind::kRsp] = frames.hole.stack;
-  callee.known |= 1u << unwind::kRsp;
+  callee.values[unwind::kStackRegister] = frames.hole.stack;
+  callee.known |= unwind::bit_of(unwind::kStackRegister);
   const auto caller = scratch.callers.find(process_.memory, map, *gap, callee, words, {run, this});
   if (!caller) return false;
   KeptStack stack(words, map, process_.memory);
@@ -193,9 +193,9 @@ WalkEnd Sampler::find_vfork_caller(const WaitPlace& wait, StackPieces& stack,
   const auto pc = find_vfork_return(process_.memory, *process_.modules.code_map(), wait.pc, below);
   if (!pc) return end;
   unwind::Registers caller;
-  caller.values[unwind::kPc] = *pc;
-  caller.values[unwind::kRsp] = wait.sp;
-  caller.known = 1u << unwind::kPc | 1u << unwind::kRsp;
+  caller.values[unwind::kPcRegister] = *pc;
+  caller.values[unwind::kStackRegister] = wait.sp;
+  caller.known = unwind::bit_of(unwind::kPcRegister) | unwind::bit_of(unwind::kStackRegister);
   const WalkEnd outer =
       walk_with_frame_pointer(caller, false, stack.reader(), stack.log(), scratch.chain);
   return outer == WalkEnd::kRoot && append_chain(frames_, 0) ? outer : end;
@@ -207,18 +207,18 @@ WalkEnd Sampler::walk_with_frame_pointer(unwind::Registers& registers, bool exac
                                          unwind::StackReader stack, const ReadLog& log,
                                          FrameBuffer& frames) noexcept {
   const WalkEnd end = walk_and_build(registers, exact, stack, frames);
-  if (end != WalkEnd::kUnknownRegister || (registers.known & 1u << unwind::kRbp) != 0) return end;
+  if (end != WalkEnd::kUnknownRegister || registers.knows(unwind::kFrameRegister)) return end;
   const std::uint64_t pc = frames.frame_count == 0 ? 0 : frames.pcs[frames.frame_count - 1];
   const std::uint64_t pushed_at =
-      frames.frame_count == 1 ? registers.values[unwind::kRsp] - 8 : log.find(pc);
+      frames.frame_count == 1 ? registers.values[unwind::kStackRegister] - 8 : log.find(pc);
   if (pc == 0 || pushed_at == 0) return end;
   const auto rbp =
       process_.frames.recover_rbp(process_.memory, *process_.modules.code_map(), pc, pushed_at + 8);
   if (!rbp) return end;
-  registers.values[unwind::kRbp] = *rbp;
-  registers.known |= 1u << unwind::kRbp;
+  registers.values[unwind::kFrameRegister] = *rbp;
+  registers.known |= unwind::bit_of(unwind::kFrameRegister);
   if (walk_and_build(registers, exact, stack, frames) == WalkEnd::kRoot) return WalkEnd::kRoot;
-  registers.known &= ~(1u << unwind::kRbp);
+  registers.known &= ~unwind::bit_of(unwind::kFrameRegister);
   return walk_and_build(registers, exact, stack, frames);
 }
 

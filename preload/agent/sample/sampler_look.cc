@@ -6,6 +6,7 @@
 #include "preload/agent/sample/sampler.h"
 #include "preload/agent/threads/own_waiters.h"
 #include "preload/handler/signal_handler.h"
+#include "preload/machine/older_calls.h"
 
 namespace swipr::agent {
 
@@ -18,13 +19,13 @@ constexpr int kLookAttemptsOfTimed = 2;  // its wait can be sampled at another t
 
 unwind::Registers registers_at(const WaitPlace& place, const KeptRegisters& kept) noexcept {
   unwind::Registers registers;
-  registers.values[unwind::kRsp] = place.sp;
-  registers.values[unwind::kPc] = place.pc;
-  registers.known = 1u << unwind::kRsp | 1u << unwind::kPc;
+  registers.values[unwind::kStackRegister] = place.sp;
+  registers.values[unwind::kPcRegister] = place.pc;
+  registers.known = unwind::bit_of(unwind::kStackRegister) | unwind::bit_of(unwind::kPcRegister);
   if (kept.place != place) return registers;
   for (std::size_t at = 0; at < std::size(KeptRegisters::kNumbers); ++at) {
     registers.values[KeptRegisters::kNumbers[at]] = kept.values[at];
-    registers.known |= 1u << KeptRegisters::kNumbers[at];
+    registers.known |= unwind::bit_of(KeptRegisters::kNumbers[at]);
   }
   return registers;
 }
@@ -243,7 +244,7 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait, Thread& thread
   const WalkEnd end =
       walk_with_frame_pointer(registers, true, stack.reader(), stack.log(), frames_);
   process_.unwinder.note_start(registers);
-  const bool in_vfork = wait.system_call == SYS_vfork && frames_.frame_count == 1;
+  const bool in_vfork = wait.system_call == machine::kVfork && frames_.frame_count == 1;
   if (in_vfork && end == WalkEnd::kUnknownRegister) return find_vfork_caller(wait, stack, end);
   return unwind::has_lost_caller(frames_) ? find_lost_caller_outside(registers, stack, end) : end;
 }

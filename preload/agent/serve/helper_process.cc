@@ -16,7 +16,7 @@
 #include "preload/agent/base/text/text_view.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/proc/proc_text.h"
-#include "preload/machine/raw_syscall_x86_64.h"
+#include "preload/machine/raw_syscall.h"
 
 namespace swipr::agent {
 

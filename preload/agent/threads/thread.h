@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 #include "common/core/ids.h"
@@ -50,10 +51,9 @@ class ThreadTimer {
 // Callee-saved registers, as the handler found them while the thread was blocked at `place`: with
 // them the next check at the same place needs no signal.
 struct KeptRegisters {
-  // As DWARF numbers (System V AMD64 ABI, 3.2.1).
-  static constexpr unsigned kNumbers[6] = {unwind::kRbx, unwind::kRbp, 12, 13, 14, 15};
+  static constexpr auto& kNumbers = unwind::kKeptRegisters;
   WaitPlace place;  // kBlocked: the registers are valid for it
-  std::uint64_t values[6] = {};
+  std::uint64_t values[std::size(kNumbers)] = {};
 };
 
 // One wait of a thread whose location the kernel does not show (no `syscall` file). A signal that

@@ -12,24 +12,26 @@
 
 #include <cerrno>
 
+#include "preload/machine/older_calls.h"
+
 namespace swipr::handler {
 
 namespace {
 
 bool is_repeatable(const SystemCall& call) noexcept {
   switch (call.number) {
-    case SYS_poll:
+    case machine::kPoll:
     case SYS_ppoll:
-    case SYS_select:
+    case machine::kSelect:
     case SYS_pselect6:
-    case SYS_epoll_wait:
+    case machine::kEpollWait:
     case SYS_epoll_pwait:
     case SYS_epoll_pwait2:
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
     case SYS_rt_sigtimedwait:
     case SYS_rt_sigsuspend:
-    case SYS_pause:
+    case machine::kPause:
     case SYS_semop:
     case SYS_semtimedop:
     case SYS_msgsnd:

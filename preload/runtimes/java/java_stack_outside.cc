@@ -10,7 +10,7 @@ unwind::WalkEnd walk_on_with_java(const JavaRuntime& java, const unwind::CodeMap
                                   unwind::StackReader stack, ObjectPieces& reader,
                                   unwind::FrameBuffer& frames, TokenBuffer& tokens) noexcept {
   using Code = JavaWalkCode<ObjectPieces, unwind::FunctionReader>;
-  tokens.remove_from(registers.values[unwind::kRsp]);
+  tokens.remove_from(registers.values[unwind::kStackRegister]);
   unwind::FunctionReader words(stack);
   return unwind::WalkLoop<unwind::FunctionReader, Code>(map, words, frames,
                                                         Code(java, reader, words, tokens))

@@ -53,11 +53,11 @@ class JavaWalkCode {
     constexpr unsigned kBytecode = 13;  // r13
     if (steps_left_ == 0) return StepStatus::kNoRule;
     --steps_left_;
-    const bool knows_frame = (registers.known >> unwind::kRbp & 1u) != 0;
-    const bool knows_bytecode = exact && (registers.known >> kBytecode & 1u) != 0;
-    JavaRegisters at{.pc = registers.values[unwind::kPc],
-                     .stack = registers.values[unwind::kRsp],
-                     .frame = knows_frame ? registers.values[unwind::kRbp] : 0,
+    const bool knows_frame = registers.knows(unwind::kFrameRegister);
+    const bool knows_bytecode = exact && registers.knows(kBytecode);
+    JavaRegisters at{.pc = registers.values[unwind::kPcRegister],
+                     .stack = registers.values[unwind::kStackRegister],
+                     .frame = knows_frame ? registers.values[unwind::kFrameRegister] : 0,
                      .bytecode = knows_bytecode ? registers.values[kBytecode] : 0,
                      .exact = exact};
     JavaStackWords<Words> stack(*words_);
@@ -72,13 +72,14 @@ class JavaWalkCode {
       token.kind = found == JavaStep::kHidden ? TokenKind::kJavaHidden : TokenKind::kJavaStub;
     }
     tokens_->add(token);
-    registers.values[unwind::kPc] = at.pc;
-    registers.values[unwind::kRsp] = at.stack;
-    registers.values[unwind::kRbp] = at.frame;
+    registers.values[unwind::kPcRegister] = at.pc;
+    registers.values[unwind::kStackRegister] = at.stack;
+    registers.values[unwind::kFrameRegister] = at.frame;
     // Every frame saves the frame pointer, except those of stubs, which keep it. Java's code uses
     // the other registers as it likes.
-    registers.known = 1u << unwind::kPc | 1u << unwind::kRsp;
-    if (knows_frame || found == JavaStep::kJava) registers.known |= 1u << unwind::kRbp;
+    registers.known = unwind::bit_of(unwind::kPcRegister) | unwind::bit_of(unwind::kStackRegister);
+    if (knows_frame || found == JavaStep::kJava)
+      registers.known |= unwind::bit_of(unwind::kFrameRegister);
     return StepStatus::kOk;
   }
 

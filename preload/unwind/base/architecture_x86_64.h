@@ -4,19 +4,40 @@
 
 #include <cstdint>
 
-#include "preload/unwind/base/registers.h"
-
 namespace swipr::unwind {
 
 inline constexpr std::uint16_t kElfMachine = 62;  // EM_X86_64
+
+// DWARF numbers: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8–15 r8–r15 16 return address
+// (here: the pc).
+inline constexpr unsigned kRegisterCount = 17;
+using RegisterMask = std::uint32_t;
+inline constexpr unsigned kRax = 0, kRbx = 3, kRbp = 6, kRsp = 7, kPc = 16;
+
+inline constexpr unsigned kResultRegister = kRax;  // of functions and system calls
 inline constexpr unsigned kStackRegister = kRsp;
 inline constexpr unsigned kFrameRegister = kRbp;
 // A base register other than the frame pointer that CFAs at call sites use: _dl_runtime_resolve of
 // ld.so, clang's realigned frames. r10 and r13 (GCC's realigned frames) are used only before the
 // first call, so they are needed only where they are known: in a context from the kernel.
 inline constexpr unsigned kBaseRegister = kRbx;
+// Registers that a thread has when a system call returns, and that walks may need. Source: 3.2.1.
+inline constexpr unsigned kKeptRegisters[] = {kRbx, kRbp, 12, 13, 14, 15};
 inline constexpr unsigned kPcRegister = kPc;
-inline constexpr std::int32_t kReturnAddressAt = -8;  // from the CFA: `call` pushed it
+inline constexpr unsigned kReturnColumn = kPc;        // of CFI
+inline constexpr bool kReturnAddressIsPushed = true;  // by `call`
+inline constexpr std::int32_t kReturnAddressAt = -8;  // from the CFA
+inline constexpr std::uint64_t kRedZoneBytes = 128;   // below the stack pointer; 3.2.2
+inline constexpr std::uint64_t kSyscallBytes = 2;     // of the instruction
+// Source: kernel, Documentation/arch/x86/x86_64/mm.rst.
+inline constexpr unsigned kUserAddressBits = 47;
+// An instruction of CFI that is the architecture's own and changes no rule; kNop: there is none.
+inline constexpr std::uint8_t kIgnoredCfiInstruction = 0;
+
+constexpr bool is_return_column(std::uint64_t reg) noexcept { return reg == kReturnColumn; }
+
+// The bits of a code address in a return address.
+inline std::uint64_t plain_return_address(std::uint64_t address) noexcept { return address; }
 
 // Target of the call instruction in the 8 bytes before `return_address`; 0: no direct call. Source:
 // Intel SDM volume 2, CALL: E8 and a displacement of 32 bits.

@@ -5,17 +5,27 @@
 #include <array>
 #include <cstdint>
 
+#include "preload/unwind/base/architecture.h"
+
 namespace swipr::unwind {
 
-// DWARF register numbers of the architecture index `values`; bit n of `known` says that value n is
-// known. System V AMD64 ABI, figure 3.36: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi 6 rbp 7 rsp 8–15
-// r8–r15 16 return address (here: the pc).
+// The DWARF register numbers of the architecture index `values`; bit n of `known` says that value n
+// is known.
 struct Registers {
-  static constexpr unsigned kCount = 17;
+  static constexpr unsigned kCount = kRegisterCount;
   std::array<std::uint64_t, kCount> values{};
-  std::uint32_t known = 0;
+  RegisterMask known = 0;
+
+  bool knows(unsigned reg) const noexcept { return (known >> reg & 1u) != 0; }
 };
-inline constexpr unsigned kRax = 0, kRbx = 3, kRbp = 6, kRsp = 7, kPc = 16;
+
+constexpr RegisterMask bit_of(unsigned reg) noexcept { return RegisterMask{1} << reg; }
+inline constexpr RegisterMask kAllRegisters =
+    bit_of(kRegisterCount - 1) | (bit_of(kRegisterCount - 1) - 1);
+// What a step past an ordinary frame recovers: valid in any caller.
+inline constexpr RegisterMask kCallersRegisters =
+    bit_of(kPcRegister) | bit_of(kStackRegister) | bit_of(kFrameRegister) |
+    (kReturnAddressIsPushed ? bit_of(kBaseRegister) : 0);
 
 // Reads stack memory without ever faulting. `read` fills `out` from `address`, false: unreadable.
 // The walk asks for 8-byte words, mostly ascending.

@@ -1,5 +1,6 @@
 #include "preload/unwind/cfi/cfi_program.h"
 
+#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/cfi/cfi_instruction.h"
 #include "preload/unwind/cfi/encoded_pointer.h"
 
@@ -82,6 +83,7 @@ void CfiProgram::execute_any(std::uint8_t instruction) noexcept {
     case kDefCfaOffsetSf:
       return execute_cfa(instruction);
     default:
+      if (instruction == kIgnoredCfiInstruction) return;
       return execute_saves(instruction);
   }
 }

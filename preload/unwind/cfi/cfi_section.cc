@@ -61,7 +61,7 @@ std::optional<Cie> CfiSection::parse_cie(const CfiEntry& entry) const noexcept {
   cie.code_alignment = cursor.uleb();
   cie.data_alignment = cursor.sleb();
   const std::uint64_t return_address = version == 1 ? cursor.u8() : cursor.uleb();
-  if (return_address != kPcRegister) return std::nullopt;
+  if (!is_return_column(return_address)) return std::nullopt;
   if (!parse_augmentation(cursor, text.first(letters), cie)) return std::nullopt;
   if (cursor.failed()) return std::nullopt;
   cie.instructions = cursor.rest();

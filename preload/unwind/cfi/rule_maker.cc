@@ -15,6 +15,27 @@ bool fits_plain(const RegisterState& state, std::int16_t& offset) noexcept {
   return offset == state.value && offset != Rule::kKept;
 }
 
+constexpr bool is_base_of_cfas(unsigned reg) noexcept {
+  return reg == kStackRegister || reg == kFrameRegister ||
+         (kReturnAddressIsPushed && reg == kBaseRegister);
+}
+
+// The pc has a rule of its own in signal frames of machines that return through a register.
+RegisterState return_address_of(const CfiState& state) noexcept {
+  const RegisterState& pc = state.registers[kPcRegister];
+  if (kReturnAddressIsPushed || pc.saved) return pc;
+  const RegisterState& column = state.registers[kReturnColumn];
+  if (column.saved) return column;
+  return {.saved = true, .kind = LocationKind::kRegister, .value = kReturnColumn};
+}
+
+// Where plain rules expect it.
+bool is_usual(const CfiState& state) noexcept {
+  const RegisterState& pc = state.registers[kPcRegister];
+  if (!kReturnAddressIsPushed) return !pc.saved;
+  return pc.kind == LocationKind::kOffset && pc.value == kReturnAddressAt;
+}
+
 class ExtendedRule {
  public:
   ExtendedRule(const CfiSection& section, RuleSet& rules) noexcept
@@ -36,10 +57,10 @@ class ExtendedRule {
     }
     // A step applies these in place, one after the other. The frame and the stack register come
     // last because the other locations are relative to them.
-    add(kPcRegister, state.registers[kPcRegister]);
+    add(kPcRegister, return_address_of(state));
     for (unsigned reg = 0; reg < Registers::kCount; ++reg) {
       if (reg == kPcRegister || reg == kFrameRegister || reg == kStackRegister) continue;
-      if (signal_frame || reg == kBaseRegister) add(reg, state.registers[reg]);
+      if (signal_frame || is_base_of_cfas(reg)) add(reg, state.registers[reg]);
     }
     add(kFrameRegister, state.registers[kFrameRegister]);
     add(kStackRegister, state.registers[kStackRegister]);
@@ -76,12 +97,7 @@ class ExtendedRule {
 
 std::optional<RuleWords> make_plain_rule(const CfiState& state) noexcept {
   if (state.cfa != CfiState::Cfa::kRegister) return std::nullopt;
-  if (state.cfa_register != kStackRegister && state.cfa_register != kFrameRegister &&
-      state.cfa_register != kBaseRegister) {
-    return std::nullopt;
-  }
-  const RegisterState& return_address = state.registers[kPcRegister];
-  if (return_address.kind != LocationKind::kOffset || return_address.value != kReturnAddressAt ||
+  if (!is_base_of_cfas(state.cfa_register) || !is_usual(state) ||
       state.registers[kStackRegister].saved) {
     return std::nullopt;
   }
@@ -96,7 +112,7 @@ std::optional<RuleWords> make_plain_rule(const CfiState& state) noexcept {
 
 std::uint32_t make_other_rule(const CfiState& state, const CfiSection& section, bool signal_frame,
                               RuleSet& rules) noexcept {
-  const RegisterState& return_address = state.registers[kPcRegister];
+  const RegisterState return_address = return_address_of(state);
   if (!return_address.saved || state.cfa == CfiState::Cfa::kUnset) return RuleSet::kNone;
   if (return_address.kind == LocationKind::kUndefined) {
     return rules.intern(Rule{.flags = kRuleRoot}, {});

@@ -6,6 +6,7 @@
 
 #include "preload/unwind/base/architecture.h"
 #include "preload/unwind/base/code_hash.h"
+#include "preload/unwind/base/registers.h"
 #include "preload/unwind/table/table_packer.h"
 
 namespace swipr::unwind {

@@ -40,6 +40,7 @@ enum RuleFlags : std::uint8_t {
 
 // Plain (flags == 0): CFA = cfa_register + cfa_offset with a stack or callee-saved base register,
 // the return address directly below it, saved_frame and saved_base at their offsets from the CFA.
+// Where calls leave the return address in a register (aarch64: x30), saved_base is its place.
 // This covers nearly all compiled code.
 struct Rule {
   std::uint8_t flags = 0;
@@ -48,7 +49,7 @@ struct Rule {
   std::uint8_t unused = 0;
   std::int32_t cfa_offset = 0;       // kRuleCfaExpression: position in the pool
   std::int16_t saved_frame = kKept;  // offset from the CFA of the frame pointer's saved value
-  std::int16_t saved_base = kKept;   // … and of the base register's (rbx)
+  std::int16_t saved_base = kKept;   // … and of the base register's (rbx, x30)
   std::uint32_t first_location = 0;  // kRuleCfaExpression: its bytes are in location 0 of these
   static constexpr std::int16_t kKept = INT16_MIN;  // still holds the caller's value
   friend bool operator==(const Rule&, const Rule&) = default;

@@ -93,7 +93,8 @@ class Machine {
 
   void push_register(std::uint64_t reg, std::int64_t offset) noexcept {
     if (reg >= Registers::kCount) return stop(EvaluateStatus::kInvalid);
-    if ((registers_.known >> reg & 1u) == 0) return stop(EvaluateStatus::kUnknownRegister);
+    if (!registers_.knows(static_cast<unsigned>(reg)))
+      return stop(EvaluateStatus::kUnknownRegister);
     push(registers_.values[static_cast<std::size_t>(reg)] + static_cast<std::uint64_t>(offset));
   }
 

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "common/core/addresses.h"
+#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/base/replaced_code.h"
 #include "preload/unwind/table/code_map.h"
 
@@ -20,9 +21,10 @@ namespace swipr::unwind {
 inline constexpr std::uint64_t kScannedBytes = std::uint64_t{128} << 10;
 
 // A word with its position: index of the word from `from` on in the high bits, value in the low
-// bits. Addresses of user space have 47 bits. Source: kernel, Documentation/arch/x86/x86_64/mm.rst.
+// bits.
 inline constexpr unsigned kStackWordBits = 48;
 inline constexpr std::uint64_t kStackWordMask = (std::uint64_t{1} << kStackWordBits) - 1;
+static_assert(kUserAddressBits <= kStackWordBits);
 static_assert(kScannedBytes / sizeof(std::uint64_t) <= 1u << (64 - kStackWordBits));
 
 // Fills `out` in ascending order and returns the number of entries. The last entry is not a word:
@@ -31,7 +33,7 @@ static_assert(kScannedBytes / sizeof(std::uint64_t) <= 1u << (64 - kStackWordBit
 template <typename Reader>
 std::size_t keep_stack_words(const CodeMap& map, Reader& reader, std::uint64_t from,
                              std::span<std::uint64_t> out) noexcept {
-  constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 47;
+  constexpr std::uint64_t kUserEnd = std::uint64_t{1} << kUserAddressBits;
   const auto ranges = map.ranges();
   if (out.empty() || from >= kUserEnd) return 0;
   const std::uint64_t lowest = ranges.empty() ? 0 : ranges.front().start;
@@ -41,7 +43,7 @@ std::size_t keep_stack_words(const CodeMap& map, Reader& reader, std::uint64_t f
   for (; offset < kScannedBytes && count + 1 < out.size(); offset += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     if (!reader.read_word(from + offset, word)) break;
-    word = original_return_address(word);
+    word = plain_return_address(original_return_address(word));
     const bool is_stack = word - from < kScannedBytes && word < kUserEnd;
     const bool may_be_code = word > lowest && word <= highest;
     if (!is_stack && !(may_be_code && map.find(word - 1) != nullptr)) continue;

@@ -6,10 +6,6 @@
 namespace swipr::unwind {
 namespace {
 
-// The registers that a plain step recovers, which are valid in any caller after an ordinary frame.
-constexpr std::uint32_t kRecovered =
-    1u << kPcRegister | 1u << kStackRegister | 1u << kFrameRegister | 1u << kBaseRegister;
-
 StepStatus to_step_status(EvaluateStatus status) noexcept {
   switch (status) {
     case EvaluateStatus::kOk:
@@ -48,20 +44,20 @@ class ExtendedStep {
       if (reg == kStackRegister) stack = value;
     }
     set(kStackRegister, stack, true);
-    set(kPcRegister, pc, true);
-    if (!signal_frame) registers_.known &= kRecovered;
+    set(kPcRegister, signal_frame ? pc : plain_return_address(pc), true);
+    if (!signal_frame) registers_.known &= kCallersRegisters;
     return StepStatus::kOk;
   }
 
  private:
   void set(unsigned reg, std::uint64_t value, bool known) noexcept {
     registers_.values[reg] = value;
-    registers_.known = (registers_.known & ~(1u << reg)) | (known ? 1u << reg : 0u);
+    registers_.known = (registers_.known & ~bit_of(reg)) | (known ? bit_of(reg) : 0);
   }
 
   StepStatus find_register(std::uint64_t reg, std::uint64_t& value) const noexcept {
     if (reg >= Registers::kCount) return StepStatus::kNoRule;
-    if ((registers_.known >> reg & 1u) == 0) return StepStatus::kUnknownRegister;
+    if (!registers_.knows(static_cast<unsigned>(reg))) return StepStatus::kUnknownRegister;
     value = registers_.values[static_cast<std::size_t>(reg)];
     return StepStatus::kOk;
   }

@@ -100,7 +100,7 @@ class WalkLoop {
     std::uint64_t stack = 0;
     std::uint64_t frame = 0;
     std::uint64_t base = 0;
-    std::uint32_t known = 0;
+    RegisterMask known = 0;
     bool exact = false;
   };
 
@@ -139,8 +139,7 @@ class WalkLoop {
   }
   // After an ordinary call only these registers are known to be the caller's.
   static void forget_others(Hot& hot) noexcept {
-    hot.known &=
-        1u << kPcRegister | 1u << kStackRegister | 1u << kFrameRegister | 1u << kBaseRegister;
+    hot.known &= kCallersRegisters;
     hot.exact = false;
   }
 
@@ -241,17 +240,26 @@ class WalkLoop {
     if (!is_known(hot, reg)) return StepStatus::kUnknownRegister;
     const std::uint64_t cfa = value_of(reg, hot) + rule.cfa_offset();
     if (cfa <= hot.stack) return StepStatus::kNoRule;  // callers are at higher addresses: no loops
-    if (!read(cfa, kReturnAddressAt, hot.pc)) return StepStatus::kUnreadable;
+    if (kReturnAddressIsPushed && !read(cfa, kReturnAddressAt, hot.pc)) {
+      return StepStatus::kUnreadable;
+    }
     if (const std::uint64_t below = rule.saved_frame(); below != 0) {
       if (!reader_.read_word(cfa - below, hot.frame)) return StepStatus::kUnreadable;
-      hot.known |= 1u << kFrameRegister;
+      hot.known |= bit_of(kFrameRegister);
     }
     if (const std::uint64_t below = rule.saved_base(); below != 0) {
       if (!reader_.read_word(cfa - below, hot.base)) return StepStatus::kUnreadable;
-      hot.known |= 1u << kBaseRegister;
+      hot.known |= bit_of(kBaseRegister);
     }
+    if (!kReturnAddressIsPushed) return_by_register(hot);
     hot.stack = cfa;
     return StepStatus::kOk;  // cached rules are for callers: the other registers are not known
+  }
+
+  // The base register holds the return address. A caller's own one is not known.
+  static void return_by_register(Hot& hot) noexcept {
+    hot.pc = plain_return_address(hot.base);
+    hot.known &= ~bit_of(kBaseRegister);
   }
 
   static std::uint64_t value_of(unsigned reg, const Hot& hot) noexcept {
@@ -265,14 +273,20 @@ class WalkLoop {
         value_of(reg, hot) + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
     // Code that jumps on, with its caller's stack pointer already, has no callees.
     if (cfa < hot.stack || (cfa == hot.stack && !hot.exact)) return StepStatus::kNoRule;
-    if (!read(cfa, kReturnAddressAt, hot.pc)) return StepStatus::kUnreadable;
+    if (kReturnAddressIsPushed && !read(cfa, kReturnAddressAt, hot.pc)) {
+      return StepStatus::kUnreadable;
+    }
     if (rule.saved_frame != Rule::kKept) {
       if (!read(cfa, rule.saved_frame, hot.frame)) return StepStatus::kUnreadable;
-      hot.known |= 1u << kFrameRegister;
+      hot.known |= bit_of(kFrameRegister);
     }
     if (rule.saved_base != Rule::kKept) {
       if (!read(cfa, rule.saved_base, hot.base)) return StepStatus::kUnreadable;
-      hot.known |= 1u << kBaseRegister;
+      hot.known |= bit_of(kBaseRegister);
+    }
+    if (!kReturnAddressIsPushed) {
+      if (!is_known(hot, kBaseRegister)) return StepStatus::kUnknownRegister;
+      return_by_register(hot);
     }
     hot.stack = cfa;
     forget_others(hot);
@@ -354,7 +368,13 @@ class WalkLoop {
   // frame pointer: following it would skip their caller. If the word on top of the stack is the
   // return address of a call to this code, it is the caller. Generated code has no such gaps.
   bool is_called_from_top(std::uint32_t index, const Hot& hot) noexcept {
-    return is_call_at(hot.stack, hot.pc - (kLargestBare - 1), hot.pc + 1, index);
+    const std::uint64_t begin = hot.pc - (kLargestBare - 1);
+    if constexpr (kReturnAddressIsPushed) {
+      return is_call_at(hot.stack, begin, hot.pc + 1, index);
+    } else {
+      return is_known(hot, kBaseRegister) &&
+             is_call_before(plain_return_address(hot.base), begin, hot.pc + 1, index);
+    }
   }
 
   // Code that switches to another stack, as Go does for calls into C, keeps the frame pointer of
@@ -372,6 +392,10 @@ class WalkLoop {
     std::uint64_t return_address = 0;
     if (!reader_.read_word(address, return_address)) return false;
     return_address = original_return_address(return_address);
+    return is_call_before(return_address, begin, end, index);
+  }
+  bool is_call_before(std::uint64_t return_address, std::uint64_t begin, std::uint64_t end,
+                      std::uint32_t index) noexcept {
     if (!is_return_address(return_address)) return false;
     if constexpr (Reader::kReadsCode) {
       std::uint64_t before = 0;
@@ -399,27 +423,35 @@ class WalkLoop {
         !reader_.read_word(hot.frame + kWord, return_address)) {
       return StepStatus::kUnreadable;
     }
-    return_address = original_return_address(return_address);
+    return_address = plain_return_address(original_return_address(return_address));
     if (return_address != 0 && !is_return_address(return_address)) return StepStatus::kNoRule;
     source = wire::FrameSource::kFramePointer;
     hot.stack = hot.frame + 2 * kWord;
     hot.frame = saved_frame;
     hot.pc = return_address;
-    // It is unknown whether and where that code saved it.
-    hot.known &= ~(1u << kBaseRegister);
+    // It is unknown whether and where that code saved it. Frame records may be anywhere in a frame,
+    // so the stack pointer is only known not to be below them.
+    hot.known &= ~bit_of(kBaseRegister);
+    if (!kReturnAddressIsPushed) hot.known &= ~bit_of(kStackRegister);
     forget_others(hot);
     return StepStatus::kOk;
   }
 
-  // For code that has not used its stack yet, or no longer uses it: the return address is on top.
+  // For code that has not used its stack yet, or no longer uses it: the return address is on top,
+  // or in its register.
   StepStatus step_by_guess(Hot& hot, wire::FrameSource& source) noexcept {
     if (!hot.exact) return StepStatus::kNoRule;
-    std::uint64_t return_address = 0;
-    if (!reader_.read_word(hot.stack, return_address)) return StepStatus::kUnreadable;
-    return_address = original_return_address(return_address);
+    std::uint64_t return_address = hot.base;
+    if (kReturnAddressIsPushed && !reader_.read_word(hot.stack, return_address)) {
+      return StepStatus::kUnreadable;
+    }
+    if (!kReturnAddressIsPushed && !is_known(hot, kBaseRegister)) {
+      return StepStatus::kUnknownRegister;
+    }
+    return_address = plain_return_address(original_return_address(return_address));
     if (!is_return_address(return_address)) return StepStatus::kNoRule;
     source = wire::FrameSource::kGuess;
-    hot.stack += sizeof return_address;
+    if (kReturnAddressIsPushed) hot.stack += sizeof return_address;
     hot.pc = return_address;
     forget_others(hot);
     return StepStatus::kOk;

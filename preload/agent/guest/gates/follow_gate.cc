@@ -11,7 +11,7 @@
 #include "preload/agent/guest/gates/control_presence.h"
 #include "preload/agent/guest/gates/exit_gate.h"
 #include "preload/agent/threads/own_waiters.h"
-#include "preload/machine/raw_syscall_x86_64.h"
+#include "preload/machine/raw_syscall.h"
 
 namespace swipr::agent::follow_gate {
 

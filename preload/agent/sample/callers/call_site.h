@@ -8,7 +8,7 @@
 #include <span>
 
 #include "preload/agent/proc/proc_memory.h"
-#include "preload/machine/instruction_x86_64.h"
+#include "preload/machine/instruction_bytes.h"
 #include "preload/unwind/table/code_map.h"
 #include "preload/unwind/table/unwind_table.h"
 

@@ -12,9 +12,9 @@ using unwind::WalkEnd;
 
 unwind::Registers registers_behind(std::uint64_t return_address, std::uint64_t at) noexcept {
   unwind::Registers registers;
-  registers.values[unwind::kPc] = return_address;
-  registers.values[unwind::kRsp] = at + sizeof at;
-  registers.known = 1u << unwind::kPc | 1u << unwind::kRsp;
+  registers.values[unwind::kPcRegister] = return_address;
+  registers.values[unwind::kStackRegister] = at + sizeof at;
+  registers.known = unwind::bit_of(unwind::kPcRegister) | unwind::bit_of(unwind::kStackRegister);
   return registers;
 }
 
@@ -128,7 +128,7 @@ std::size_t CallerSearch::propose(const ProcMemory& memory, const CodeGap& gap,
                                   const unwind::Registers& callee,
                                   const unwind::StackWords& words) noexcept {
   const std::optional<StackPlace> place = places_.find(memory, gap);
-  if (!place || (callee.known >> place->reg & 1u) == 0) return words.count();
+  if (!place || !callee.knows(place->reg)) return words.count();
   return words.find(callee.values[place->reg] + static_cast<std::uint64_t>(place->offset));
 }
 

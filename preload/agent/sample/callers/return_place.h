@@ -15,7 +15,7 @@ namespace swipr::agent {
 
 // The value of a register at the given instruction, and an offset.
 struct StackPlace {
-  unsigned reg = unwind::kRsp;
+  unsigned reg = unwind::kStackRegister;
   std::int64_t offset = 0;
   friend bool operator==(const StackPlace&, const StackPlace&) = default;
 };

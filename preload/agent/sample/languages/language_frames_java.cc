@@ -42,15 +42,14 @@ unwind::WalkEnd LanguageFrames::walk_on(const RuntimeRegistry& runtimes, ProcMem
   };
   const unwind::WalkEnd end = walk(registers);
   const bool may_know = end == unwind::WalkEnd::kUnknownRegister && blocked_ != nullptr &&
-                        (registers.known >> unwind::kRbp & 1u) == 0 &&
-                        ends_in(snapshot->java, frames);
+                        !registers.knows(unwind::kFrameRegister) && ends_in(snapshot->java, frames);
   if (!may_know) return end;
   // No frame has changed it since Java was left, and the virtual machine has kept it.
   runtimes::JavaRegisters left;
   if (!find_anchor(*snapshot, reader, *blocked_, left) || left.frame == 0) return end;
   unwind::Registers known = registers;
-  known.values[unwind::kRbp] = left.frame;
-  known.known |= 1u << unwind::kRbp;
+  known.values[unwind::kFrameRegister] = left.frame;
+  known.known |= unwind::bit_of(unwind::kFrameRegister);
   return walk(known);
 }
 

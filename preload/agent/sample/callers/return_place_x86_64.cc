@@ -1,5 +1,4 @@
 #include "preload/agent/sample/callers/return_place.h"
-
 #include "preload/machine/instruction_x86_64.h"
 
 namespace swipr::agent {

@@ -1,6 +1,5 @@
-#include "preload/agent/sample/callers/vfork_caller.h"
-
 #include "preload/agent/sample/callers/call_site.h"
+#include "preload/agent/sample/callers/vfork_caller.h"
 #include "preload/machine/instruction_x86_64.h"
 
 namespace swipr::agent {

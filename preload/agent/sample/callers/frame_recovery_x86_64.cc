@@ -1,10 +1,10 @@
-#include "preload/agent/sample/callers/frame_recovery.h"
-
 #include <algorithm>
 #include <cstring>
 #include <span>
 
 #include "preload/agent/sample/callers/call_site.h"
+#include "preload/agent/sample/callers/frame_recovery.h"
+#include "preload/machine/instruction_x86_64.h"
 #include "preload/unwind/table/unwind_table.h"
 
 namespace swipr::agent {
@@ -58,7 +58,7 @@ class FrameRules {
   bool is_frame_at(std::uint64_t address) const noexcept {
     if (!has_cfi_) return true;
     const unwind::Rule* rule = range_->table->find(address - range_->load_bias);
-    return rule != nullptr && rule->flags == 0 && rule->cfa_register == unwind::kRbp &&
+    return rule != nullptr && rule->flags == 0 && rule->cfa_register == unwind::kFrameRegister &&
            rule->cfa_offset == 16 && rule->saved_frame == -16;
   }
 

@@ -1,0 +1,45 @@
+#include <array>
+#include <cerrno>
+#include <span>
+
+#include "preload/agent/sample/found_place.h"
+
+namespace swipr::agent {
+
+namespace {
+
+constexpr std::uint32_t kSvc = 0xd4000001;  // svc #0
+constexpr unsigned kX8 = 8;                 // number of the call
+
+bool is_call_at(const ProcMemory& memory, std::uint64_t address) noexcept {
+  std::array<std::uint32_t, 1> code{};
+  return memory.read(address, std::as_writable_bytes(std::span(code))) && code[0] == kSvc;
+}
+
+}  // namespace
+
+// The pc of a call that restarts is at the instruction, that of a waiting one after it. A call that
+// has transferred a part was running.
+Found found_at(const ProcMemory& memory, const unwind::Registers& registers) noexcept {
+  const std::uint64_t pc = registers.values[unwind::kPcRegister];
+  const auto result = static_cast<std::int64_t>(registers.values[unwind::kResultRegister]);
+  if (is_call_at(memory, pc)) return Found::kInAWait;
+  if (!is_call_at(memory, pc - unwind::kSyscallBytes)) return Found::kInItsCode;
+  return result == -EINTR ? Found::kInAWait : Found::kBehindACall;
+}
+
+std::uint64_t pc_behind_call(const ProcMemory& memory,
+                             const unwind::Registers& registers) noexcept {
+  const std::uint64_t pc = registers.values[unwind::kPcRegister];
+  return is_call_at(memory, pc) ? pc + unwind::kSyscallBytes : pc;
+}
+
+std::int32_t call_before(const ProcMemory& memory, const unwind::Registers& registers) noexcept {
+  constexpr std::uint64_t kNumbers = 1024;
+  const std::uint64_t pc = registers.values[unwind::kPcRegister];
+  const std::uint64_t number = registers.values[kX8];
+  if (!is_call_at(memory, pc - unwind::kSyscallBytes) || number >= kNumbers) return -1;
+  return static_cast<std::int32_t>(number);
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,39 @@
+#include <array>
+#include <cerrno>
+#include <span>
+
+#include "preload/agent/sample/found_place.h"
+#include "preload/handler/calls/call_number.h"
+
+namespace swipr::agent {
+
+namespace {
+
+constexpr unsigned kRcx = 2;  // `syscall` stores the address after it there
+
+}  // namespace
+
+// The pc of a call that restarts is before the instruction, that of a waiting one after it. A call
+// that has transferred a part was running.
+Found found_at(const ProcMemory& /*memory*/, const unwind::Registers& registers) noexcept {
+  const std::uint64_t behind = registers.values[kRcx];
+  const std::uint64_t pc = registers.values[unwind::kPcRegister];
+  const auto result = static_cast<std::int64_t>(registers.values[unwind::kResultRegister]);
+  const bool again = pc + unwind::kSyscallBytes == behind || (pc == behind && result == -EINTR);
+  if (again) return Found::kInAWait;
+  return pc == behind ? Found::kBehindACall : Found::kInItsCode;
+}
+
+std::uint64_t pc_behind_call(const ProcMemory& /*memory*/,
+                             const unwind::Registers& registers) noexcept {
+  return registers.values[kRcx];
+}
+
+std::int32_t call_before(const ProcMemory& memory, const unwind::Registers& registers) noexcept {
+  std::array<std::uint8_t, handler::kCodeBytes> code;
+  const std::uint64_t start = registers.values[unwind::kPcRegister] - code.size();
+  if (!memory.read(start, std::as_writable_bytes(std::span(code)))) return -1;
+  return handler::decode_call_number(code);
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,60 @@
+// Context: anywhere, signal handlers included.
+// Source: AAPCS64, sections 6.1.1 (registers) and 6.4.6 (frame records); AADWARF64, section 4.1.
+#pragma once
+
+#include <cstdint>
+
+namespace swipr::unwind {
+
+inline constexpr std::uint16_t kElfMachine = 183;  // EM_AARCH64
+
+// DWARF numbers: 0–30 x0–x30 31 sp 32 pc.
+inline constexpr unsigned kRegisterCount = 33;
+using RegisterMask = std::uint64_t;
+inline constexpr unsigned kX0 = 0, kX29 = 29, kX30 = 30, kSp = 31, kPc = 32;
+
+inline constexpr unsigned kResultRegister = kX0;  // of functions and system calls
+inline constexpr unsigned kStackRegister = kSp;
+inline constexpr unsigned kFrameRegister = kX29;
+// `bl` leaves the return address in x30. A rule has the place of its saved value where those of
+// other architectures have that of a base register; CFAs are relative to sp and x29 only.
+inline constexpr unsigned kBaseRegister = kX30;
+// Registers that a thread has when a system call returns, and that walks may need.
+inline constexpr unsigned kKeptRegisters[] = {19, 20, kX29, kX30};
+inline constexpr unsigned kPcRegister = kPc;
+inline constexpr unsigned kReturnColumn = kX30;  // of CFI, except that of signal frames (kPc)
+inline constexpr bool kReturnAddressIsPushed = false;
+inline constexpr std::int32_t kReturnAddressAt = 0;  // unused: it has no fixed place
+inline constexpr std::uint64_t kRedZoneBytes = 0;
+inline constexpr std::uint64_t kSyscallBytes = 4;  // of the instruction
+// Source: kernel, Documentation/arch/arm64/memory.rst; 52 bits only for mappings at such addresses.
+inline constexpr unsigned kUserAddressBits = 48;
+// DW_CFA_AARCH64_negate_ra_state: from here on the return address is signed, or no longer. Walks
+// remove signatures from all return addresses.
+inline constexpr std::uint8_t kIgnoredCfiInstruction = 0x2d;
+
+constexpr bool is_return_column(std::uint64_t reg) noexcept {
+  return reg == kReturnColumn || reg == kPcRegister;
+}
+
+// The bits of a code address in a return address, which may be signed (pointer authentication). The
+// number of signature bits depends on the kernel. XPACLRI, which older processors execute as a NOP.
+inline std::uint64_t plain_return_address(std::uint64_t address) noexcept {
+  register std::uint64_t x30 __asm__("x30") = address;
+  __asm__("hint #7" : "+r"(x30));
+  return x30;
+}
+
+// Target of the call instruction in the 8 bytes before `return_address`; 0: no direct call. Source:
+// Arm ARM, C6.2, BL: bits 31 to 26 are 100101, the distance from the instruction is in units of 4
+// bytes.
+inline std::uint64_t direct_call_target(std::uint64_t bytes_before,
+                                        std::uint64_t return_address) noexcept {
+  constexpr std::uint32_t kBranchWithLink = 0x25;
+  const auto instruction = static_cast<std::uint32_t>(bytes_before >> 32);
+  if (instruction >> 26 != kBranchWithLink) return 0;
+  const auto distance = static_cast<std::int32_t>(instruction << 6) >> 4;
+  return return_address - 4 + static_cast<std::uint64_t>(std::int64_t{distance});
+}
+
+}  // namespace swipr::unwind

@@ -16,6 +16,7 @@ add_library(swipr_fmt STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/fmt_arch
 swipr_package(fmt "fmt>=9" swipr_fmt)  # Debian has no archive of it
 swipr_package(zlib zlib -l:libz.a)
 swipr_package(liblzma liblzma -l:liblzma.a)
+swipr_package(libzstd libzstd -l:libzstd.a)
 swipr_package(libelf libelf -l:libelf.a -l:libz.a)
 swipr_package(libdw libdw -l:libdw.a -l:libelf.a -l:liblzma.a -l:libbz2.a -l:libz.a)
 swipr_package(ncursesw ncursesw -l:libncursesw.a -l:libtinfo.a)

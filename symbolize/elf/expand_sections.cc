@@ -2,6 +2,7 @@
 // headers, which all handles on the same bytes share, and it would do it once per handle.
 #include <elf.h>
 #include <gelf.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -42,15 +43,30 @@ std::optional<Compressed> compression_of(Elf_Scn* section, const GElf_Shdr& head
   return Compressed{elf_ndxscn(section), true, false, size};
 }
 
+// Written to `target`: here, because libelf knows zstd from elfutils 0.189 on only.
+bool expand_zstd(Elf_Scn* section, std::uint64_t size, char* target) {
+  const Elf_Data* data = elf_rawdata(section, nullptr);
+  if (data == nullptr || data->d_buf == nullptr || data->d_size < sizeof(Elf64_Chdr)) return false;
+  const char* frame = static_cast<const char*>(data->d_buf) + sizeof(Elf64_Chdr);
+  return ZSTD_decompress(target, size, frame, data->d_size - sizeof(Elf64_Chdr)) == size;
+}
+
+bool expand_zlib(Elf_Scn* section, const Compressed& compressed, char* target) {
+  const int done =
+      compressed.old_style ? elf_compress_gnu(section, 0, 0) : elf_compress(section, 0, 0);
+  const Elf_Data* data = done < 0 ? nullptr : elf_getdata(section, nullptr);
+  if (data == nullptr || data->d_buf == nullptr || data->d_size != compressed.size) return false;
+  std::memcpy(target, data->d_buf, compressed.size);
+  return true;
+}
+
 // Writes the expanded section to `target`.
 bool expand(std::span<char> image, const Compressed& section, char* target) {
   Elf* elf = elf_memory(image.data(), image.size());
   if (elf == nullptr) return false;
   Elf_Scn* found = elf_getscn(elf, section.index);
-  const int done = section.old_style ? elf_compress_gnu(found, 0, 0) : elf_compress(found, 0, 0);
-  const Elf_Data* data = done < 0 ? nullptr : elf_getdata(found, nullptr);
-  const bool is_whole = data != nullptr && data->d_buf != nullptr && data->d_size == section.size;
-  if (is_whole) std::memcpy(target, data->d_buf, section.size);
+  const bool is_whole =
+      section.zstd ? expand_zstd(found, section.size, target) : expand_zlib(found, section, target);
   elf_end(elf);
   return is_whole;
 }
@@ -123,21 +139,16 @@ host::Result<void> ElfFile::expand_debug_sections() {
   for (const Compressed& section : *sections) more += aligned(section.size);
   elf_.reset();
   const bool has_grown = bytes_->grow(more);
-  bool needs_newer_libelf = false;
   if (has_grown) {
     const std::span<char> image = bytes_->bytes();
     for (const Compressed& section : *sections) {
       const bool is_whole = expand(image, section, image.data() + end);
-      needs_newer_libelf = needs_newer_libelf || (section.zstd && !is_whole);
       point_to_expanded(image, file, section, end, is_whole ? section.size : 0);
       end += aligned(section.size);
     }
   }
   elf_.reset(elf_memory(bytes_->bytes().data(), bytes_->bytes().size()));
   if (!has_grown) return host::Error("no memory for compressed sections");
-  if (needs_newer_libelf) {
-    return host::Error("compressed with zstd, which libelf expands from elfutils 0.189 on");
-  }
   return {};
 }
 

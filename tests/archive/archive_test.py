@@ -53,7 +53,7 @@ class ArchiveTest(unittest.TestCase):
         files = {str(path.relative_to(self.place)) for path in self.place.rglob("*") if path.is_file()}
         pages = {path.name for path in (ROOT / "docs/man").iterdir()}
         self.assertLessEqual(pages, {pathlib.Path(file).name for file in files if "/man/" in file})
-        wanted = {"bin/swipr", "lib/libswipr_preload.so", "install", "LICENSE", "sbom.spdx.json"}
+        wanted = {"bin/swipr", "lib/libswipr_preload.so", "include/swipr/swipr.h", "install", "LICENSE", "sbom.spdx.json"}
         self.assertLessEqual(wanted, files)
         with tarfile.open(self.archive) as archive:
             for member in archive:
@@ -82,6 +82,7 @@ class ArchiveTest(unittest.TestCase):
         prefix = self.folder / "prefix"
         self.assertIn(f"preload: {prefix}/lib/libswipr_preload.so", run(self.place / "install", prefix))
         swipr, recording = prefix / "bin/swipr", self.folder / "x.swipr"
+        self.assertEqual(sorted(path.name for path in prefix.iterdir()), ["bin", "include", "lib", "share"])
         run(swipr, "record", "--count", 100, "--interval", "5ms", "-o", recording, "--", TARGETS / "burn_nofp", 1000)
         stacks = profiles.parse(run(swipr, "convert", "--format", "collapsed", recording, "-o", "-").encode(), "collapsed")
         self.assertTrue(profiles.has_function(stacks, "^burn_hot$"), stacks)

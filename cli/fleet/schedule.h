@@ -27,8 +27,11 @@ struct Usage {
 // An idle process costs 0.23 % of a CPU at 11 Hz, so that 500 of them cost more than one CPU.
 inline constexpr nanoseconds kLeastCpu = std::chrono::milliseconds(10);
 
-// Whether the process is to be recorded: it used enough CPU time in the last slice.
-constexpr bool is_worth_recording(const Usage& usage) { return usage.cpu >= kLeastCpu; }
+// Whether the process is to be recorded: it used enough CPU time in the last slice, beside what its
+// recording used. That alone is more than the least in 15 s.
+constexpr bool is_worth_recording(const Usage& usage) {
+  return usage.cpu - usage.overhead >= kLeastCpu;
+}
 
 // CPU time that the kernel shows and no stack explains; never negative, because the two clocks are
 // read one after the other.

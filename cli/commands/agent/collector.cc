@@ -190,7 +190,10 @@ SliceJob Collector::cut_slice(const fleet::Span& span, bool is_last) {
 void Collector::begin_slice() {
   std::set<std::uint64_t> gone;
   for (auto& [id, target] : targets_.all()) {
-    const fleet::Usage usage{target.kernel_cpu - target.slice_cpu, target.stream.has_value(), 0ns};
+    const nanoseconds swipr = target.swipr_before + swipr_cpu(target);
+    const fleet::Usage usage{target.kernel_cpu - target.slice_cpu, target.stream.has_value(),
+                             swipr - target.slice_swipr};
+    target.slice_swipr = swipr;
     const bool is_idle = target.start_ticks != 0 && !fleet::is_worth_recording(usage);
     if (target.stream && is_idle && !target.was_opened) {
       // What the process still sends is read in the next slice.

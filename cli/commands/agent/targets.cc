@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
 // Folders that did not exist before, and sockets elsewhere, are found by a search.
-constexpr auto kBetweenSearches = 10s;
+constexpr auto kBetweenSearches = 30s;  // each takes 0.5 ms per process
 constexpr auto kLeastBetweenSearches = 500ms;
 
 bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {

@@ -36,6 +36,7 @@ struct AgentTarget {
   std::chrono::nanoseconds slice_cpu{0};     // the reading at the beginning of the slice
   std::chrono::nanoseconds recorded{0};      // by all of its streams
   std::chrono::nanoseconds swipr_before{0};  // swipr's own, of streams that have ended
+  std::chrono::nanoseconds slice_swipr{0};   // all of it, at the beginning of the slice
   std::optional<std::uint32_t> stream;       // number of the open one
   bool is_known = false;                     // a stream has been tried
   bool was_opened = false;                   // a stream was opened in this slice

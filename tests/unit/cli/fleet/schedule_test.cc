@@ -17,6 +17,8 @@ TEST(Slices, AreAlignedToTheClock) {
 TEST(Recorded, AreThoseThatRan) {
   EXPECT_FALSE(is_worth_recording({.cpu = 9ms}));
   EXPECT_TRUE(is_worth_recording({.cpu = 10ms}));
+  EXPECT_FALSE(is_worth_recording({.cpu = 35ms, .is_recorded = true, .overhead = 34ms}));
+  EXPECT_TRUE(is_worth_recording({.cpu = 45ms, .is_recorded = true, .overhead = 34ms}));
   EXPECT_EQ(not_recorded(30ms, 10ms), 20ms);
   EXPECT_EQ(not_recorded(10ms, 11ms), 0ns);
 }

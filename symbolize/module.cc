@@ -69,6 +69,8 @@ std::vector<FunctionSymbol> Module::list_functions() {
     more = symbolize::list_functions(mini_->elf(), SHT_SYMTAB);
   }
   functions.insert(functions.end(), more.begin(), more.end());
+  // The file is copied to another place when its debug information is read.
+  for (FunctionSymbol& function : functions) function.name = texts_->intern(function.name);
   return functions;
 }
 

@@ -37,7 +37,7 @@ class Module {
   // Begin of the function at `offset` in files whose functions have no names.
   std::optional<ImageAddr> function_start(FileOffset offset);
 
-  // All functions that the file defines or imports.  Lifetime: of their names, the module's.
+  // All functions that the file defines or imports.  Lifetime: of their names, that of `texts`.
   std::vector<FunctionSymbol> list_functions();
 
   const std::string& build_id() const { return build_id_; }

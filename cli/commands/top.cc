@@ -46,19 +46,6 @@ constexpr std::size_t kPlainRows = 40;
 // Stacks and their names are kept for as long as a stream lasts: a new one begins then.
 constexpr std::size_t kMaxStacks = 100'000;
 
-Result<session::Target> find_target(const options::TopOptions& options) {
-  if (options.pid) return session::connect_target(*options.pid);
-  std::optional<host::Error> problem;
-  for (const Pid pid : session::find_processes(options.name)) {
-    auto target = session::connect_target(pid);
-    if (target) return target;
-    problem = target.error();
-  }
-  if (problem) return *problem;
-  return host::Error(fmt::format(
-      "no process is named '{}'; `swipr list` shows what can be recorded", options.name));
-}
-
 // The process that is followed, and its last seconds.
 class Followed {
  public:
@@ -258,7 +245,8 @@ class Screen {
 Outcome run_top(const options::TopOptions& options) {
   auto signals = session::SignalWatch::create({SIGINT, SIGTERM, SIGHUP, SIGWINCH});
   if (!signals) return signals.error();
-  auto target = find_target(options);
+  auto target =
+      options.pid ? session::connect_target(*options.pid) : session::connect_named(options.name);
   if (!target) return target.error();
   Followed followed(*std::move(target), options);
   const bool has_terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0;

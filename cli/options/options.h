@@ -122,6 +122,18 @@ struct TopOptions {
   SymbolOptions symbols;
 };
 
+struct LatencyOptions {
+  std::optional<Pid> pid;
+  std::string name;                         // of the process, if there is no pid
+  std::vector<std::string> functions;       // as a person names them
+  std::chrono::nanoseconds interval{0};     // of the running table; 0: none
+  std::uint64_t count = 0;                  // intervals; 0: no limit
+  std::chrono::nanoseconds duration{0};     // 0: no limit
+  std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
+  std::vector<std::string> debug_directories;
+  bool json = false;
+};
+
 struct PushOptions {
   std::vector<std::string> inputs;  // recordings, pprof files, .col files
   std::string url;
@@ -181,8 +193,8 @@ struct AnswerOptions {
   std::string disposition;  // file name for the client; empty: none
 };
 
-using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, TopOptions, ViewOptions,
-                             AgentOptions, PushOptions, ListOptions, DoctorOptions,
-                             PreloadPathOptions, AnswerOptions>;
+using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, TopOptions,
+                             LatencyOptions, ViewOptions, AgentOptions, PushOptions, ListOptions,
+                             DoctorOptions, PreloadPathOptions, AnswerOptions>;
 
 }  // namespace swipr::options

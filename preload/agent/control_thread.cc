@@ -29,6 +29,7 @@
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/agent/serve/server.h"
 #include "preload/handler/signals/disposition.h"
+#include "preload/trace/gate/gate.h"
 
 namespace swipr::agent {
 
@@ -179,11 +180,14 @@ bool program_has_one_thread() noexcept {
 }
 
 void on_fork() {
-  if (!thread_sanitizer::is_present() || ended_for_good.load()) return;
-  child_may_start_threads = park_control_thread();
+  if (thread_sanitizer::is_present() && !ended_for_good.load()) {
+    child_may_start_threads = park_control_thread();
+  }
+  trace::before_fork();
 }
 
 void on_fork_parent() {
+  trace::after_fork_in_parent();
   if (thread_sanitizer::is_present() && child_may_start_threads && !ended_for_good.load())
     resume_control_thread();
 }
@@ -192,6 +196,7 @@ void on_fork_parent() {
 // running, so none of the control thread's state is used.
 void on_fork_child() {
   const ErrnoSaver errno_saver;
+  trace::after_fork_in_child();
   if (ended_for_good.load()) return;
   if (child_may_start_threads) return start_again(true);
   ended_for_good.store(true);

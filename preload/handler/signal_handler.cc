@@ -12,6 +12,7 @@
 #include "preload/handler/signals/context.h"
 #include "preload/handler/signals/disposition.h"
 #include "preload/handler/signals/own_signal.h"
+#include "preload/trace/gate/gate.h"
 
 namespace swipr::handler {
 
@@ -96,8 +97,16 @@ Slot* claim_for_this_thread(Cookie& cookie) noexcept {
   return is_any_armed() && find_cookie(this_thread(), cookie) ? try_claim(cookie) : nullptr;
 }
 
+// Code is being changed. Before anything of libc is called, which may be what is changed.
+[[gnu::noinline]] void answer_gate(int number, const siginfo_t& info,
+                                   ucontext_t& context) noexcept {
+  move_out_of_change(context, value_of(info));
+  mend(context, number);
+}
+
 void on_signal(int number, siginfo_t* info, void* context) noexcept {
   auto& interrupted = *static_cast<ucontext_t*>(context);
+  if (info->si_code == trace::kGateSignalCode) return answer_gate(number, *info, interrupted);
   Cookie cookie;
   if (info->si_code == kOwnSignalCode) {
     cookie = unpack_cookie(value_of(*info));

@@ -92,4 +92,6 @@ void place(std::uint32_t probe, const PlacedFunction& function) noexcept {
   unwind::replaced_code.store(&kReplaced, std::memory_order_release);
 }
 
+void displace(std::uint32_t probe) noexcept { slots[probe].is_set.store(0); }
+
 }  // namespace swipr::trace

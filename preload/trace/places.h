@@ -19,5 +19,7 @@ struct PlacedFunction {
 // From now on walks know it (preload/unwind/base/replaced_code.h). A probe is placed once; nothing
 // of it changes afterwards, but for `plan`, whose function may be another one in its place.
 void place(std::uint32_t probe, const PlacedFunction& function) noexcept;
+// Its function was unmapped.
+void displace(std::uint32_t probe) noexcept;
 
 }  // namespace swipr::trace

@@ -28,6 +28,7 @@ void write_stub(std::uint8_t* at, std::uint8_t pushes, std::uint64_t entry) noex
 
 Refusal TracedFunction::set_up(const Function& function, const Plan& plan,
                                std::uint32_t probe) noexcept {
+  if (plan.end > kMostBeginBytes) return Refusal::kTooFar;
   const std::uint64_t page = map_page_near(function.address);
   if (page == 0) return Refusal::kTooFar;
   auto* const memory = reinterpret_cast<std::uint8_t*>(page);
@@ -46,25 +47,51 @@ Refusal TracedFunction::set_up(const Function& function, const Plan& plan,
   copy_ = page + kCopyAt;
   probe_ = probe;
   std::memcpy(original_, function.code.data() + plan.patch_at, sizeof original_);
+  std::memcpy(begin_, function.code.data(), plan.end);
   place(probe, {.plan = &plan_, .stub = stub_, .copy = copy_, .original = original_});
   return Refusal::kNone;
 }
 
+bool TracedFunction::is_for(const Function& function, const Plan& plan) const noexcept {
+  return !is_gone_ && stub_ != 0 && plan.function == plan_.function &&
+         plan.patch_at == plan_.patch_at && plan.end == plan_.end &&
+         std::memcmp(begin_, function.code.data(), plan.end) == 0;
+}
+
+void TracedFunction::enable(bool is_enabled) noexcept {
+  pool.probes[probe_].enabled.store(is_enabled ? 1 : 0);
+}
+
+void TracedFunction::note(const GateReport& report) noexcept {
+  if (report.status != GateStatus::kGone) return;
+  is_gone_ = true;
+  displace(probe_);  // its bytes are not read again: another module may be there
+}
+
 GateReport TracedFunction::attach() noexcept {
-  if (is_attached_ || stub_ == 0) return {};
-  pool.probes[probe_].enabled.store(1);
-  const GateReport report = open_patch(plan_, copy_, stub_);
+  if (stub_ == 0 || is_gone_) return {.status = GateStatus::kGone};
+  enable(true);
+  if (is_attached_) return {};
+  const GateReport report = open_patch(patch());
   is_attached_ = report.status == GateStatus::kDone;
-  if (!is_attached_) pool.probes[probe_].enabled.store(0);
+  if (!is_attached_) enable(false);
+  note(report);
   return report;
 }
 
 GateReport TracedFunction::detach() noexcept {
   if (!is_attached_) return {};
-  pool.probes[probe_].enabled.store(0);
-  const GateReport report = close_patch(plan_, original_);
-  is_attached_ = report.status != GateStatus::kDone;
+  enable(false);
+  const GateReport report = close_patch(patch());
+  is_attached_ = report.status != GateStatus::kDone && report.status != GateStatus::kGone;
+  note(report);
   return report;
+}
+
+bool TracedFunction::is_patched(unwind::ImageReader reader) const noexcept {
+  constexpr std::uint8_t kJump = 0xe9;
+  std::uint8_t first = 0;
+  return reader.read_value(plan_.patch(), first) && first == kJump;
 }
 
 bool TracedFunction::is_as_before() const noexcept {

@@ -43,6 +43,14 @@ struct TopParser {
   ParseResult finish();
 };
 
+struct LatencyParser {
+  LatencyOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+};
+
 struct ViewParser {
   ViewOptions options;
   CLI::App* app = nullptr;

@@ -235,6 +235,18 @@ std::vector<Pid> find_processes(std::string_view name) {
   return found;
 }
 
+host::Result<Target> connect_named(std::string_view name) {
+  std::optional<host::Error> problem;
+  for (const Pid pid : find_processes(name)) {
+    auto target = connect_target(pid);
+    if (target) return target;
+    problem = target.error();
+  }
+  if (problem) return *problem;
+  return host::Error(
+      fmt::format("no process is named '{}'; `swipr list` shows what can be recorded", name));
+}
+
 namespace {
 
 nanoseconds age_since(std::int64_t start_time_ns) {

@@ -35,6 +35,10 @@ host::Result<Target> connect_socket(const std::string& socket);
 // Returns the ids of the processes named `name` (/proc/PID/comm or file name of the executable).
 std::vector<Pid> find_processes(std::string_view name);
 
+// Connects to the first process of this name that can be recorded.
+// Errors: none has the name; those of the last one that has it.
+host::Result<Target> connect_named(std::string_view name);
+
 struct ListedProcess {
   Pid pid;  // in this PID namespace; if it is not visible here, in its own
   std::string command;

@@ -34,6 +34,8 @@ host::Result<bool> LiveStream::read() {
   return true;
 }
 
+void LiveStream::request_end() { ::shutdown(fd(), SHUT_WR); }
+
 host::Result<void> LiveStream::on_body(std::span<const std::byte> bytes) {
   if (response_.status() == 200) {
     sink_(bytes);

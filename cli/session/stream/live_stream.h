@@ -25,6 +25,8 @@ class LiveStream {
   // Reads what has arrived.  Returns false at the end.
   // Errors: the process refuses, with its reason; the connection broke.
   host::Result<bool> read();
+  // Asks the process to end the recording; what is left is read until the end.
+  void request_end();
 
  private:
   host::Result<void> on_body(std::span<const std::byte> bytes);

@@ -29,6 +29,20 @@ std::string printable_line(std::string_view text) {
   return line;
 }
 
+// Paths of modules may hold any byte but 0.
+std::string json_quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char byte : text) {
+    if (byte == '"' || byte == '\\') quoted += '\\';
+    if (static_cast<unsigned char>(byte) < 0x20) {
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(byte));
+    } else {
+      quoted += byte;
+    }
+  }
+  return quoted + '"';
+}
+
 }  // namespace
 
 std::string format_record_request(const StreamRequest& request) {
@@ -47,6 +61,11 @@ std::string format_record_request(const StreamRequest& request) {
   }
   if (!request.jitter) body += R"(,"jitter":false)";
   if (request.tasks) body += R"(,"tasks":true)";
+  if (!request.sampling) body += R"(,"sampling":false)";
+  if (!request.probes.empty()) {
+    body += fmt::format(R"(,"probes":{},"latencyInterval":"{}")", json_quoted(request.probes),
+                        host::format_exact_duration(request.latency_interval));
+  }
   body += '}';
   return fmt::format(
       "POST /v1/record HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

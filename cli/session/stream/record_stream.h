@@ -26,6 +26,9 @@ struct StreamRequest {
   bool jitter = true;            // ticks at random intervals
   bool omits_arguments = false;  // remove the command line from the file; not sent to the agent
   bool tasks = false;            // of asyncio, too
+  bool sampling = true;          // false: ticks take no samples
+  std::string probes{};          // functions to trace, as common/wire/traced_calls.h has them
+  std::chrono::nanoseconds latency_interval = std::chrono::seconds(1);  // of their records
 };
 
 // The request in wire format.

@@ -14,6 +14,7 @@
 #include "preload/agent/base/log.h"
 #include "preload/agent/base/text/fixed_text.h"
 #include "preload/agent/modules/registered/frame_registrations.h"
+#include "preload/agent/probes/probe_table.h"
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/agent/proc/thread_clock.h"
 #include "preload/handler/asking.h"
@@ -137,7 +138,7 @@ void Engine::close() noexcept {
   const bool timer_pending = process_.timers.close(process_.threads);
   process_.signals.await_answers();
   const bool pending = process_.signals.close();
-  handler::restore_handler(pending || timer_pending);
+  handler::restore_handler(pending || timer_pending || probe_table().has_left_signals());
   handler::set_asking(false);
   process_.can_signal = false;
   // A running handler finishes within microseconds of CPU time; if it gets no CPU for that long,
@@ -177,7 +178,7 @@ Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
   if (recording == nullptr) *error = "no memory for another recording";
   const bool created =
       recording != nullptr && recording->create(request, output, monotonic_now(), error);
-  if (created && begin(*recording, agent_cpu_before, error)) {
+  if (created && begin(*recording, request, agent_cpu_before, error)) {
     *free = recording;
     ++ended_.recordings_started;
     FixedText<32> interval;
@@ -191,8 +192,8 @@ Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
   return nullptr;
 }
 
-bool Engine::begin(Recording& recording, std::chrono::nanoseconds agent_cpu_before,
-                   const char** error) noexcept {
+bool Engine::begin(Recording& recording, const RecordingRequest& request,
+                   std::chrono::nanoseconds agent_cpu_before, const char** error) noexcept {
   if (!recording.write_beginning(identity_)) {
     *error = "the output buffer is too small for the header of the recording";
     return false;
@@ -203,14 +204,16 @@ bool Engine::begin(Recording& recording, std::chrono::nanoseconds agent_cpu_befo
   recording.begin_modules(process_.modules);
   refresh_threads();
   if (another_is_blocked_less()) take_other_signal();
-  for (std::uint32_t place = 0; place < process_.threads.place_count(); ++place) {
+  for (std::uint32_t place = 0; recording.samples() && place < process_.threads.place_count();
+       ++place) {
     if (process_.threads[place].tid.value != 0) sampler_.meet(recording, place);
   }
-  if (recording.mode() != wire::RecordMode::kCpu) build_first_tables();
+  if (recording.samples() && recording.mode() != wire::RecordMode::kCpu) build_first_tables();
   recording.start_accounts(monotonic_now(), agent_cpu_before);
   recording.accounts().introduce_all(process_.threads);
   warn(recording);
   tell_unwinder(recording);
+  if (!request.probes.empty()) attach_probes(recording, request);
   recording.send_now(monotonic_now());
   return true;
 }
@@ -286,6 +289,7 @@ void Engine::finish(Recording* recording, wire::EndReason reason, const char* te
   const auto found = std::find(recordings_.begin(), recordings_.end(), recording);
   if (recording == nullptr || found == recordings_.end()) return;
   collect();
+  recording->finish_probes();
   if (!recording->is_complete()) close_accounts(*recording);
   if (recording->failure() != nullptr) {
     reason = wire::EndReason::kFailed;

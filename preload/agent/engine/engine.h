@@ -42,8 +42,11 @@ class Engine {
   bool open(const char** error) noexcept;
   void open_signals() noexcept;
   void close() noexcept;
-  bool begin(Recording& recording, std::chrono::nanoseconds agent_cpu_before,
-             const char** error) noexcept;
+  bool begin(Recording& recording, const RecordingRequest& request,
+             std::chrono::nanoseconds agent_cpu_before, const char** error) noexcept;
+  void attach_probes(Recording& recording, const RecordingRequest& request) noexcept;
+  void look_after_probes(Moment now) noexcept;
+  Moment probes_due() const noexcept;
   void warn(Recording& recording) noexcept;
   void tell_unwinder(Recording& recording) noexcept;
   bool any_recording() const noexcept;

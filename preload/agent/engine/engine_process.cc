@@ -154,7 +154,9 @@ void Engine::refresh_modules(Moment now) noexcept {
   registered_due_ = now + process_.modules.cost_of_last_refresh() * kModulesCostFactor;
   modules_due_ = std::max(now + kModulesInterval, registered_due_);
   for (Recording* recording : recordings_) {
-    if (recording != nullptr) recording->sync_modules(process_.modules, process_.threads);
+    if (recording == nullptr) continue;
+    recording->drop_gone_probes(process_.modules, process_.memory);
+    recording->sync_modules(process_.modules, process_.threads);
   }
   process_.modules.forget_gone();
 }

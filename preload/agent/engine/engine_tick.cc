@@ -16,7 +16,7 @@ constexpr int kListingCostFactor = 200;
 }  // namespace
 
 Moment Engine::next_deadline() const noexcept {
-  Moment next = kNever;
+  Moment next = probes_due();
   for (const Recording* recording : recordings_) {
     if (recording != nullptr) next = std::min(next, recording->next_deadline());
   }
@@ -24,6 +24,7 @@ Moment Engine::next_deadline() const noexcept {
 }
 
 void Engine::run_due(Moment now) noexcept {
+  look_after_probes(now);
   if (!any_recording()) return;
   collect();
   for (unsigned number = 0; number < recordings_.size(); ++number) {
@@ -57,7 +58,7 @@ void Engine::flush(Moment now) noexcept {
 void Engine::close_accounts(Recording& recording) noexcept {
   sampler_.sample_tasks(recording, monotonic_now(), true);
   for (std::uint32_t place = 0; place < process_.threads.place_count(); ++place) {
-    if (process_.threads[place].tid.value == 0) continue;
+    if (process_.threads[place].tid.value == 0 || !recording.samples()) continue;
     sampler_.close_account(recording, place, monotonic_now());
   }
   recording.close_accounts(process_.threads.live_count());
@@ -67,6 +68,7 @@ void Engine::close_accounts(Recording& recording) noexcept {
 void Engine::tick(unsigned number, Moment now) noexcept {
   Recording& recording = *recordings_[number];
   recording.close_tick(process_.modules, process_.threads);
+  recording.write_latencies(now);
   recording.send(now);
   recording.begin_tick(now);
   look_after_process(now);
@@ -75,6 +77,7 @@ void Engine::tick(unsigned number, Moment now) noexcept {
     refresh_threads();
     listing_due_ = now + std::max<Moment>(kListingInterval, listing_cost_ * kListingCostFactor);
   }
+  if (!recording.samples()) return;
   process_.modules.refresh_runtimes(process_.memory, now);
   sample_all(number, now);
   sampler_.sample_tasks(recording, now, false);

@@ -7,6 +7,7 @@
 
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/engine/engine.h"
+#include "preload/agent/probes/probe_table.h"
 #include "preload/handler/asking.h"
 #include "preload/handler/signal_handler.h"
 #include "preload/handler/signals/disposition.h"
@@ -47,6 +48,10 @@ bool Recorder::is_complete(const Recording* recording) const noexcept {
   return recording->is_complete();
 }
 
+bool Recorder::traces_functions(const Recording* recording) const noexcept {
+  return recording->probes().any_attached();
+}
+
 void Recorder::set_table_place(std::string_view cache_home, std::string_view home) noexcept {
   TableFiles::set_place(cache_home, home);
 }
@@ -81,6 +86,7 @@ void Recorder::reset_after_fork() noexcept {
   handler::forget_signal_waits();
   handler::forget_after_fork();
   handler::restore_handler(false);
+  probe_table().forget_users();
   // Nothing is freed: the memory was not inherited, the descriptors are in a table that the child
   // does not have, and the state of the parent's control thread is unknown.
   const int signal_number = engine().signal_number();

@@ -47,6 +47,9 @@ class Recorder {
   // True if count or duration was reached: the server then drains `output` and calls finish.
   bool is_complete(const Recording* recording) const noexcept;
 
+  // Functions are traced for this recording.
+  bool traces_functions(const Recording* recording) const noexcept;
+
   // Folder of the files of unwind tables, from the environment: see TableFiles::set_place.
   void set_table_place(std::string_view cache_home, std::string_view home) noexcept;
 

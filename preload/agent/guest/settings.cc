@@ -132,6 +132,8 @@ Settings parse_settings(const char* const* environment, std::span<char> memory,
   settings.signal_free = find_value(environment, "SWIPR_SIGNAL_FREE") != "off"sv;
   const std::string_view runtimes = find_value(environment, "SWIPR_RUNTIMES");
   settings.runtimes = runtimes != "off"sv && runtimes != "0"sv;
+  const std::string_view trace = find_value(environment, "SWIPR_TRACE");
+  settings.trace = trace != "off"sv && trace != "0"sv;
   settings.signal_number = parse_signal(find_value(environment, "SWIPR_SIGNAL"));
   settings.only = copy_of("SWIPR_ONLY");
   settings.log = copy_of("SWIPR_LOG");

@@ -16,6 +16,7 @@ struct Settings {
   int signal_number = 0;       // SWIPR_SIGNAL; 0: not set, or not usable
   bool signal_free = true;     // SWIPR_SIGNAL_FREE=off: blocked threads have no stacks
   bool runtimes = true;        // SWIPR_RUNTIMES=off or 0: frames of Python … are not read
+  bool trace = true;           // SWIPR_TRACE=off or 0: no function is traced
   bool allow_remote = false;   // SWIPR_SERVER_ALLOW_REMOTE
   std::string_view only;       // SWIPR_ONLY: globs on the program's name
   std::string_view log;        // SWIPR_LOG: stderr, or a file to append to

@@ -33,6 +33,7 @@ bool has_users_of_the_host() noexcept {
 bool Recording::create(const RecordingRequest& request, OutputQueue& output, Moment now,
                        const char** error) noexcept {
   request_ = request;
+  request_.probes = {};  // the client's text ends with the request
   output_ = &output;
   start_ = sent_at_ = totals_at_ = now;
   start_realtime_ns_ = clock_ns(CLOCK_REALTIME);
@@ -40,8 +41,11 @@ bool Recording::create(const RecordingRequest& request, OutputQueue& output, Mom
   accounts_.configure(request.mode, request.interval.count());
   // CPU time is all that counts in the other mode, and tasks have none.
   const bool has_tasks = request.tasks && request.mode != wire::RecordMode::kCpu;
+  const bool has_probes = !request.probes.empty();
   if (stream_.create(output, request.max_stacks) &&
-      (!has_tasks || tasks_.create(request.max_overhead_permille)))
+      (!has_tasks || tasks_.create(request.max_overhead_permille)) &&
+      (!has_probes ||
+       probes_.create(wire::kMostProbes, request.max_overhead_permille, request.latency_interval)))
     return true;
   *error = "no memory for another recording";
   release();
@@ -54,6 +58,7 @@ void Recording::release() noexcept {
   tasks_.release();
   modules_.release();
   code_.release();
+  probes_.release();
   next_looks_.release();
 }
 
@@ -129,6 +134,7 @@ bool Recording::put_off_last_collect(Moment now) noexcept {
 void Recording::close_tick(const ModuleMap& modules, ThreadList& threads) noexcept {
   sync_modules(modules, threads);
   write_staged(threads);
+  if (!samples() && tick_open_) accounts_.write_empty_tick();
   tick_open_ = false;
 }
 

@@ -20,6 +20,7 @@
 #include "preload/agent/record/schedule.h"
 #include "preload/agent/record/stream/code_stream.h"
 #include "preload/agent/record/stream/module_stream.h"
+#include "preload/agent/record/stream/probe_stream.h"
 #include "preload/agent/record/stream/stream_writer.h"
 #include "preload/agent/threads/thread_list.h"
 
@@ -93,6 +94,18 @@ class Recording {
   // Writes the current modules; sync_modules continues from there and also writes code that was
   // announced to debuggers.
   void begin_modules(const ModuleMap& modules) noexcept { modules_.begin(modules, stream_); }
+  // --- functions that are traced
+  bool samples() const noexcept { return request_.sampling; }
+  void add_probe(const ProbeAnswer& answer) noexcept { probes_.add(answer, stream_, start_); }
+  const ProbeStream& probes() const noexcept { return probes_; }
+  void check_probes(Moment now) noexcept { probes_.check(stream_, start_, now); }
+  void write_latencies(Moment now) noexcept {
+    if (probes_.is_due(now)) probes_.write(stream_, start_, now);
+  }
+  void drop_gone_probes(const ModuleMap& modules, ProcMemory& memory) noexcept {
+    probes_.drop_gone(modules, memory, stream_, start_);
+  }
+  void finish_probes() noexcept { probes_.finish(stream_, start_); }
   // Writes new modules; a removed one starts a new generation of stacks.
   void sync_modules(const ModuleMap& modules, ThreadList& threads) noexcept;
   // Writes and sends everything up to now, including totals; the recording continues.
@@ -153,6 +166,7 @@ class Recording {
   TaskWaits tasks_;
   ModuleStream modules_;
   CodeStream code_;
+  ProbeStream probes_;
   ProcessAccount process_;
   bool stretch_told_ = false;
   bool blocked_signal_told_ = false;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "common/wire/format.h"
 
@@ -23,6 +24,12 @@ struct RecordingRequest {
   // Of one CPU. Above it threads that hardly run are checked less often; their times stay exact.
   std::uint32_t max_overhead_permille = kDefaultMaxOverheadPermille;
   std::uint32_t max_stacks = kDefaultMaxStacks;  // kept at a time, with 12 MiB as the other bound
+  bool sampling = true;                          // false: only functions are traced
+  std::string_view probes{};  // functions to trace (traced_calls.h); valid while it is started
+  std::chrono::nanoseconds latency_interval{1'000'000'000};
+  // Who asked for functions, for the log.
+  std::int32_t client_pid = 0;
+  std::uint32_t client_uid = 0;
 };
 inline constexpr std::chrono::nanoseconds kMinInterval{100'000};  // 10 kHz
 inline constexpr std::chrono::nanoseconds kMaxInterval{3'600'000'000'000};

@@ -61,6 +61,7 @@ class Connection {
   // For routes.
   HttpRequestParser& request() noexcept { return request_; }
   const Listener* listener() const noexcept { return listener_; }
+  int descriptor() const noexcept { return fd_; }
   TextWriter& body() noexcept { return body_; }  // of a short answer, to be filled before answer()
   // `extra_headers`: whole lines with their ends.
   void answer(int status, std::string_view content_type,
@@ -89,6 +90,8 @@ class Connection {
   };
   // For a client that does not read the end of its recording.
   static constexpr Moment kStallTimeout = std::chrono::seconds(60);
+  // For one that reads nothing while functions are traced for it: it may have been stopped.
+  static constexpr Moment kUnreadTimeout = std::chrono::seconds(5);
   enum class Sent : std::uint8_t { kAll, kBlocked, kFailed };
 
   Connection(int fd, const Listener* listener, RouteFunction route, Moment now) noexcept;
@@ -117,16 +120,18 @@ class Connection {
   void close_client() noexcept;
   void close() noexcept;
   bool worth_sending(Moment now) noexcept;
+  void watch_reader(Moment now) noexcept;
 
   State state_ = State::kReading;
   int fd_;
   const Listener* listener_;
   RouteFunction route_;
-  Moment deadline_;           // of the present state; kNever: none
-  Moment flush_at_ = kNever;  // when bytes that are held back are sent in any case
-  Moment reap_at_ = kNever;   // when to check again whether the helper has ended
-  bool input_open_ = true;    // the client has not shut down its write side
-  bool blocked_ = false;      // the last write did not take everything
+  Moment deadline_;               // of the present state; kNever: none
+  Moment flush_at_ = kNever;      // when bytes that are held back are sent in any case
+  Moment unread_since_ = kNever;  // the client has not read everything since
+  Moment reap_at_ = kNever;       // when to check again whether the helper has ended
+  bool input_open_ = true;        // the client has not shut down its write side
+  bool blocked_ = false;          // the last write did not take everything
   bool ends_on_half_close_ = false;
   bool stop_asked_ = false;
   bool has_recorded_ = false;

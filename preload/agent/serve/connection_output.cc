@@ -1,4 +1,6 @@
 // How a connection sends its answer: to the client as text, file or stream, or to the helper.
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
@@ -29,6 +31,7 @@ std::string_view as_text(std::span<const std::byte> bytes) noexcept {
 
 void Connection::pump(Moment now) noexcept {
   end_recording_if_due();
+  watch_reader(now);
   switch (state_) {
     case State::kAnswering:
       return pump_answer(now);
@@ -38,6 +41,17 @@ void Connection::pump(Moment now) noexcept {
       return pump_helper(now);
     default:
       return;
+  }
+}
+
+// Functions are traced as long as their client reads.
+void Connection::watch_reader(Moment now) noexcept {
+  if (recording_ == nullptr || !recorder().traces_functions(recording_)) return;
+  int unread = 0;
+  const bool has_unread = ::ioctl(fd_, SIOCOUTQ, &unread) == 0 && unread != 0;
+  unread_since_ = has_unread ? std::min(unread_since_, now) : kNever;
+  if (has_unread && now - unread_since_ >= kUnreadTimeout) {
+    end_recording(wire::EndReason::kFailed, "the client has not read anything for 5 seconds");
   }
 }
 

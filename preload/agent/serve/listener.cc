@@ -273,11 +273,13 @@ int connect_unix(std::string_view path) noexcept {
   return -1;
 }
 
-bool is_trusted_peer(int fd) noexcept {
+Peer find_peer(int fd) noexcept {
   struct ucred peer {};
   socklen_t size = sizeof peer;
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  return peer.uid == ::geteuid() || peer.uid == 0;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {};
+  return {peer.pid, peer.uid, peer.uid == ::geteuid() || peer.uid == 0};
 }
+
+bool is_trusted_peer(int fd) noexcept { return find_peer(fd).is_trusted; }
 
 }  // namespace swipr::agent

@@ -29,6 +29,14 @@ std::uint64_t pid_namespace_inode() noexcept;
 // Connects to the socket of a waiting `swipr record`; -1 with errno.
 int connect_unix(std::string_view path) noexcept;
 
+// The process at the other end of a UNIX socket; trusted as is_trusted_peer says.
+struct Peer {
+  pid_t pid = 0;
+  uid_t uid = 0;
+  bool is_trusted = false;
+};
+Peer find_peer(int fd) noexcept;
+
 // Whether the process at the other end of a UNIX socket runs as the caller's uid (as it is now) or
 // as root.
 bool is_trusted_peer(int fd) noexcept;

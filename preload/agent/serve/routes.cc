@@ -101,11 +101,29 @@ void answer_profile(Connection& connection) {
   answer_symbolized(connection, request, "profile");
 }
 
+// nullptr: the client may trace functions, and is named in `request`.
+const char* find_trace_refusal(Connection& connection, RecordingRequest& request) noexcept {
+  if (!context.settings->trace) return "SWIPR_TRACE forbids to trace functions of this process";
+  const Listener* const listener = connection.listener();
+  if (listener != nullptr && listener->is_tcp) {
+    return "functions can be traced over the UNIX socket only";
+  }
+  const Peer peer = find_peer(connection.descriptor());
+  if (!peer.is_trusted) return "functions can be traced by the user of the process only";
+  request.client_pid = peer.pid;
+  request.client_uid = peer.uid;
+  return nullptr;
+}
+
 void answer_record(Connection& connection) {
   RecordingRequest request;
   FixedText<512> error;
   if (!parse_record_request(connection.request().body(), request, error)) {
     return answer_text(connection, 400, error.view());
+  }
+  if (!request.probes.empty()) {
+    const char* const refusal = find_trace_refusal(connection, request);
+    if (refusal != nullptr) return answer_text(connection, 403, refusal);
   }
   answer_raw(connection, request, true);
 }

@@ -19,4 +19,6 @@ std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
   return reinterpret_cast<std::uint64_t>(&context.uc_mcontext.__reserved);
 }
 
+void move_out_of_change(ucontext_t&, std::uint64_t) noexcept {}
+
 }  // namespace swipr::handler

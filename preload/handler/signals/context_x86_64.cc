@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "preload/handler/signals/context.h"
+#include "preload/trace/gate/gate.h"
 
 namespace swipr::handler {
 
@@ -29,6 +30,13 @@ std::uint64_t last_written_byte(const ucontext_t& context) noexcept {
   constexpr std::uint32_t kLargestState = 64 << 10;  // with AMX 11 KiB
   if (reserved.magic1 != FP_XSTATE_MAGIC1 || reserved.extended_size > kLargestState) return state;
   return state + reserved.extended_size - 1;
+}
+
+void move_out_of_change(ucontext_t& context, std::uint64_t value) noexcept {
+  auto& registers = context.uc_mcontext.gregs;
+  auto pc = static_cast<std::uint64_t>(registers[REG_RIP]);
+  trace::answer_gate(value, pc, static_cast<std::uint64_t>(registers[REG_RSP]));
+  registers[REG_RIP] = static_cast<greg_t>(pc);
 }
 
 }  // namespace swipr::handler

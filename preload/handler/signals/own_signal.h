@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "preload/handler/signals/timed_threads.h"
+#include "preload/trace/gate/gate.h"
 
 namespace swipr::handler {
 
@@ -19,7 +20,8 @@ inline bool is_of_own_timer(const siginfo_t& info) noexcept {
   return info.si_code == SI_TIMER && is_timer_value(value_of(info));
 }
 inline bool is_own_signal(const siginfo_t& info) noexcept {
-  return info.si_code == kOwnSignalCode || is_of_own_timer(info);
+  return info.si_code == kOwnSignalCode || info.si_code == trace::kGateSignalCode ||
+         is_of_own_timer(info);
 }
 
 }  // namespace swipr::handler

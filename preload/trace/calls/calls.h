@@ -72,13 +72,15 @@ struct Probe {
 
 // All of it, constant-initialised; memory is mapped by prepare_pool().
 struct Pool {
-  Atomic<std::uint32_t> fresh;       // batches of calls that were never used
-  Atomic<std::uint64_t> free_head;   // a count in the upper half, a call in the lower
-  Atomic<std::uint32_t>* next_free;  // of each call
-  Call* calls;                       // kCallCount
-  ThreadCalls* threads;              // kThreadCount
+  Atomic<std::uint32_t> fresh;             // batches of calls that were never used
+  Atomic<std::uint64_t> free_head;         // a count in the upper half, a call in the lower
+  Atomic<std::uint32_t>* next_free;        // of each call
+  Call* calls;                             // kCallCount
+  ThreadCalls* threads;                    // kThreadCount
+  Atomic<std::uint32_t> threads_left_out;  // that found no place of their own
   std::int32_t pid;
-  std::uint64_t ns_per_tick;  // 32 bits of fraction
+  std::uint64_t ns_per_tick;   // 32 bits of fraction
+  std::uint64_t ns_per_stamp;  // what reading the counter takes
   Probe probes[kProbeCount];
 };
 extern Pool pool;
@@ -99,6 +101,8 @@ inline std::uint64_t thunk_return(std::uint32_t call) noexcept { return thunk_of
 
 // The calling thread is never traced: what it calls may be traced, and must not wait for it.
 void exclude_this_thread() noexcept;
+// In the child of a fork: this thread, the only one, keeps its open calls.
+void renumber_this_thread() noexcept;
 // A call that is in nobody's list.
 void release_call(std::uint32_t number) noexcept;
 

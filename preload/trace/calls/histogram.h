@@ -8,6 +8,7 @@
 namespace swipr::trace {
 
 struct Histogram {
+  std::uint64_t calls;  // in the buckets
   std::uint64_t sum_ns;
   std::uint64_t max_ns;
   std::uint64_t unwound;   // ended by an exception; in the buckets, too

@@ -70,9 +70,10 @@ std::int32_t call_kernel(long number) noexcept {
     std::int32_t free = 0;
     if (pool.threads[place].tid.compare_exchange(free, tid)) {
       this_thread = &pool.threads[place];
-      break;
+      return this_thread;
     }
   }
+  pool.threads_left_out.fetch_add(1);
   return this_thread;
 }
 
@@ -168,6 +169,7 @@ inline void count(const Call& call, const ThreadCalls& thread, std::uint64_t end
   const auto ns =
       static_cast<std::uint64_t>(static_cast<unsigned __int128>(ticks) * pool.ns_per_tick >> 32);
   Histogram& histogram = histogram_of(call, thread);
+  ++histogram.calls;
   ++histogram.buckets[bucket_of(ns)];
   histogram.sum_ns += ns;
   if (ns > histogram.max_ns) histogram.max_ns = ns;
@@ -282,6 +284,14 @@ void unwind(ThreadCalls& thread, std::uint32_t number, std::uint64_t end) noexce
 }  // namespace
 
 void exclude_this_thread() noexcept { this_thread = &excluded; }
+
+void renumber_this_thread() noexcept {
+  pool.pid = call_kernel(SYS_getpid);
+  if (this_thread != nullptr && this_thread != &excluded) {
+    this_thread->tid.store(call_kernel(SYS_gettid));
+  }
+}
+
 void release_call(std::uint32_t number) noexcept {
   pool.calls[number].state.store(CallState::kFree);
   push_free(number);

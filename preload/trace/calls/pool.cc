@@ -11,12 +11,16 @@
 #include <cstring>
 #include <span>
 
+#include "preload/machine/raw_syscall.h"
+
 namespace swipr::trace {
 
 // Hooks read it at any moment, so nothing constructs it.
 constinit Pool pool{};
 
 namespace {
+
+using machine::raw_syscall;  // other preloaded libraries replace functions of time
 
 constexpr std::size_t kPageBytes = 4096;
 
@@ -101,7 +105,7 @@ Instant read_both() noexcept {
   for (int round = 0; round < 16; ++round) {
     timespec time{};
     const std::uint64_t before = __builtin_ia32_rdtsc();
-    ::clock_gettime(CLOCK_MONOTONIC, &time);
+    raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time));
     const std::uint64_t took = __builtin_ia32_rdtsc() - before;
     if (took >= shortest) continue;
     shortest = took;
@@ -115,10 +119,19 @@ Instant read_both() noexcept {
 std::uint64_t measure_ns_per_tick() noexcept {
   const Instant first = read_both();
   const timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
-  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+  raw_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, reinterpret_cast<long>(&pause));
   const Instant last = read_both();
   if (last.ticks <= first.ticks || last.ns <= first.ns) return 0;
   return ((last.ns - first.ns) << 32) / (last.ticks - first.ticks);
+}
+
+// In virtual machines that intercept it, it takes 1 µs and more.
+std::uint64_t measure_ns_per_stamp() noexcept {
+  constexpr std::uint64_t kStamps = 256;
+  const std::uint64_t first = __builtin_ia32_rdtsc();
+  std::uint64_t last = first;
+  for (std::uint64_t stamp = 0; stamp < kStamps; ++stamp) last = __builtin_ia32_rdtsc();
+  return (last - first) / kStamps * pool.ns_per_tick >> 32;
 }
 
 bool map_tables() noexcept {
@@ -126,6 +139,17 @@ bool map_tables() noexcept {
   pool.threads = static_cast<ThreadCalls*>(map(kThreadCount * sizeof(ThreadCalls)));
   pool.next_free = static_cast<Atomic<std::uint32_t>*>(map(kCallCount * sizeof(std::uint32_t)));
   return pool.calls != nullptr && pool.threads != nullptr && pool.next_free != nullptr;
+}
+
+std::uint64_t read(const std::uint64_t& value) noexcept {
+  return __atomic_load_n(&value, __ATOMIC_RELAXED);
+}
+
+// Memory of places that no thread has had is not touched.
+std::uint64_t calls_of(std::uint32_t probe, std::size_t thread) noexcept {
+  if (read(pool.threads[thread].last_number) == 0) return 0;
+  const Histogram& part = pool.probes[probe].histograms[thread];
+  return read(part.calls) + read(part.untraced);
 }
 
 // Its list is gone: calls that are still open free themselves when they end.
@@ -149,19 +173,20 @@ void let_go(ThreadCalls& thread) noexcept {
 
 PoolStatus prepare_pool() noexcept {
   static bool is_ready = false;
+  pool.pid = ::getpid();  // a child of a fork inherits the rest
   if (is_ready) return PoolStatus::kReady;
   if (!has_bit(0x80000007, true, 8)) return PoolStatus::kNoClock;
   if (!has_bit(0x80000001, false, 0)) return PoolStatus::kNoInstructions;
   if (!map_tables()) return PoolStatus::kNoMemory;
-  pool.pid = ::getpid();
   pool.ns_per_tick = measure_ns_per_tick();
   if (pool.ns_per_tick == 0) return PoolStatus::kNoClock;
+  pool.ns_per_stamp = measure_ns_per_stamp();
   write_thunks();
   write_entries();
   constexpr int kCode = PROT_READ | PROT_EXEC;
   if (::mprotect(swipr_trace_entries, SWIPR_TRACE_ENTRY_BYTES, kCode) != 0 ||
       ::mprotect(swipr_trace_thunks, kPages * kPageBytes, kCode) != 0) {
-    return PoolStatus::kNoMemory;
+    return PoolStatus::kNotExecutable;
   }
   is_ready = true;
   return PoolStatus::kReady;
@@ -184,11 +209,8 @@ void add_up(std::uint32_t probe, Histogram& sum) noexcept {
   sum = {};
   for (std::size_t thread = 0; thread < kThreadCount; ++thread) {
     const Histogram& part = pool.probes[probe].histograms[thread];
-    // Not mapped yet: reading would not allocate a page either, for it maps the page of zeros.
-    if (pool.threads[thread].last_number == 0) continue;
-    const auto read = [](const std::uint64_t& value) {
-      return __atomic_load_n(&value, __ATOMIC_RELAXED);
-    };
+    if (calls_of(probe, thread) == 0) continue;
+    sum.calls += read(part.calls);
     sum.sum_ns += read(part.sum_ns);
     sum.max_ns = std::max(sum.max_ns, read(part.max_ns));
     sum.unwound += read(part.unwound);
@@ -197,6 +219,43 @@ void add_up(std::uint32_t probe, Histogram& sum) noexcept {
       sum.buckets[bucket] += read(part.buckets[bucket]);
     }
   }
+}
+
+std::uint64_t count_calls(std::uint32_t probe) noexcept {
+  std::uint64_t calls = 0;
+  for (std::size_t thread = 0; thread < kThreadCount; ++thread) calls += calls_of(probe, thread);
+  return calls;
+}
+
+// Beside two readings of the counter: registers, the call's data, the histogram
+// (bench/trace_calls).
+std::uint64_t cost_of_call_ns() noexcept {
+  constexpr std::uint64_t kOthersNs = 16;
+  return kOthersNs + 2 * pool.ns_per_stamp;
+}
+
+std::uint32_t open_calls_of(std::uint32_t probe) noexcept {
+  std::uint64_t seen[kThreadCount / 64] = {};
+  std::uint32_t count = 0;
+  for (std::size_t number = 0; number < kCallCount; ++number) {
+    const Call& call = pool.calls[number];
+    const CallState state = call.state.load();
+    if (call.probe != probe || (state != CallState::kOpen && state != CallState::kLeft)) continue;
+    const ThreadCalls* const owner = __atomic_load_n(&call.owner, __ATOMIC_RELAXED);
+    if (owner != nullptr) {
+      const auto thread = static_cast<std::size_t>(owner - pool.threads);
+      const std::uint64_t bit = std::uint64_t{1} << thread % 64;
+      if ((seen[thread / 64] & bit) != 0) continue;
+      seen[thread / 64] |= bit;
+    }
+    ++count;
+  }
+  return count;
+}
+
+void follow_fork() noexcept {
+  for (Probe& probe : pool.probes) probe.enabled.store(0);
+  renumber_this_thread();
 }
 
 std::uint32_t open_calls() noexcept {

@@ -8,7 +8,13 @@
 
 namespace swipr::trace {
 
-enum class PoolStatus : std::uint8_t { kReady, kNoMemory, kNoClock, kNoInstructions };
+enum class PoolStatus : std::uint8_t {
+  kReady,
+  kNoMemory,
+  kNotExecutable,  // the kernel refuses to make memory executable
+  kNoClock,
+  kNoInstructions,
+};
 
 // Before the first probe. Writes all thunks, measures the time stamp counter against
 // CLOCK_MONOTONIC. kNoClock: the counter stops or changes its rate. kNoInstructions: a processor
@@ -21,8 +27,16 @@ std::uint64_t entry_of(std::uint32_t probe) noexcept;
 
 // What all threads have counted so far.
 void add_up(std::uint32_t probe, Histogram& sum) noexcept;
+// Calls so far, with those that were not measured: less is read than by add_up().
+std::uint64_t count_calls(std::uint32_t probe) noexcept;
+// What a traced call costs the program, on a quiet machine.
+std::uint64_t cost_of_call_ns() noexcept;
 // Calls that have not returned.
 std::uint32_t open_calls() noexcept;
+// The same of one function; a thread's recursive calls are one.
+std::uint32_t open_calls_of(std::uint32_t probe) noexcept;
+// In the child of a fork, in its only thread: no call is measured until a probe is attached again.
+void follow_fork() noexcept;
 
 // Frees what threads that have ended left behind.
 void reclaim_ended() noexcept;

@@ -29,6 +29,7 @@ enum class GateStatus : std::uint8_t {
   kTooManyThreads,
   kRealTime,    // a thread with such a policy could wait at the gate and keep the CPU
   kNotReached,  // undone: a thread did not answer within a second
+  kGone,        // other bytes are there: the module was unmapped, or its code was changed
 };
 
 struct GateReport {
@@ -44,11 +45,17 @@ struct GateReport {
 // answer_gate().
 GateStatus prepare_gate(int signal) noexcept;
 
-// `plan` stays where it is for ever: a late handler may look at it. The function's code is readable
-// and executable, and is so again afterwards.
-GateReport open_patch(const Plan& plan, std::uint64_t copy, std::uint64_t stub) noexcept;
+// Where a function is changed, and into what.
+struct Patch {
+  const Plan* plan;  // stays where it is for ever: a late handler may look at it
+  std::uint64_t copy;
+  std::uint64_t stub;
+  const std::uint8_t* original;  // kJumpBytes
+};
+// The function's code is readable and executable, and is so again afterwards.
+GateReport open_patch(const Patch& patch) noexcept;
 // Puts the bytes of the file back. No thread has to answer: none can be inside of a jump.
-GateReport close_patch(const Plan& plan, const std::uint8_t (&original)[kJumpBytes]) noexcept;
+GateReport close_patch(const Patch& patch) noexcept;
 
 inline constexpr int kGateSignalCode = -0x5358;
 // In the handler: changes `pc` of the interrupted code, if it is inside of the patch.
@@ -57,7 +64,8 @@ SWIPR_SIGNAL_SAFE void answer_gate(std::uint64_t value, std::uint64_t& pc,
                                    std::uint64_t stack) noexcept;
 
 // A child would inherit the gate and nobody to open it: fork waits meanwhile, in a system call, and
-// no gate is closed while a fork is under way. Of pthread_atfork.
+// no gate is closed while a fork is under way. Of pthread_atfork. dlclose is the same: it would
+// unmap code that is being changed.
 void before_fork() noexcept;
 void after_fork_in_parent() noexcept;
 void after_fork_in_child() noexcept;

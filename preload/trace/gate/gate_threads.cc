@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "preload/machine/raw_syscall_x86_64.h"
+#include "preload/machine/raw_syscall.h"
 #include "preload/trace/gate/gate.h"
 
 namespace swipr::trace {
@@ -259,7 +259,14 @@ GateLook look_at_threads(GateThreads& all, std::int32_t& culprit) noexcept {
   return result;
 }
 
-bool is_on_stack(std::int32_t pid, std::uint64_t stack, Range<std::uint64_t> forbidden,
+void ask_again(GateThreads& all) noexcept {
+  for (std::uint32_t index = 0; index < all.count; ++index) {
+    std::uint64_t asked = numbered(all.sequence, GateAnswer::kAsked);
+    all.threads[index].answer.compare_exchange(asked, numbered(all.sequence, GateAnswer::kWaited));
+  }
+}
+
+bool is_on_stack(std::int32_t pid, std::uint64_t stack, ForbiddenCode forbidden,
                  std::span<std::uint64_t> words) noexcept {
   const std::uint64_t bytes = words.size_bytes();
   const std::uint64_t end = stack + kMostStackBytes;

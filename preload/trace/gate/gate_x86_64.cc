@@ -2,9 +2,10 @@
 #include <linux/membarrier.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 
-#include "preload/machine/raw_syscall_x86_64.h"
+#include "preload/machine/raw_syscall.h"
 #include "preload/trace/gate/gate.h"
 #include "preload/trace/gate/gate_threads.h"
 
@@ -15,6 +16,8 @@ namespace {
 using machine::raw_syscall;
 
 constexpr std::uint64_t kDeadlineNs = 1'000'000'000;
+// To remove a jump, which is tried again later.
+constexpr std::uint64_t kForksNs = 100'000'000;
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint32_t kGateOpen = 1u << 31;  // in `forks`, whose other bits count
 
@@ -122,11 +125,19 @@ GateStatus status_of(GateLook look) noexcept {
 GateReport await_threads(std::uint64_t deadline) noexcept {
   GateReport report;
   std::uint64_t pause_ns = 20'000;
+  std::uint64_t asked = now_ns();
+  constexpr std::uint64_t kAnswerNs = 50'000'000;
   constexpr std::uint64_t kLongestPauseNs = 2'000'000;
   for (;;) {
     const GateLook look = look_at_threads(threads, report.thread);
     report.status = status_of(look);
-    if (look != GateLook::kSomeInside || now_ns() > deadline) return report;
+    const std::uint64_t now = now_ns();
+    if (look != GateLook::kSomeInside || now > deadline) return report;
+    // A signal that was pending already, of a sample, has taken the place of the gate's.
+    if (now - asked > kAnswerNs) {
+      ask_again(threads);
+      asked = now;
+    }
     sleep_ns(pause_ns);
     pause_ns = pause_ns < kLongestPauseNs ? 2 * pause_ns : kLongestPauseNs;
   }
@@ -137,11 +148,42 @@ void begin_window(const Plan& plan, std::uint64_t copy) noexcept {
   threads.count = 0;
   threads.signalled = 0;
   threads.sequence = ++last_sequence;
-  threads.forbidden = plan.forbidden();
+  threads.forbidden = ForbiddenCode(plan.patch());
   window.moved.store(0);
   window.plan = &plan;
   window.copy = copy;
   window.sequence.store(threads.sequence);
+}
+
+struct Bytes {
+  std::uint8_t at[kJumpBytes];
+};
+
+Bytes bytes_of(const std::uint8_t* from) noexcept {
+  Bytes bytes;
+  for (std::size_t at = 0; at < kJumpBytes; ++at) bytes.at[at] = from[at];
+  return bytes;
+}
+
+bool operator==(const Bytes& a, const Bytes& b) noexcept {
+  for (std::size_t at = 0; at < kJumpBytes; ++at) {
+    if (a.at[at] != b.at[at]) return false;
+  }
+  return true;
+}
+
+Bytes jump_of(const Patch& patch) noexcept {
+  const auto distance = static_cast<std::uint32_t>(patch.stub - (patch.plan->patch() + kJumpBytes));
+  return {{0xe9, static_cast<std::uint8_t>(distance), static_cast<std::uint8_t>(distance >> 8),
+           static_cast<std::uint8_t>(distance >> 16), static_cast<std::uint8_t>(distance >> 24)}};
+}
+
+// The code's module may have been unmapped: read by a call that cannot fault.
+bool read_code(std::uint64_t address, Bytes& out) noexcept {
+  iovec local{out.at, kJumpBytes};
+  iovec remote{reinterpret_cast<void*>(address), kJumpBytes};
+  return raw_syscall(SYS_process_vm_readv, threads.pid, address_of(&local), 1, address_of(&remote),
+                     1, 0) == static_cast<long>(kJumpBytes);
 }
 
 GateReport change_behind_gate(const Plan& plan, std::uint64_t copy,
@@ -174,7 +216,8 @@ GateStatus prepare_gate(int signal) noexcept {
   const std::uint64_t here = now_ns();
   const auto stack = reinterpret_cast<std::uint64_t>(&here);
   std::uint64_t words[32];
-  if (!is_on_stack(threads.pid, stack, {here, here + 1}, words)) return GateStatus::kUnsupported;
+  if (!is_on_stack(threads.pid, stack, ForbiddenCode(here - 1), words))
+    return GateStatus::kUnsupported;
   if (threads.threads != nullptr) return GateStatus::kDone;
   const long memory =
       raw_syscall(SYS_mmap, 0, static_cast<long>(kMostGateThreads * sizeof(GateThread)),
@@ -184,37 +227,46 @@ GateStatus prepare_gate(int signal) noexcept {
   return GateStatus::kDone;
 }
 
-GateReport open_patch(const Plan& plan, std::uint64_t copy, std::uint64_t stub) noexcept {
+GateReport open_patch(const Patch& patch) noexcept {
   const std::uint64_t begin = now_ns();
   const std::uint64_t deadline = begin + kDeadlineNs;
-  const auto distance = static_cast<std::uint32_t>(stub - (plan.patch() + kJumpBytes));
-  const std::uint8_t jump[kJumpBytes] = {
-      0xe9, static_cast<std::uint8_t>(distance), static_cast<std::uint8_t>(distance >> 8),
-      static_cast<std::uint8_t>(distance >> 16), static_cast<std::uint8_t>(distance >> 24)};
+  const Bytes jump = jump_of(patch);
   if (!wait_for_forks(deadline)) return {.status = GateStatus::kForking};
-  GateReport report{.status = GateStatus::kNotWritable};
-  if (protect(plan, kCode | PROT_WRITE)) {
-    report = change_behind_gate(plan, copy, jump, deadline);
-    protect(plan, kCode);
+  GateReport report{.status = GateStatus::kGone};
+  Bytes found;
+  if (read_code(patch.plan->patch(), found) && found == bytes_of(patch.original)) {
+    report.status = GateStatus::kNotWritable;
+    if (protect(*patch.plan, kCode | PROT_WRITE)) {
+      report = change_behind_gate(*patch.plan, patch.copy, jump.at, deadline);
+      protect(*patch.plan, kCode);
+      report.threads = threads.count;
+      report.signalled = threads.signalled;
+      report.moved = window.moved.load();
+    }
   }
   let_fork();
-  report.threads = threads.count;
-  report.signalled = threads.signalled;
-  report.moved = window.moved.load();
   report.duration_ns = now_ns() - begin;
   return report;
 }
 
-GateReport close_patch(const Plan& plan, const std::uint8_t (&original)[kJumpBytes]) noexcept {
+GateReport close_patch(const Patch& patch) noexcept {
   const std::uint64_t begin = now_ns();
-  if (!wait_for_forks(begin + kDeadlineNs)) return {.status = GateStatus::kForking};
-  GateReport report{.status = GateStatus::kNotWritable};
-  if (protect(plan, kCode | PROT_WRITE)) {
-    store_two(plan.patch(), first_two(kGate));
-    synchronise();
-    write_patch(plan, original);
-    protect(plan, kCode);
+  if (!wait_for_forks(begin + kForksNs)) return {.status = GateStatus::kForking};
+  GateReport report{.status = GateStatus::kGone};
+  const Bytes original = bytes_of(patch.original);
+  Bytes found;
+  const bool is_read = read_code(patch.plan->patch(), found);
+  if (is_read && found == original) {
     report.status = GateStatus::kDone;
+  } else if (is_read && found == jump_of(patch)) {
+    report.status = GateStatus::kNotWritable;
+    if (protect(*patch.plan, kCode | PROT_WRITE)) {
+      store_two(patch.plan->patch(), first_two(kGate));
+      synchronise();
+      write_patch(*patch.plan, original.at);
+      protect(*patch.plan, kCode);
+      report.status = GateStatus::kDone;
+    }
   }
   let_fork();
   report.duration_ns = now_ns() - begin;
@@ -228,7 +280,7 @@ void answer_gate(std::uint64_t value, std::uint64_t& pc, std::uint64_t stack) no
   const std::uint64_t index = value & 0xffff;  // of a foreign signal with this code: any
   if (sequence == 0 || window.sequence.load() != sequence) return;  // closed meanwhile
   if (index >= kMostGateThreads) return;
-  const Range<std::uint64_t> forbidden = plan->forbidden();
+  const ForbiddenCode forbidden = threads.forbidden;
   if (forbidden.contains(pc)) {
     // Even if the gate is closed by now: the copy does the same at all times.
     const std::uint64_t moved = plan->moved_pc(pc, copy);

@@ -29,4 +29,14 @@ Refusal check_neighbour(const Function& neighbour, const Plan& plan) noexcept;
 Refusal check_far_branches(std::span<const std::uint8_t> text, std::uint64_t address,
                            const Plan& plan) noexcept;
 
+// How a piece of the module's code at `address` reaches the function's begin, by instructions with
+// distances of four bytes: a part that the compiler has moved out of a function is jumped to, never
+// called, and may be reached with data below the stack pointer.
+struct Entries {
+  bool are_calls = false;
+  bool are_jumps = false;
+};
+void find_entries(std::span<const std::uint8_t> text, std::uint64_t address, std::uint64_t function,
+                  Entries& found) noexcept;
+
 }  // namespace swipr::trace

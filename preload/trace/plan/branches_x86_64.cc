@@ -148,4 +148,19 @@ Refusal check_far_branches(std::span<const std::uint8_t> text, std::uint64_t add
   return Refusal::kNone;
 }
 
+void find_entries(std::span<const std::uint8_t> text, std::uint64_t address, std::uint64_t function,
+                  Entries& found) noexcept {
+  constexpr std::size_t kDistanceBytes = 4;
+  for (std::size_t at = 1; at + kDistanceBytes <= text.size(); ++at) {
+    std::int32_t distance = 0;
+    std::memcpy(&distance, text.data() + at, sizeof distance);
+    const std::uint64_t behind = address + at + kDistanceBytes;
+    if (behind + static_cast<std::uint64_t>(std::int64_t{distance}) != function) continue;
+    const std::uint8_t opcode = text[at - 1];
+    if (opcode == kCallOpcode) found.are_calls = true;
+    const bool is_conditional = (opcode & 0xf0) == 0x80 && at >= 2 && text[at - 2] == 0x0f;
+    if (opcode == 0xe9 || is_conditional) found.are_jumps = true;
+  }
+}
+
 }  // namespace swipr::trace

@@ -41,8 +41,11 @@ enum class Refusal : std::uint8_t {
   kUnmovable,           // an instruction that can only be executed where it is
   kReadsReturnAddress,  // it would see the thunk's, and may return twice (setjmp, vfork)
   kTooFar,              // the copy does not reach what the function refers to
+  kNoFunction,          // no FDE begins there
+  kNeededByUnwinding,   // exceptions and the loader use it while stacks are read
+  kNeededByHandler,     // swipr's own signal handler calls it
 };
-inline constexpr std::size_t kRefusalCount = 13;
+inline constexpr std::size_t kRefusalCount = 16;
 // What a user reads: "… because " and this.
 const char* refusal_text(Refusal refusal) noexcept;
 

@@ -17,8 +17,11 @@ const char* refusal_text(Refusal refusal) noexcept {
       "it begins with an instruction that cannot be executed elsewhere",
       "it reads its return address",
       "no memory near enough to it is free",
+      "no function with call frame information begins there",
+      "exceptions, the loader or switches of stacks depend on it",
+      "swipr's signal handler calls it",
   };
-  static_assert(static_cast<std::size_t>(Refusal::kTooFar) + 1 == kRefusalCount);
+  static_assert(static_cast<std::size_t>(Refusal::kNeededByHandler) + 1 == kRefusalCount);
   return kTexts[static_cast<std::size_t>(refusal)];
 }
 

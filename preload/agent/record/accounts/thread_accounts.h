@@ -119,6 +119,8 @@ class ThreadAccounts {
   // modules change their meaning. `can_resolve` false: drops them, because the stream lacks
   // modules.
   void write_staged(ThreadList& threads, bool can_resolve) noexcept;
+  // The time of a tick that takes no samples.
+  void write_empty_tick() noexcept;
   // Ends the runs whose stacks become invalid.
   void end_settled_runs() noexcept;
   // A walk that ended in unknown code can proceed further now.

@@ -66,6 +66,14 @@ void ThreadAccounts::write_staged(ThreadList& threads, bool can_resolve) noexcep
   staged_.clear();
 }
 
+void ThreadAccounts::write_empty_tick() noexcept {
+  const bool written = stream_.put([this](wire::Encoder& out) {
+    wire::TickEncoder tick(out, growth(record_ns_, tick_ns_));
+    tick.end();
+  });
+  if (written) record_ns_ = tick_ns_;
+}
+
 bool ThreadAccounts::introduce(std::uint32_t place, ThreadList& threads) noexcept {
   RecordedThread& known = threads_[place];
   const Thread& thread = threads[place];

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "common/core/duration_text.h"
+#include "common/wire/traced_calls.h"
 #include "preload/agent/base/text/text_view.h"
 #include "preload/agent/serve/request/http_request.h"
 #include "preload/agent/serve/request/json_request.h"
@@ -16,6 +17,7 @@ using std::chrono::nanoseconds;
 
 constexpr std::uint64_t kMaxTicks = 1'000'000'000;
 constexpr std::uint64_t kDefaultSamples = 100;
+constexpr std::chrono::milliseconds kMinLatencyInterval{10};
 
 bool refuse(TextWriter& error, std::string_view field, std::string_view problem) noexcept {
   error.append(field).append(": ").append(problem);
@@ -99,6 +101,29 @@ bool read_bool(const JsonField& field, bool& out, TextWriter& error) noexcept {
     return refuse(error, field.name, "must be true or false");
   }
   out = field.text == "true"sv;
+  return true;
+}
+
+bool read_latency_interval(const JsonField& field, RecordingRequest& out,
+                           TextWriter& error) noexcept {
+  if (read_time(field, out.latency_interval) && out.latency_interval >= kMinLatencyInterval) {
+    return true;
+  }
+  return refuse(error, field.name, "must be a string such as \"1 s\", from \"10 ms\"");
+}
+
+bool read_probes(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  if (field.kind != JsonField::Kind::kString) return refuse(error, field.name, "must be a string");
+  std::string_view rest = field.text;
+  wire::ProbeRequest probe;
+  std::size_t count = 0;
+  while (wire::take_probe(rest, probe)) ++count;
+  if (!rest.empty() || count == 0) {
+    return refuse(error, field.name,
+                  "must have lines such as 0x1139 build-id 0d9f or 0x1139 path /app");
+  }
+  if (count > wire::kMostProbes) return refuse(error, field.name, "may have 32 lines at most");
+  out.probes = field.text;
   return true;
 }
 
@@ -193,8 +218,12 @@ bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& 
 
 bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWriter& error) noexcept {
   out = {};
-  const bool read = read_fields(
-      body, error, [&](const JsonField& field) { return read_record_field(field, out, error); });
+  const bool read = read_fields(body, error, [&](const JsonField& field) {
+    if (field.name == "sampling"sv) return read_bool(field, out.sampling, error);
+    if (field.name == "latencyInterval"sv) return read_latency_interval(field, out, error);
+    if (field.name == "probes"sv) return read_probes(field, out, error);
+    return read_record_field(field, out, error);
+  });
   return read && fits_together(out, error);
 }
 

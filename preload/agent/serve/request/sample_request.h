@@ -25,7 +25,8 @@ struct SampleRequest {
 // maxOverhead (2%), jitter (true), tasks (false), arguments (true).
 bool parse_sample_request(std::span<char> body, SampleRequest& out, TextWriter& error) noexcept;
 // Body of POST /v1/record: numberOfSamples and duration (no limit), timeInterval (10 ms), mode
-// (wall), maxOverhead (2%), jitter (true), tasks (false), arguments (true).
+// (wall), maxOverhead (2%), jitter (true), tasks (false), arguments (true), sampling (true),
+// probes, latencyInterval (1 s).
 bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWriter& error) noexcept;
 // Body of POST /v1/file: the same, and path, which is required and absolute.
 bool parse_file_request(std::span<char> body, RecordingRequest& out, TextWriter& path,

@@ -50,6 +50,29 @@ TEST(ParseRecord, TakesAPlaceForTheJsonSummary) {
               HasSubstr("--json FILE"));
 }
 
+TEST(ParseLatency, TakesFunctionsAndLimits) {
+  const auto options =
+      parsed<LatencyOptions>({"latency", "--pid", "7", "shop::buy(int)", "-i", "1s", "'f*'",
+                              "--count", "3", "-d", "10s", "--max-overhead", "5%", "--json"});
+  EXPECT_EQ(options.pid, Pid{7});
+  EXPECT_THAT(options.functions, ElementsAre("shop::buy(int)", "'f*'"));
+  EXPECT_EQ(options.interval, 1s);
+  EXPECT_EQ(options.count, 3u);
+  EXPECT_EQ(options.duration, 10s);
+  EXPECT_EQ(options.max_overhead_permille, 50u);
+  EXPECT_TRUE(options.json);
+  EXPECT_EQ(parsed<LatencyOptions>({"latency", "--name", "x", "f"}).interval, 0s);
+}
+
+TEST(ParseLatency, RefusesWhatCannotBeMeant) {
+  EXPECT_THAT(error_of({"latency", "f"}), HasSubstr("either --pid N or --name NAME"));
+  EXPECT_THAT(error_of({"latency", "--pid", "7", "--name", "x", "f"}), HasSubstr("either --pid N"));
+  EXPECT_THAT(error_of({"latency", "--pid", "7"}), HasSubstr("a FUNCTION is required"));
+  EXPECT_THAT(error_of({"latency", "--pid", "7", "f", "-i", "5ms"}), HasSubstr("10ms and 1h"));
+  EXPECT_THAT(error_of({"latency", "--pid", "7", "f", "--count", "5"}),
+              HasSubstr("only with --interval"));
+}
+
 TEST(ParseVersion, NamesVersionCommitAndBuildType) {
   const auto result = parse({"--version"});
   const auto* text = std::get_if<Text>(&result);
@@ -193,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"record", "--durations", "1s"}, "did you mean '--duration'?"},
         WrongUsage{{"report", "--jsno"}, "did you mean '--json'?"},
         WrongUsage{{"xyzzy"},
-                   "use record, convert, report, top, view, agent, push, list or doctor"},
+                   "use record, convert, report, top, latency, view, agent, push, list or doctor"},
         WrongUsage{{"convert", "--format", "raw"},
                    "html, pprof, speedscope, firefox, perf, collapsed"},
         WrongUsage{{"convert", "--format", "perf", "--weight", "gold"}, "weight 'gold'"},

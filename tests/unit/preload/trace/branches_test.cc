@@ -126,5 +126,22 @@ TEST_F(BranchTest, AFunctionWithoutIndirectJumpNeedsNoTable) {
   EXPECT_EQ(tables(8), Refusal::kNone);
 }
 
+TEST(FunctionEntries, CallsAndJumpsAreTold) {
+  constexpr std::uint64_t kAddress = 0x1000;
+  constexpr std::uint64_t kEntered = 0x1040;
+  // call 0x1040; jne 0x1040; jmp 0x1040
+  const std::uint8_t code[] = {0xe8, 0x3b, 0, 0, 0, 0x0f, 0x85, 0x35, 0, 0, 0, 0xe9, 0x30, 0, 0, 0};
+  const auto entries = [&](std::size_t begin, std::size_t end) {
+    Entries found;
+    find_entries(std::span(code).subspan(begin, end - begin), kAddress + begin, kEntered, found);
+    return found;
+  };
+  EXPECT_TRUE(entries(0, 16).are_calls && entries(0, 16).are_jumps);
+  EXPECT_TRUE(entries(0, 5).are_calls && !entries(0, 5).are_jumps);
+  EXPECT_TRUE(!entries(5, 11).are_calls && entries(5, 11).are_jumps);
+  EXPECT_TRUE(!entries(11, 16).are_calls && entries(11, 16).are_jumps);
+  EXPECT_TRUE(!entries(12, 16).are_calls && !entries(12, 16).are_jumps);
+}
+
 }  // namespace
 }  // namespace swipr::trace

@@ -1,0 +1,86 @@
+// Functions that recordings trace: attached when the recording begins, detached when it ends.
+#include <algorithm>
+
+#include "preload/agent/base/log.h"
+#include "preload/agent/base/text/fixed_text.h"
+#include "preload/agent/engine/engine.h"
+#include "preload/agent/probes/probe_table.h"
+#include "preload/handler/signals/disposition.h"
+
+namespace swipr::agent {
+
+namespace {
+
+// Of all functions of a request: the program's thread that ends waits for the control thread.
+constexpr std::chrono::seconds kAttachTime{2};
+// Histograms of a few threads for each function, the pool of calls, copies of code.
+constexpr std::uint64_t kRoomForProbe = std::uint64_t{128} << 10;
+constexpr std::uint64_t kRoomForPool = std::uint64_t{2} << 20;
+
+std::size_t count_probes(std::string_view text) noexcept {
+  wire::ProbeRequest probe;
+  std::size_t count = 0;
+  while (wire::take_probe(text, probe)) ++count;
+  return count;
+}
+
+void log_answer(const RecordingRequest& request, const ProbeAnswer& answer) noexcept {
+  FixedText<320> text;
+  text.append("0x").append_hex(answer.address).append(" for process ");
+  text.append_number(static_cast<std::uint64_t>(request.client_pid)).append(" of user ");
+  text.append_number(request.client_uid);
+  if (!answer.is_attached()) text.append(", because ").append(answer.text.view());
+  log_line(LogLevel::kInfo,
+           answer.is_attached() ? "a function is traced" : "a function is not traced", text.view());
+}
+
+}  // namespace
+
+void Engine::attach_probes(Recording& recording, const RecordingRequest& request) noexcept {
+  const Moment deadline = monotonic_now() + kAttachTime;
+  const std::size_t count = count_probes(request.probes);
+  const char* refusal = nullptr;
+  if (!process_.room.has(kLeastRoom + kRoomForPool + count * kRoomForProbe)) {
+    refusal = "the program's memory cgroup has too little memory left";
+  } else {
+    // A signal of a sample that is pending would take the place of the gate's.
+    process_.signals.await_answers();
+    refusal = probe_table().prepare(process_.modules, process_.memory,
+                                    process_.can_signal ? handler::installed_signal() : 0);
+  }
+  std::string_view text = request.probes;
+  wire::ProbeRequest wanted;
+  while (wire::take_probe(text, wanted)) {
+    ProbeAnswer answer;
+    if (refusal != nullptr) {
+      answer.reason = wire::ProbeReason::kProcess;
+      answer.text.append(refusal);
+    } else if (monotonic_now() > deadline) {
+      answer.reason = wire::ProbeReason::kBusy;
+      answer.text.append("the functions before it took more than two seconds");
+    } else {
+      probe_table().add(wanted, process_.modules, process_.memory, answer);
+    }
+    log_answer(request, answer);
+    recording.add_probe(answer);
+  }
+}
+
+void Engine::look_after_probes(Moment now) noexcept {
+  probe_table().retry(now);
+  for (Recording* recording : recordings_) {
+    if (recording != nullptr && !recording->is_complete()) recording->check_probes(now);
+  }
+}
+
+Moment Engine::probes_due() const noexcept {
+  Moment due = probe_table().retry_at();
+  for (const Recording* recording : recordings_) {
+    if (recording != nullptr && !recording->is_complete()) {
+      due = std::min(due, recording->probes().check_at());
+    }
+  }
+  return due;
+}
+
+}  // namespace swipr::agent

@@ -1,0 +1,25 @@
+// dlclose unmaps code: not while functions are being attached or detached, and these wait until it
+// has returned.
+#include "preload/interpose/next.h"
+#include "preload/trace/gate/gate.h"
+
+namespace {
+
+constinit swipr::interpose::Next<int(void*)> next_dlclose{"dlclose"};
+
+[[gnu::constructor]] void find_dlclose() { next_dlclose.find(); }
+
+class NoGate {
+ public:
+  NoGate() noexcept { swipr::trace::before_fork(); }
+  ~NoGate() { swipr::trace::after_fork_in_parent(); }
+  NoGate(const NoGate&) = delete;
+  NoGate& operator=(const NoGate&) = delete;
+};
+
+}  // namespace
+
+SWIPR_EXPORTED int dlclose(void* library) {
+  const NoGate no_gate;
+  return next_dlclose(library);
+}

@@ -1,0 +1,121 @@
+// Functions whose calls take a known time. Commands on standard input, one line each:
+//   spin COUNT FAST SLOW EVERY   COUNT calls of timed_call(ns): FAST, each EVERYth SLOW; prints the
+//                                durations that the program measured around them, sorted, in a line
+//   throw COUNT                  calls of throwing_call(), of which each second one throws
+//   hot MILLISECONDS             hot_call() as often as possible; prints how often
+// Each answer is one line; the program ends with its standard input.
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "tests/targets/target.h"
+
+// TARGET_FRAME for functions of C++.
+#ifdef __clang__
+#define CALLS_FRAME __attribute__((noinline, used))
+#else
+#define CALLS_FRAME __attribute__((noipa, used))
+#endif
+
+namespace {
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+volatile int sink = 0;
+
+TARGET_INLINE int always_inlined(int value) {
+  sink = value;
+  return value + 1;
+}
+
+}  // namespace
+
+TARGET_FRAME void timed_call(std::int64_t duration_ns) {
+  const std::int64_t end = now_ns() + duration_ns;
+  while (now_ns() < end) sink = sink + 1;
+}
+
+TARGET_FRAME int hot_call(int value) {
+  sink = always_inlined(value) + sink;
+  return sink + value * 3;
+}
+
+namespace twins {
+
+CALLS_FRAME int twin(int value) {
+  sink = value;
+  return value * sink + 1;
+}
+
+CALLS_FRAME int twin(char value) {
+  sink = static_cast<unsigned char>(value);
+  return sink * sink + 2;
+}
+
+}  // namespace twins
+
+CALLS_FRAME int throwing_call(int value) {
+  sink = value;
+  if (value % 2 != 0) throw value;  // of throwing_call
+  return sink;
+}
+
+namespace {
+
+void spin(std::int64_t count, std::int64_t fast, std::int64_t slow, std::int64_t every) {
+  std::vector<std::int64_t> durations;
+  for (std::int64_t call = 1; call <= count; ++call) {
+    const std::int64_t begin = now_ns();
+    timed_call(call % every == 0 ? slow : fast);
+    durations.push_back(now_ns() - begin);
+  }
+  std::sort(durations.begin(), durations.end());
+  for (const std::int64_t duration : durations)
+    std::printf("%lld ", static_cast<long long>(duration));
+  target::say("");
+}
+
+void throw_often(std::int64_t count) {
+  int caught = 0;
+  for (std::int64_t call = 0; call < count; ++call) {
+    try {
+      sink = throwing_call(static_cast<int>(call));
+    } catch (int) {
+      ++caught;
+    }
+  }
+  std::printf("%d\n", caught);
+  std::fflush(stdout);
+}
+
+void run_hot(std::int64_t milliseconds) {
+  const std::int64_t end = now_ns() + milliseconds * 1'000'000;
+  long long calls = 0;
+  for (; now_ns() < end; calls += 1000) {
+    for (int call = 0; call < 1000; ++call) sink = hot_call(call);
+  }
+  std::printf("%lld\n", calls);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main() {
+  sink = twins::twin(1) + twins::twin('a');
+  target::say("ready");
+  char line[256];
+  while (target::read_line(line, sizeof line)) {
+    long long count = 0, fast = 0, slow = 0, every = 1;
+    if (std::sscanf(line, "spin %lld %lld %lld %lld", &count, &fast, &slow, &every) == 4) {
+      spin(count, fast, slow, every);
+    } else if (std::sscanf(line, "throw %lld", &count) == 1) {
+      throw_often(count);
+    } else if (std::sscanf(line, "hot %lld", &count) == 1) {
+      run_hot(count);
+    }
+  }
+}

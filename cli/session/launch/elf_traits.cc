@@ -2,6 +2,7 @@
 // cli/session has no ELF library. Every size from the file is checked before use.
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -95,8 +96,14 @@ std::optional<ElfTraits> read_elf_traits(const std::string& path) {
   std::vector<Elf64_Phdr> segments(header[0].e_phnum);
   if (!read_at(fd.value(), header[0].e_phoff, std::as_writable_bytes(std::span(segments))))
     return std::nullopt;
+  struct stat status {};
+  if (::fstat(fd.value(), &status) != 0) return std::nullopt;
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
   for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type == PT_INTERP) {
+    if (segment.p_type == PT_LOAD) {
+      traits.is_truncated = traits.is_truncated || segment.p_offset > file_bytes ||
+                            segment.p_filesz > file_bytes - segment.p_offset;
+    } else if (segment.p_type == PT_INTERP) {
       traits.interpreter = read_name(fd.value(), segment.p_offset,
                                      std::min<std::size_t>(segment.p_filesz, kMaxNameBytes));
     } else if (segment.p_type == PT_DYNAMIC) {

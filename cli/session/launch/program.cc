@@ -145,6 +145,12 @@ Result<std::string> find_preload() {
           "install swipr elsewhere",
           path));
     }
+    const auto traits = read_elf_traits(path);
+    if (!traits || !traits->native || traits->is_truncated) {
+      return Error(fmt::format(
+          "{} {}; install swipr again", path,
+          !traits || traits->native ? "is damaged" : "is built for another architecture"));
+    }
     return path;
   }
   return std::string(kName);

@@ -22,6 +22,7 @@ ProgramSearch find_program(const std::string& name);
 struct ElfTraits {
   bool native = false;  // class, byte order and machine are this swipr's
   bool is_32_bit = false;
+  bool is_truncated = false;        // a program or loader that maps it would get SIGBUS
   std::string interpreter;          // PT_INTERP; empty: statically linked
   std::vector<std::string> needed;  // DT_NEEDED
 };
@@ -40,7 +41,8 @@ std::string find_leading_runtime(const ElfTraits& traits);
 
 // Returns the absolute path of the libswipr_preload.so that belongs to this swipr, installed or
 // in the build tree; else its bare name, which the loader searches.
-// Errors: the path contains a space or a colon, which LD_PRELOAD does not allow.
+// Errors: the path contains a space or a colon, which LD_PRELOAD does not allow; the file cannot be
+// loaded, so that no program would start with it.
 host::Result<std::string> find_preload();
 
 // Returns "LD_PRELOAD=PATH" with the path that works on this machine.

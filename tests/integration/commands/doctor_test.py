@@ -41,6 +41,17 @@ class DoctorTest(SwiprCase):
         finished = self.start(program, "preload-path").end()
         self.assert_one_line_error(finished, "not installed beside", codes=(1,))
 
+    def test_preload_that_would_end_every_program(self):
+        folder = self.folder / "damaged"
+        folder.mkdir()
+        program = shutil.copy(self.program, folder)
+        image = self.preload.read_bytes()
+        foreign = image[:18] + b"\x16\x00" + image[20:]  # e_machine of s390x
+        for damaged, reason in ((image[:100_000], "is damaged"), (b"", "is damaged"), (foreign, "another architecture")):
+            (folder / self.preload.name).write_bytes(damaged)
+            finished = self.start(program, "record", "--", "true").end()
+            self.assert_one_line_error(finished, reason, codes=(1,))
+
     def test_no_place_for_temporary_files(self):
         found = self.findings(code=1, env={"TMPDIR": "/nowhere"})
         self.assertEqual(found["trial"][0], "FAIL")

@@ -61,6 +61,7 @@ TEST(ReadElfTraits, KnowsThisProgram) {
   EXPECT_TRUE(traits->native);
   EXPECT_THAT(traits->interpreter, HasSubstr("ld-linux"));
   EXPECT_THAT(traits->needed, Contains(HasSubstr("libc.so")));
+  EXPECT_FALSE(traits->is_truncated);
   EXPECT_EQ(find_obstacle("/proc/self/exe"), std::nullopt);
 }
 
@@ -109,6 +110,8 @@ TEST(ReadElfTraits, SurvivesDamage) {
     const auto traits = read_elf_traits(path);
     EXPECT_TRUE(!traits || traits->needed.empty()) << size;
   }
+  write_program(path, image);
+  EXPECT_TRUE(read_elf_traits(path).value_or(ElfTraits{}).is_truncated);
   // Program headers with every byte set: sizes and offsets beyond any file.
   for (std::size_t i = sizeof(Elf64_Ehdr); i < 1024; ++i) image[i] = '\xff';
   write_program(path, image);

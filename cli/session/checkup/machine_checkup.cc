@@ -70,7 +70,11 @@ Finding check_system() {
     text += fmt::format(", {} {}", host.libc_type, host.libc_version);
   }
   if (host.hardware_type == "x86_64") return {Verdict::kFine, "system", text, ""};
-  return {Verdict::kFailed, "system", text, "the preload supports x86-64 only"};
+  if (host.hardware_type == "aarch64") {
+    return {Verdict::kNote, "system", text,
+            "on aarch64 a signal may end a system call early; Java is not read"};
+  }
+  return {Verdict::kFailed, "system", text, "the preload supports x86-64 and aarch64 only"};
 }
 
 Finding check_preload() {

@@ -44,7 +44,7 @@ TEST_F(StackWordsTest, AStackOutsideUserSpaceHasNone) {
     }
   } memory;
   kept_.resize(64);
-  for (const std::uint64_t from : {~std::uint64_t{0xff}, std::uint64_t{1} << 47}) {
+  for (const std::uint64_t from : {~std::uint64_t{0xff}, std::uint64_t{1} << kUserAddressBits}) {
     const std::size_t count = keep_stack_words(CodeMap(ranges_), memory, from, std::span(kept_));
     EXPECT_EQ(StackWords(from, std::span(kept_).first(count)).count(), 0u) << from;
   }

@@ -21,5 +21,7 @@ class NoGate {
 
 SWIPR_EXPORTED int dlclose(void* library) {
   const NoGate no_gate;
-  return next_dlclose(library);
+  if (auto* const next = next_dlclose.find_once(); next != nullptr) return next(library);
+  // Before glibc 2.34 a library that is not in the global scope may be all that has libdl.
+  return swipr::libc::dlclose_of_loader(library);
 }

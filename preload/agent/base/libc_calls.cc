@@ -123,6 +123,11 @@ int dlclose(void* library) noexcept {
   return function == nullptr ? -1 : function(library);
 }
 
+int dlclose_of_loader(void* library) noexcept {
+  auto* const function = moved_dlclose.find(nullptr);
+  return function == nullptr ? -1 : function(library);
+}
+
 char* dlerror() noexcept {
   auto* const function = moved_dlerror.find(&swipr_old_dlerror);
   return function == nullptr ? nullptr : function();

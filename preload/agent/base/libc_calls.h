@@ -22,6 +22,8 @@ pid_t gettid() noexcept;
 void* dlopen(const char* file, int mode) noexcept;
 void* dlsym(void* library, const char* name) noexcept;
 int dlclose(void* library) noexcept;
+// The loader's, past every wrapper.
+int dlclose_of_loader(void* library) noexcept;
 char* dlerror() noexcept;
 int dladdr(const void* address, Dl_info* info) noexcept;
 

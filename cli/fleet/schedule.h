@@ -2,10 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <vector>
 
 namespace swipr::fleet {
 
@@ -20,7 +16,6 @@ constexpr nanoseconds end_of_slice(nanoseconds now, nanoseconds slice) {
 // A process at the beginning of a slice.
 struct Usage {
   nanoseconds cpu{0};        // that it used in the slice before
-  bool is_recorded = false;  // its stream is open
   nanoseconds overhead{0};   // CPU time of swipr's thread in it in the slice before
 };
 
@@ -38,14 +33,5 @@ constexpr bool is_worth_recording(const Usage& usage) {
 constexpr nanoseconds not_recorded(nanoseconds by_kernel, nanoseconds by_stacks) {
   return by_kernel > by_stacks ? by_kernel - by_stacks : nanoseconds(0);
 }
-
-// By how much each process's rate is divided (1, 2, 4 …), so that all of them together cost at most
-// `allowed` per slice: the costliest are halved first. `divisors`: those of the last slice; they
-// become smaller again one step at a time, once there is room for it. Weights are exact at any
-// rate.
-std::vector<std::uint32_t> divisors_within(std::span<const Usage> processes,
-                                           std::span<const std::uint32_t> divisors,
-                                           nanoseconds allowed);
-inline constexpr std::uint32_t kLargestDivisor = 64;
 
 }  // namespace swipr::fleet

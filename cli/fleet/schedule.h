@@ -15,8 +15,8 @@ constexpr nanoseconds end_of_slice(nanoseconds now, nanoseconds slice) {
 
 // A process at the beginning of a slice.
 struct Usage {
-  nanoseconds cpu{0};        // that it used in the slice before
-  nanoseconds overhead{0};   // CPU time of swipr's thread in it in the slice before
+  nanoseconds cpu{0};       // that it used in the slice before
+  nanoseconds overhead{0};  // CPU time of swipr's thread in it in the slice before
 };
 
 // An idle process costs 0.23 % of a CPU at 11 Hz, so that 500 of them cost more than one CPU.

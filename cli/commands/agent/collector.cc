@@ -85,7 +85,7 @@ void Collector::look() {
   for (auto& [id, target] : targets_.all()) {
     if (target.has_ended) continue;
     ++present;
-    const fleet::Usage usage{target.kernel_cpu - target.slice_cpu, target.stream.has_value(), 0ns};
+    const fleet::Usage usage{target.kernel_cpu - target.slice_cpu, 0ns};
     const bool is_new = !target.is_known;
     const bool may_run = is_new || target.start_ticks == 0 || fleet::is_worth_recording(usage);
     if (target.stream || !target.refusal.empty() || !may_run) continue;
@@ -191,8 +191,7 @@ void Collector::begin_slice() {
   std::set<std::uint64_t> gone;
   for (auto& [id, target] : targets_.all()) {
     const nanoseconds swipr = target.swipr_before + swipr_cpu(target);
-    const fleet::Usage usage{target.kernel_cpu - target.slice_cpu, target.stream.has_value(),
-                             swipr - target.slice_swipr};
+    const fleet::Usage usage{target.kernel_cpu - target.slice_cpu, swipr - target.slice_swipr};
     target.slice_swipr = swipr;
     const bool is_idle = target.start_ticks != 0 && !fleet::is_worth_recording(usage);
     if (target.stream && is_idle && !target.was_opened) {

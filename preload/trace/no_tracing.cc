@@ -32,7 +32,7 @@ GateReport TracedFunction::attach() noexcept { return {.status = GateStatus::kUn
 GateReport TracedFunction::detach() noexcept { return {}; }
 bool TracedFunction::is_patched(unwind::ImageReader) const noexcept { return false; }
 
-FunctionSearch::~FunctionSearch() = default;
+FunctionSearch::~FunctionSearch() {}
 Refusal FunctionSearch::find(std::uint64_t, CalledFunctions, Plan&) noexcept {
   return Refusal::kNoFunction;
 }

@@ -59,7 +59,7 @@ host::Error silence(const RecordStream& stream) {
 RecordSession::RecordSession(RecordingFile& file, SignalWatch& signals, StreamRequest request)
     : file_(file),
       signals_(signals),
-      request_(request),
+      request_(std::move(request)),
       start_(Clock::now()),
       next_progress_(start_),
       planned_(planned_length(request_)) {}

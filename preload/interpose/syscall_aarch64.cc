@@ -1,21 +1,5 @@
 #include <sys/syscall.h>
 
-#include <cerrno>
-
-#include "preload/interpose/syscall.h"
-
-extern "C" {
-
-[[gnu::visibility("hidden")]] constinit SyscallFunction* swipr_next_syscall = &swipr_bare_syscall;
-
-// Called from the assembly below only.
-[[gnu::visibility("hidden"), gnu::used]] long swipr_set_errno(long error) noexcept {
-  errno = static_cast<int>(error);
-  return -1;
-}
-
-}  // extern "C"
-
 // Programs wait on futexes through this function, so most calls cost only a few more instructions.
 // It has no frame of its own; libc's function gets the registers and the stack unchanged. x16 and
 // x17 are free between functions (AAPCS64, 6.1.1). Source of the system call:

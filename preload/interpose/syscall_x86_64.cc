@@ -1,21 +1,5 @@
 #include <sys/syscall.h>
 
-#include <cerrno>
-
-#include "preload/interpose/syscall.h"
-
-extern "C" {
-
-[[gnu::visibility("hidden")]] constinit SyscallFunction* swipr_next_syscall = &swipr_bare_syscall;
-
-// Called from the assembly below only.
-[[gnu::visibility("hidden"), gnu::used]] long swipr_set_errno(long error) noexcept {
-  errno = static_cast<int>(error);
-  return -1;
-}
-
-}  // extern "C"
-
 // Programs wait on futexes through this function, so most calls cost only two more instructions. It
 // has no frame of its own; libc's function gets the registers and the stack unchanged. The numbers
 // are in the order of <sys/syscall.h>; the seventh argument is on the stack.

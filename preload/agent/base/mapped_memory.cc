@@ -70,8 +70,7 @@ void* map_memory(std::size_t bytes, Lifetime lifetime) noexcept {
   return map_pages(bytes);
 }
 
-void* grow_memory(void* memory, std::size_t bytes, std::size_t new_bytes,
-                  Lifetime lifetime) noexcept {
+void* grow_memory(void* memory, std::size_t bytes, std::size_t new_bytes) noexcept {
   if (!small_pieces.has(memory)) {
     void* const grown = ::mremap(memory, bytes, new_bytes, MREMAP_MAYMOVE);
     return grown == MAP_FAILED ? nullptr : grown;
@@ -79,7 +78,7 @@ void* grow_memory(void* memory, std::size_t bytes, std::size_t new_bytes,
   if (new_bytes <= SmallPieces::kLargestPiece && small_pieces.grow(memory, bytes, new_bytes)) {
     return memory;
   }
-  void* const grown = map_memory(new_bytes, lifetime);
+  void* const grown = map_memory(new_bytes);
   if (grown == nullptr) return nullptr;
   std::memcpy(grown, memory, bytes);
   small_pieces.release(bytes);

@@ -25,8 +25,7 @@ enum class Lifetime : std::uint8_t { kRecording, kProcess };
 
 // Zeroed whole pages, allocated on first use; sizes are multiples of a page. nullptr: no memory.
 void* map_memory(std::size_t bytes, Lifetime lifetime = Lifetime::kRecording) noexcept;
-void* grow_memory(void* memory, std::size_t bytes, std::size_t new_bytes,
-                  Lifetime lifetime = Lifetime::kRecording) noexcept;
+void* grow_memory(void* memory, std::size_t bytes, std::size_t new_bytes) noexcept;
 void unmap_memory(void* memory, std::size_t bytes) noexcept;
 // In the child of a fork, which has inherited none of it.
 void forget_mapped_memory() noexcept;
@@ -56,8 +55,8 @@ class MappedArray {
     if (count <= capacity_) return true;
     const std::size_t wanted = count < 2 * capacity_ ? 2 * capacity_ : count;
     const std::size_t bytes = round_to_pages(wanted * sizeof(T));
-    void* memory = data_ == nullptr ? map_memory(bytes, kLifetime)
-                                    : grow_memory(data_, mapped_bytes_, bytes, kLifetime);
+    void* memory =
+        data_ == nullptr ? map_memory(bytes, kLifetime) : grow_memory(data_, mapped_bytes_, bytes);
     if (memory == nullptr) return false;
     data_ = static_cast<T*>(memory);
     mapped_bytes_ = bytes;

@@ -2,7 +2,6 @@
 
 #include <gelf.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <fstream>
 #include <functional>
@@ -96,19 +95,8 @@ std::vector<std::string> names(const std::vector<SourceFunction>& functions) {
   return result;
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string path = testing::TempDir() + "swipr-symbolize-XXXXXX";
-  if (::mkdtemp(path.data()) == nullptr) ADD_FAILURE() << "no temporary folder " << path;
-  folder_ = path;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
 std::string TemporaryFolder::copy(const std::string& file, std::string_view name) const {
-  const std::filesystem::path target = folder_ / name;
+  const std::filesystem::path target = path(name);
   std::filesystem::create_directories(target.parent_path());
   std::filesystem::copy_file(file, target, std::filesystem::copy_options::overwrite_existing);
   return target.string();

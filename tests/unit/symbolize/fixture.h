@@ -1,6 +1,8 @@
 // The programs that the build makes from fixtures/, and known facts about them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "common/core/addresses.h"
+#include "common/host/temporary_folder.h"
 #include "symbolize/symbolizer.h"
 
 namespace swipr::symbolize::test {
@@ -30,19 +33,18 @@ std::vector<std::string> names(const std::vector<SourceFunction>& functions);
 // A folder that is removed with this object.
 class TemporaryFolder {
  public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TemporaryFolder() { EXPECT_TRUE(folder_.exists()) << folder_.path(); }
 
-  std::string path(std::string_view name) const { return (folder_ / name).string(); }
+  std::string path(std::string_view name) const {
+    return (std::filesystem::path(folder_.path()) / name).string();
+  }
   // Copies `file` to NAME, making folders as needed. Returns the new path.
   std::string copy(const std::string& file, std::string_view name) const;
   // Copies `file` to the path below this folder at which it is searched by build-id.
   void add_by_build_id(const std::string& file, std::string_view suffix) const;
 
  private:
-  std::filesystem::path folder_;
+  host::TemporaryFolder folder_;
 };
 
 }  // namespace swipr::symbolize::test

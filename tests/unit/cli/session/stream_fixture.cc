@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <array>
 #include <fstream>
@@ -107,17 +106,6 @@ Bytes record_answer(const std::vector<Bytes>& payloads, bool end) {
       to_bytes("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n") + chunk(file_header());
   for (const Bytes& payload : payloads) answer = std::move(answer) + chunk(block(payload));
   return end ? std::move(answer) + to_bytes("0\r\n\r\n") : answer;
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "swipr-unit.XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) ADD_FAILURE() << "no temporary folder";
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 Bytes read_bytes(const std::string& path) {

@@ -1,6 +1,8 @@
 // Small streams as an agent sends them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/host/temporary_folder.h"
 #include "common/wire/format.h"
 
 namespace swipr::session {
@@ -35,14 +38,13 @@ Bytes record_answer(const std::vector<Bytes>& payloads, bool end = true);
 // A folder that is removed with the object.
 class TemporaryFolder {
  public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(std::string_view name) const { return (path_ / name).string(); }
+  TemporaryFolder() { EXPECT_TRUE(folder_.exists()) << folder_.path(); }
+  std::string file(std::string_view name) const {
+    return (std::filesystem::path(folder_.path()) / name).string();
+  }
 
  private:
-  std::filesystem::path path_;
+  host::TemporaryFolder folder_;
 };
 
 Bytes read_bytes(const std::string& path);

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "cli/export/formats/export.h"
+#include "cli/export/formats/firefox_stacks.h"
 #include "cli/export/text/gzip.h"
 #include "cli/export/text/json_text.h"
 #include "cli/export/text/text.h"
 #include "cli/profile/group/stack_tree.h"
 #include "cli/profile/group/time_slices.h"
+#include "cli/profile/tables/machine_work.h"
 #include "cli/profile/tables/thread_times.h"
 
 namespace swipr::exporters {
@@ -25,14 +27,15 @@ using profile::kNone;
 using Place = profile::StackTree::Place;
 using Node = profile::StackTree::Node;
 
-// Indexes of kCategories. A stack has the category of its innermost frame.
-enum Category : unsigned { kOnCpu, kWaitingForCpu, kBlocked, kNotKnown, kCollector, kLanguages };
+// Indexes: enum Category.
 constexpr std::string_view kCategories =
     R"([{"name":"On CPU","color":"green","subcategories":["Other"]},)"
     R"({"name":"Waiting for CPU","color":"orange","subcategories":["Other"]},)"
     R"({"name":"Blocked","color":"blue","subcategories":["Other"]},)"
     R"({"name":"Unknown","color":"grey","subcategories":["Other"]},)"
     R"({"name":"Garbage collection","color":"brown","subcategories":["Other"]},)"
+    R"({"name":"Compiler","color":"lightgreen","subcategories":["Other"]},)"
+    R"({"name":"Virtual machine","color":"darkgrey","subcategories":["Other"]},)"
     R"({"name":"Python","color":"purple","subcategories":["Other"]},)"
     R"({"name":"Java","color":"red","subcategories":["Other"]},)"
     R"({"name":"JavaScript","color":"yellow","subcategories":["Other"]},)"
@@ -59,12 +62,13 @@ class FirefoxWriter {
       : recording_(recording),
         weight_(options.weight_or_samples()),
         extent_(profile::extent_of(recording)),
+        machine_(recording, names),
         tree_(recording, names, profile::StackTree::Detail::kLine),
+        stacks_(tree_),
         entries_(recording.threads.size()) {}
 
   std::string write() {
     for (const profile::Sample& sample : recording_.samples) add(sample);
-    is_of_collector_ = functions_of_collectors();
     out_.write("{");
     write_meta();
     write_libraries();
@@ -124,7 +128,7 @@ class FirefoxWriter {
   std::uint32_t node_of(const profile::Sample& sample) {
     const std::uint32_t node = tree_.node_of(sample.stack);
     const std::string state = state_frame(recording_, sample.state, sample.stack);
-    if (state.empty()) return node;
+    if (state.empty()) return stacks_.marked(node, machine_.of(sample));
     const std::uint32_t child = tree_.pseudo_child(node, state);
     category_of_place_[tree_.nodes()[child].place] =
         sample.state == profile::State::kRunnable ? kWaitingForCpu : kBlocked;
@@ -135,25 +139,10 @@ class FirefoxWriter {
     const auto found = category_of_place_.find(place);
     if (found != category_of_place_.end()) return found->second;
     const Place& code = tree_.places()[place];
-    if (code.is_collector || is_of_collector_[place]) return kCollector;
+    if (code.is_collector) return kCollector;
     const auto language = static_cast<unsigned>(code.language);
     if (language != 0 && code.language <= Language::kPhp) return kLanguages + language - 1;
     return code.is_code ? kOnCpu : kNotKnown;
-  }
-
-  // Native functions that only collectors call.
-  std::vector<bool> functions_of_collectors() const {
-    std::vector<bool> below;  // by node
-    std::vector<bool> only(tree_.places().size(), true);
-    for (const Node& node : tree_.nodes()) {
-      const Place& place = tree_.places()[node.place];
-      const bool is_called = node.parent != kNone && below[node.parent];
-      below.push_back(place.is_collector || is_called);
-      if (!is_called || !place.is_code || place.language != Language::kNative) {
-        only[node.place] = false;
-      }
-    }
-    return only;
   }
 
   void write_meta() {
@@ -223,7 +212,8 @@ class FirefoxWriter {
         "\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],"
         "\"endTime\":[],\"phase\":[],\"category\":[]},\n\"samples\":{");
     const std::vector<Entry>& entries = entries_[index];
-    column("stack", entries, [](const Entry& entry) { return json_index(entry.node); });
+    column("stack", entries,
+           [this](const Entry& entry) { return json_index(stacks_.number_of(entry.node)); });
     column("time", entries, [](const Entry& entry) { return milliseconds(entry.time); });
     const bool counts = weight_ == profile::Weight::kSamples;
     column("weight", entries, [counts](const Entry& entry) {
@@ -242,18 +232,19 @@ class FirefoxWriter {
   }
 
   void write_stacks() {
+    const std::vector<Node> nodes =
+        stacks_.finish([this](std::uint32_t place) { return category_of(place); });
     out_.write("\"stackTable\":{");
-    column("frame", tree_.nodes(), [](const Node& node) { return node.place; });
-    column("prefix", tree_.nodes(), [](const Node& node) { return json_index(node.parent); });
-    out_.write(fmt::format("\"length\":{}}},\n", tree_.nodes().size()));
+    column("frame", nodes, [](const Node& node) { return node.place; });
+    column("prefix", nodes, [](const Node& node) { return json_index(node.parent); });
+    out_.write(fmt::format("\"length\":{}}},\n", nodes.size()));
   }
 
   // Frames of one function differ by their line.
   void write_frames() {
     const std::vector<Place>& places = tree_.places();
-    std::vector<std::uint32_t> indexes;
+    const std::vector<FirefoxFrame>& frames = stacks_.frames();
     for (const Place& place : places) {
-      indexes.push_back(static_cast<std::uint32_t>(indexes.size()));
       std::string key = place.function + '\0' + place.file + '\0' + std::to_string(place.module);
       const auto [found, is_new] = function_indexes_.try_emplace(
           std::move(key), static_cast<std::uint32_t>(functions_.size()));
@@ -264,18 +255,20 @@ class FirefoxWriter {
     const auto constant = [](std::string_view text) {
       return [text](const auto&) { return text; };
     };
-    column("address", places, constant("-1"));
-    column("inlineDepth", places, constant("0"));
-    column("category", indexes, [this](std::uint32_t place) { return category_of(place); });
-    column("subcategory", places, constant("0"));
-    column("func", function_of_place_, [](std::uint32_t function) { return function; });
-    column("nativeSymbol", places, constant("null"));
-    column("innerWindowID", places, constant("null"));
-    column("line", places, [](const Place& place) {
-      return place.line == 0 ? std::string("null") : std::to_string(place.line);
+    column("address", frames, constant("-1"));
+    column("inlineDepth", frames, constant("0"));
+    column("category", frames, [](const FirefoxFrame& frame) { return frame.category; });
+    column("subcategory", frames, constant("0"));
+    column("func", frames,
+           [this](const FirefoxFrame& row) { return function_of_place_[row.place]; });
+    column("nativeSymbol", frames, constant("null"));
+    column("innerWindowID", frames, constant("null"));
+    column("line", frames, [&places](const FirefoxFrame& row) {
+      const std::uint32_t line = places[row.place].line;
+      return line == 0 ? std::string("null") : std::to_string(line);
     });
-    column("column", places, constant("null"));
-    out_.write(fmt::format("\"length\":{}}},\n", places.size()));
+    column("column", frames, constant("null"));
+    out_.write(fmt::format("\"length\":{}}},\n", frames.size()));
   }
 
   void write_functions() {
@@ -337,10 +330,11 @@ class FirefoxWriter {
   const profile::Recording& recording_;
   profile::Weight weight_;
   profile::Extent extent_;
+  profile::MachineWorkFinder machine_;
   profile::StackTree tree_;
+  FirefoxStacks stacks_;
   std::vector<std::vector<Entry>> entries_;  // by thread
   std::unordered_map<std::uint32_t, unsigned> category_of_place_;
-  std::vector<bool> is_of_collector_;  // by place
   StringSink out_;
   std::unordered_map<std::string, std::uint32_t> string_indexes_;
   std::vector<const std::string*> strings_;  // by index; keys of the map do not move

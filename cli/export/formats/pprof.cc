@@ -15,6 +15,7 @@
 #include "cli/export/text/gzip.h"
 #include "cli/export/text/text.h"
 #include "cli/profile/group/aggregate.h"
+#include "cli/profile/tables/machine_work.h"
 
 namespace swipr::exporters {
 
@@ -41,6 +42,7 @@ class PprofWriter {
         options_(options),
         weight_(options.weight.value_or(profile::natural_weight(recording))),
         tables_(recording, names),
+        machine_(recording, names),
         out_(bytes_) {}
 
   std::string write(std::span<const profile::MergedStack> merged) {
@@ -144,6 +146,10 @@ class PprofWriter {
     add_label(sample, "thread", thread_name(thread));
     add_number(sample, "tid", thread.tid.value);
     add_label(sample, "state", state_name(merged.state));
+    if (const auto work = profile::machine_work_name(machine_.of(merged.thread, merged.stack));
+        !work.empty()) {
+      add_label(sample, "work", work);
+    }
     if (merged.state == profile::State::kBlocked && merged.stack != profile::kNone) {
       write_wait_labels(sample, recording_.stacks[merged.stack]);
     }
@@ -235,6 +241,7 @@ class PprofWriter {
   const Options& options_;
   profile::Weight weight_;  // the default sample type
   PprofTables tables_;
+  profile::MachineWorkFinder machine_;
   std::string bytes_;
   PprofBuilder<ProfileTag> out_;
   std::vector<const SampleType*> sample_types_;

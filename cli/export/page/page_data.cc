@@ -12,6 +12,7 @@
 #include "cli/export/text/text.h"
 #include "cli/profile/group/stack_tree.h"
 #include "cli/profile/group/time_slices.h"
+#include "cli/profile/tables/machine_work.h"
 
 namespace swipr::exporters {
 
@@ -64,6 +65,7 @@ class PageData {
   }
 
   void place_rows() {
+    profile::MachineWorkFinder machine(recording_, names_);
     nodes_.reserve(sliced_.rows.size());
     for (const profile::SlicedRow& row : sliced_.rows) {
       std::uint32_t node = tree_.node_of(row.stack);
@@ -77,6 +79,7 @@ class PageData {
       }
       nodes_.push_back(node);
       leaves_.push_back(leaf);
+      works_.push_back(static_cast<unsigned>(machine.of(row.thread, row.stack)));
       match_lines(leaf, node);
     }
   }
@@ -211,6 +214,10 @@ class PageData {
     }
     column("offset", [](const Row& row) { return row.offset.count(); });
     column("credited", [](const Row& row) { return row.credited.count(); });
+    if (std::any_of(works_.begin(), works_.end(), [](unsigned work) { return work != 0; })) {
+      write_json_array(sink_, "work", works_, [](unsigned work) { return work; });
+      sink_.write(",\n");
+    }
     write_json_array(sink_, "leaf", leaves_, [](std::uint32_t leaf) { return leaf; });
     sink_.write(",\n");
     write_json_array(sink_, "node", nodes_, [](std::uint32_t node) { return node; });
@@ -225,6 +232,7 @@ class PageData {
   profile::StackTree tree_;
   profile::StackTree lines_;
   std::vector<std::uint32_t> nodes_;         // by row
+  std::vector<unsigned> works_;              // MachineWork, by row
   std::vector<std::uint32_t> leaves_;        // nodes of lines_, by row
   std::vector<std::uint32_t> node_of_line_;  // node of tree_ by node of lines_
 };

@@ -36,6 +36,12 @@ struct KnownFunction {
   MachineWork work;
 };
 constexpr std::array kFunctions = {
+    KnownFunction{Language::kNative, "runtime.gcBgMarkWorker", MachineWork::kCollector},
+    KnownFunction{Language::kNative, "runtime.gcAssistAlloc", MachineWork::kCollector},
+    KnownFunction{Language::kNative, "runtime.gcStart", MachineWork::kCollector},
+    KnownFunction{Language::kNative, "runtime.gcMarkTermination", MachineWork::kCollector},
+    KnownFunction{Language::kNative, "runtime.bgsweep", MachineWork::kCollector},
+    KnownFunction{Language::kNative, "runtime.bgscavenge", MachineWork::kCollector},
     // Operations of the VM thread, where the serial collector works.
     KnownFunction{Language::kJava, "VM_SerialGCCollect::", MachineWork::kCollector},
     KnownFunction{Language::kJava, "VM_SerialCollectForAllocation::", MachineWork::kCollector},
@@ -104,6 +110,12 @@ bool has_part(std::string_view function, std::string_view part) {
 
 }  // namespace
 
+std::string_view machine_work_name(MachineWork work) {
+  constexpr std::array<std::string_view, 4> kNames = {"", "garbage collection", "compiler",
+                                                      "virtual machine"};
+  return kNames[static_cast<std::size_t>(work)];
+}
+
 MachineWork java_work_of(std::string_view thread_name) {
   const auto* const found = std::find_if(
       kThreads.begin(), kThreads.end(),
@@ -130,24 +142,22 @@ MachineWorkFinder::MachineWorkFinder(const Recording& recording, const Names& na
   }
 }
 
-MachineWork MachineWorkFinder::of(const Sample& sample) {
-  const Thread& thread = recording_.threads[sample.thread];
-  const Language language = languages_[thread.process];
+MachineWork MachineWorkFinder::of(std::uint32_t thread, std::uint32_t stack) {
+  const Language language = languages_[recording_.threads[thread].process];
   MachineWork work = MachineWork::kProgram;
-  if (sample.stack != kNone) {
-    std::optional<MachineWork>& known = stacks_[sample.stack];
-    if (!known) known = of_stack(sample.stack, language);
+  if (stack != kNone) {
+    std::optional<MachineWork>& known = stacks_[stack];
+    if (!known) known = of_stack(stack, language);
     work = *known;
   }
   if (work == MachineWork::kProgram && language == Language::kJava) {
-    return java_work_of(thread.name);
+    return java_work_of(recording_.threads[thread].name);
   }
   return work;
 }
 
 MachineWork MachineWorkFinder::of_stack(std::uint32_t stack, Language language) const {
   if (collects(recording_.stacks[stack])) return MachineWork::kCollector;
-  if (language == Language::kNative) return MachineWork::kProgram;
   for (const std::uint32_t frame : recording_.stacks[stack].frames) {
     if (const auto work = of_frame(frame, language)) return *work;
   }

@@ -1,8 +1,8 @@
 // What language runtimes do for themselves: they collect garbage and compile. Known by the
-// functions of the runtime in the stack (V8 and HotSpot have symbols in all distributions, PHP's
-// collector is exported; CRuby's functions need debug symbols), by frames that say so (Python), and
-// by the names that HotSpot gives its threads (src/hotspot/share/gc, runtime; 11 to 25), of which
-// the kernel keeps 15 bytes. Pure.
+// functions of the runtime in the stack (V8, HotSpot and Go have symbols or names in all
+// distributions, PHP's collector is exported; CRuby's functions need debug symbols), by frames that
+// say so (Python), and by the names that HotSpot gives its threads (src/hotspot/share/gc, runtime;
+// 11 to 25), of which the kernel keeps 15 bytes. Pure.
 #pragma once
 
 #include <chrono>
@@ -18,10 +18,13 @@ namespace swipr::profile {
 
 enum class MachineWork : std::uint8_t { kProgram, kCollector, kCompiler, kMachine };
 
+// "garbage collection", "compiler", "virtual machine"; kProgram: "".
+std::string_view machine_work_name(MachineWork work);
+
 // Of a thread of a process with Java. kMachine: safepoints.
 MachineWork java_work_of(std::string_view thread_name);
 
-// Of a native function of the runtime; kProgram: not known to do anything of these.
+// Of a native function of the runtime; kNative: of Go. kProgram: not known to do anything of these.
 MachineWork work_of_function(Language language, std::string_view function);
 
 // Of samples. Both arguments must outlive it.
@@ -29,7 +32,9 @@ class MachineWorkFinder {
  public:
   MachineWorkFinder(const Recording& recording, const Names& names);
 
-  MachineWork of(const Sample& sample);
+  MachineWork of(const Sample& sample) { return of(sample.thread, sample.stack); }
+  // Of all samples of a thread with that stack; kNone: without one.
+  MachineWork of(std::uint32_t thread, std::uint32_t stack);
   // The runtime of the process whose frames are read, the first of several; kNative: none.
   Language language_of(std::uint32_t process) const { return languages_[process]; }
 

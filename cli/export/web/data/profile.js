@@ -17,6 +17,9 @@ export const WEIGHTS = [
   { key: 'runqueue', label: 'run-queue time' },
 ];
 
+// What the runtime of a language does for itself: `work` of a row, 0 is the program's own.
+export const WORKS = ['', 'garbage collection', 'compiler', 'virtual machine'];
+
 export const NO_FUNCTION = -1;
 
 // What a thread did in all its rows, in nanoseconds.

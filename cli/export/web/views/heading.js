@@ -1,6 +1,7 @@
 // What stands above every page: the recording, its totals, what it lacks.
 
-import { element, format_count, format_time } from '../data/text.js';
+import { WORKS } from '../data/profile.js';
+import { element, format_count, format_percent, format_time } from '../data/text.js';
 
 function show_warnings(warnings) {
   const box = document.getElementById('warnings');
@@ -8,6 +9,16 @@ function show_warnings(warnings) {
   box.querySelector('summary').textContent =
     `${warnings.length} ${warnings.length === 1 ? 'note' : 'notes'} about this recording`;
   box.querySelector('ul').replaceChildren(...warnings.map((line) => element('li', line)));
+}
+
+// [name, share of the CPU time] of what runtimes did for themselves.
+function machine_facts({ rows, threads }) {
+  const sums = WORKS.map(() => 0);
+  for (let row = 0; row < (rows.work ?? []).length; ++row) {
+    if (!threads.base?.[rows.thread[row]]) sums[rows.work[row]] += rows.cpu[row];
+  }
+  const whole = sums.reduce((all, value) => all + value, 0);
+  return WORKS.map((name, work) => [name, format_percent(sums[work], whole)]).filter((_, work) => work > 0 && sums[work] > 0);
 }
 
 export function show_heading(profile) {
@@ -19,6 +30,7 @@ export function show_heading(profile) {
   const facts = [
     ['recorded', format_time(profile.duration_ns)],
     ['CPU', format_time(sum(sums.cpu))],
+    ...machine_facts(profile),
     ['run queue', format_time(sum(sums.runqueue))],
     ['blocked', format_time(sum(sums.blocked))],
     ['threads', format_count(own.filter(Boolean).length)],

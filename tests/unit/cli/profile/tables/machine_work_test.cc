@@ -90,6 +90,7 @@ class MachineStackTest : public testing::Test {
     recording_.stacks.push_back(stack);
     return MachineWorkFinder(recording_, names_).of(sample);
   }
+  void remove_runtime() { recording_.runtimes.clear(); }
 
  private:
   Recording recording_;
@@ -107,6 +108,16 @@ TEST_F(MachineStackTest, IsThatOfTheInnermostFrameThatTells) {
   EXPECT_EQ(work_of({other, compile, script}), MachineWork::kCompiler);
   EXPECT_EQ(work_of({other, script, collect}), MachineWork::kProgram);
   EXPECT_EQ(work_of({other}), MachineWork::kProgram);
+}
+
+// Its process has no runtime that is read.
+TEST_F(MachineStackTest, IsKnownOfGo) {
+  remove_runtime();
+  const std::pair mark{std::string_view("runtime.gcBgMarkWorker"), Language::kNative};
+  const std::pair scan{std::string_view("runtime.scanobject"), Language::kNative};
+  const std::pair main{std::string_view("main.main"), Language::kNative};
+  EXPECT_EQ(work_of({scan, mark}), MachineWork::kCollector);
+  EXPECT_EQ(work_of({scan, main}), MachineWork::kProgram);
 }
 
 }  // namespace

@@ -38,20 +38,21 @@ endfunction()
 # whose functions choose between two sets of instructions.
 set(SWIPR_GUEST_OPTIONS $<$<STREQUAL:${SWIPR_MACHINE},aarch64>:-mno-outline-atomics>)
 
-# swipr_guest_library(NAME [SMALL] SOURCES … LINK …): code that runs inside the recorded program, libc
-# only. SMALL: it runs seldom, so its size counts and not its speed.
+# swipr_guest_library(NAME [SMALL] [WAITS] SOURCES … LINK …): code that runs inside the recorded program,
+# libc only. SMALL: it runs seldom, so its size counts and not its speed. WAITS: threads of the program
+# wait in it, so it has frame pointers for whoever unwinds them; elsewhere they would be 4 % of the code.
 # initial-exec: no TLS resolver call in a handler. No stack protector: its canary lives in TLS that
 # a half-made thread may lack. Tables and walks are hot: -O2 also in debug builds.
 # The name is built twice: NAME goes into the preload, NAME_host (sanitizers allowed) into tests.
 function(swipr_guest_library name)
-  cmake_parse_arguments(arg "SMALL" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "SMALL;WAITS" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE SWIPR_VERSION="${PROJECT_VERSION}" _GNU_SOURCE)
   target_compile_options(${name} PRIVATE ${SWIPR_WARNINGS} -fPIC -fno-exceptions -fno-rtti
     -fno-threadsafe-statics -ftls-model=initial-exec -fno-stack-protector
-    $<IF:$<BOOL:${arg_SMALL}>,-Os,-O2>
-    -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables -fno-omit-frame-pointer
+    $<IF:$<BOOL:${arg_SMALL}>,-Oz,-O2> $<IF:$<BOOL:${arg_WAITS}>,-fno-omit-frame-pointer,-fomit-frame-pointer>
+    -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables
     -ffunction-sections ${SWIPR_GUEST_OPTIONS} ${SWIPR_PATHS})
   target_link_libraries(${name} PRIVATE ${arg_LINK})
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # small files; the gates look at each object

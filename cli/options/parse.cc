@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -72,6 +74,30 @@ void rewrite_help(std::vector<std::string>& arguments) {
   arguments.insert(arguments.empty() ? arguments.end() : arguments.begin() + 1, "--help");
 }
 
+// "record --json -o FILE": the parser would take "-o" for the file of --json, and then not know
+// FILE.
+std::optional<UsageError> missing_value(const CLI::App& app,
+                                        const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return {};
+  const auto commands = app.get_subcommands(
+      [&](const CLI::App* each) { return each->check_name(arguments.front()); });
+  if (commands.empty()) return {};
+  const CLI::App* command = commands.front();
+  const auto option_of = [&](const std::string& word) {
+    return word.starts_with('-') ? command->get_option_no_throw(word) : nullptr;
+  };
+  for (std::size_t i = 1; i + 1 < arguments.size(); ++i) {
+    const CLI::Option* option = option_of(arguments[i]);
+    if (option == nullptr || option->get_items_expected_min() == 0) continue;
+    if (option_of(arguments[i + 1]) != nullptr) {
+      return UsageError{fmt::format("{}: {} needs a value, but the option {} follows",
+                                    command->get_name(), arguments[i], arguments[i + 1])};
+    }
+    ++i;
+  }
+  return {};
+}
+
 // Reduces the message of the parser to one line.
 UsageError usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
@@ -137,6 +163,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
     arguments.resize(1);
     arguments.insert(arguments.end(), settings->begin(), settings->end());
   }
+  if (auto missing = missing_value(app, arguments)) return *std::move(missing);
   std::reverse(arguments.begin(), arguments.end());  // the parser reads them from the back
   try {
     app.parse(std::move(arguments));

@@ -214,6 +214,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"rep"}, "did you mean 'report'?"},
         WrongUsage{{"help", "reprot"}, "did you mean 'report'?"},
         WrongUsage{{"record", "--durations", "1s"}, "did you mean '--duration'?"},
+        WrongUsage{{"record", "--json", "-o", "x"},
+                   "--json needs a value, but the option -o follows"},
         WrongUsage{{"report", "--jsno"}, "did you mean '--json'?"},
         WrongUsage{{"xyzzy"},
                    "use record, convert, report, top, latency, view, agent, push, list or doctor"},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `swipr agent` costs a host with many processes; prints a section of docs/PERFORMANCE.md.
 
-usage: bench/agent_bench.py [PROCESSES] [BUSY] [SLICES]      (default: 200 50 8; needs build/release)
+usage: bench/agent_bench.py [PROCESSES] [BUSY] [SLICES]      (default: 500 50 8; needs build/release)
 Of the processes, programs of Python, BUSY use 2 % of a CPU each; the others sleep. Slices of 15 s are written
 into files. The first slice, in which all processes are recorded, is not measured.
 """
@@ -50,7 +50,7 @@ def counter(folder, name):
     return next(line.split()[-1] for line in lines if line.startswith(f"swipr_agent_{name} "))
 
 
-def main(count=200, busy=50, slices=8):
+def main(count=500, busy=50, slices=8):
     with tempfile.TemporaryDirectory(prefix="swipr-bench-") as name:
         folder = pathlib.Path(name)
         (folder / "sockets").mkdir(mode=0o700)

@@ -44,7 +44,7 @@ class AgentLoop {
   void finish();
   void write_metrics();
   bool has_controller() const;
-  std::vector<pollfd> descriptors() const;
+  std::vector<pollfd> descriptors(bool streams) const;
 
   const options::AgentOptions& options_;
   AgentLog& log_;
@@ -54,6 +54,7 @@ class AgentLoop {
   StorePushers pushers_;
   std::optional<Worker> worker_;
   Clock::time_point slice_end_{};
+  Clock::time_point next_read_{};
   fleet::Span span_;
   std::uint64_t exported_ = 0;
   bool is_stopping_ = false;

@@ -51,9 +51,9 @@ Collector::Collector(const options::AgentOptions& options, AgentLog& log, AgentC
       targets_(options),
       streams_(request_of(options)) {}
 
-void Collector::add_descriptors(std::vector<pollfd>& waits) const {
+void Collector::add_descriptors(std::vector<pollfd>& waits, bool streams) const {
   waits.push_back({targets_.watch_fd(), POLLIN, 0});
-  streams_.add_descriptors(waits);
+  if (streams) streams_.add_descriptors(waits);
 }
 
 void Collector::on_ready(const std::vector<pollfd>& waits) {
@@ -76,7 +76,9 @@ void Collector::on_stream_end(AgentTarget& target, const std::string& reason) {
     target.kernel_cpu = std::max(target.kernel_cpu, *cpu);
   }
   // A process that is not visible has ended with its stream. A new image is a target of its own.
-  if (target.start_ticks == 0 || has_new_image(target)) target.has_ended = true;
+  if (target.start_ticks != 0 && !has_new_image(target)) return;
+  target.has_ended = true;
+  targets_.look_again(target.socket);
 }
 
 void Collector::look() {
@@ -137,10 +139,10 @@ fleet::CpuReading Collector::reading_of(const AgentTarget& target, bool is_last)
   reading.recorded = target.recorded;
   reading.swipr = target.swipr_before + swipr_cpu(target);
   const bool is_open = target.stream.has_value() && !is_last;
-  // Data is sent within 50 ms of its tick, and ticks are at random intervals.
+  // Data is sent within 50 ms of its tick and read within 100 ms; ticks are at random intervals.
   const auto processors = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
   if (is_open && !target.has_ended)
-    reading.in_flight = (2 * options_.interval + 150ms) * processors;
+    reading.in_flight = (2 * options_.interval + 250ms) * processors;
   using fleet::Unrecorded;
   reading.reason = !target.refusal.empty() && !target.was_opened ? Unrecorded::kRefused
                    : target.has_ended                            ? Unrecorded::kEnded

@@ -22,7 +22,8 @@ class Collector {
  public:
   Collector(const options::AgentOptions& options, AgentLog& log, AgentCounters& counters);
 
-  void add_descriptors(std::vector<pollfd>& waits) const;
+  // Adds those of news about processes, and with `streams` those of recordings.
+  void add_descriptors(std::vector<pollfd>& waits, bool streams) const;
   void on_ready(const std::vector<pollfd>& waits);
   // Finds new processes and opens streams of those that run. Call about once per second.
   void look();

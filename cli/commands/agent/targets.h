@@ -32,14 +32,15 @@ struct AgentTarget {
   std::int64_t start_time_ns = 0;  // identity of one that is not visible
   TargetFacts facts;
   fleet::CpuLedger ledger{std::chrono::nanoseconds(0)};
-  std::chrono::nanoseconds kernel_cpu{0};    // the last reading of its CPU clock
-  std::chrono::nanoseconds slice_cpu{0};     // the reading at the beginning of the slice
-  std::chrono::nanoseconds recorded{0};      // by all of its streams
-  std::chrono::nanoseconds swipr_before{0};  // swipr's own, of streams that have ended
-  std::chrono::nanoseconds slice_swipr{0};   // all of it, at the beginning of the slice
-  std::optional<std::uint32_t> stream;       // number of the open one
-  bool is_known = false;                     // a stream has been tried
-  bool was_opened = false;                   // a stream was opened in this slice
+  std::chrono::nanoseconds kernel_cpu{0};            // the last reading of its CPU clock
+  std::optional<std::chrono::nanoseconds> alive_at;  // the reading after which it was seen alive
+  std::chrono::nanoseconds slice_cpu{0};             // the reading at the beginning of the slice
+  std::chrono::nanoseconds recorded{0};              // by all of its streams
+  std::chrono::nanoseconds swipr_before{0};          // swipr's own, of streams that have ended
+  std::chrono::nanoseconds slice_swipr{0};           // all of it, at the beginning of the slice
+  std::optional<std::uint32_t> stream;               // number of the open one
+  bool is_known = false;                             // a stream has been tried
+  bool was_opened = false;                           // a stream was opened in this slice
   bool has_ended = false;
   std::string refusal;  // why no stream can be opened; empty: none
 };
@@ -55,6 +56,8 @@ class Targets {
   // Looks for new processes if there may be some, and reads the CPU clocks of all. Returns the ids
   // of new ones. Blocks: briefly; up to 2 s for a stopped process in another PID namespace.
   std::vector<std::uint64_t> look(std::chrono::steady_clock::time_point now);
+  // The socket is another process's now, or another image's: look() looks at it again.
+  void look_again(const std::string& socket);
   // Forgets a process.
   void remove(std::uint64_t id) { targets_.erase(id); }
 
@@ -65,6 +68,7 @@ class Targets {
 
  private:
   void search(std::vector<std::uint64_t>& added);
+  void add(const session::Listing& listing, std::vector<std::uint64_t>& added);
   void watch_folders();
   bool is_wanted(const session::ListedProcess& process) const;
   std::chrono::nanoseconds accounted_before(Pid pid, std::uint64_t start_ticks,
@@ -75,10 +79,10 @@ class Targets {
   std::map<std::uint64_t, AgentTarget> targets_;
   std::uint64_t next_id_ = 0;
   host::UniqueFd watch_;
+  std::map<int, std::string> watched_;   // folders, by number of their watch
+  std::vector<session::Place> created_;  // sockets that have not been looked at
   std::chrono::steady_clock::time_point next_search_{};
-  std::chrono::steady_clock::time_point last_search_{};
   bool has_searched_ = false;
-  bool has_changed_ = false;
   std::size_t left_out_ = 0;
 };
 

@@ -48,8 +48,8 @@ std::set<std::string, std::less<>> parse_listening_paths(std::string_view text) 
   return paths;
 }
 
-ListeningSockets::ListeningSockets() {
-  for (Pid pid : host::list_processes()) {
+ListeningSockets::ListeningSockets(const std::vector<Pid>& pids) {
+  for (const Pid pid : pids) {
     if (auto status = host::read_process_status(pid))
       processes_.push_back({pid, *std::move(status)});
   }

@@ -23,10 +23,10 @@ struct Listened {
   host::ProcessStatus status;
 };
 
-// A snapshot of all processes. The sockets of a network namespace are read on first use.
+// A snapshot of some processes. The sockets of a network namespace are read on first use.
 class ListeningSockets {
  public:
-  ListeningSockets();
+  explicit ListeningSockets(const std::vector<Pid>& pids);
   // Returns the process whose agent listens on this socket. The name of the socket contains
   // the process id; a socket set by a URL belongs to process `owner`. Returns nullopt if there
   // is none or if it is unknown: the process may use another path for the socket, or its

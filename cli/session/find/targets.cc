@@ -351,7 +351,7 @@ void list_directory(const std::string& directory, ListeningSockets& sockets, Lis
 
 Listing list_targets() {
   Listing listing;
-  ListeningSockets sockets;
+  ListeningSockets sockets(host::list_processes());
   for (const std::string& directory : find_socket_directories()) {
     list_directory(directory, sockets, listing);
   }
@@ -365,6 +365,19 @@ Listing list_targets() {
   }
   std::sort(listing.processes.begin(), listing.processes.end(),
             [](const auto& a, const auto& b) { return a.pid < b.pid; });
+  return listing;
+}
+
+Listing list_sockets(const std::vector<Place>& places) {
+  std::vector<Pid> pids;  // those of other PID namespaces are asked over their sockets
+  for (const Place& place : places) {
+    if (const auto name = parse_socket_name(place.name)) pids.push_back(Pid{name->pid});
+  }
+  Listing listing;
+  ListeningSockets sockets(pids);
+  for (const Place& place : places) {
+    if (parse_socket_name(place.name)) list_socket(place, std::nullopt, sockets, listing);
+  }
   return listing;
 }
 

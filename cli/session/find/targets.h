@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/session/find/agent_info.h"
+#include "cli/session/find/places.h"
 #include "common/core/ids.h"
 #include "common/host/result.h"
 #include "common/host/unique_fd.h"
@@ -59,5 +60,8 @@ struct Listing {
 // Reads /proc, which wakes no process. Connects only to processes that /proc does not show,
 // because they are in other namespaces.
 Listing list_targets();
+
+// The same for sockets at these places only, such as new ones.
+Listing list_sockets(const std::vector<Place>& places);
 
 }  // namespace swipr::session

@@ -3,15 +3,17 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <vector>
 
 #include "cli/session/http/connection.h"
 
 namespace swipr::session {
 
 namespace {
-constexpr std::size_t kLiveReadBytes = std::size_t{256} << 10;
+constexpr std::size_t kLiveReadBytes = std::size_t{64} << 10;
+// At most this often in one read(), so that one stream does not hold up others.
+constexpr int kMostPieces = 16;
 constexpr std::size_t kMaxReasonBytes = 512;
 }  // namespace
 
@@ -24,13 +26,16 @@ LiveStream::LiveStream(host::UniqueFd connection, const StreamRequest& request, 
 }
 
 host::Result<bool> LiveStream::read() {
-  std::vector<std::byte> buffer(kLiveReadBytes);
-  const ssize_t count = ::recv(fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-  if (count <= 0) return at_end();
-  const auto bytes = std::span(buffer).first(static_cast<std::size_t>(count));
-  if (auto fed = response_.feed(bytes); !fed) return fed.error();
-  if (response_.complete()) return at_end();
+  std::array<std::byte, kLiveReadBytes> buffer;
+  for (int piece = 0; piece < kMostPieces; ++piece) {
+    const ssize_t count = ::recv(fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (count <= 0) return at_end();
+    const auto bytes = std::span(buffer).first(static_cast<std::size_t>(count));
+    if (auto fed = response_.feed(bytes); !fed) return fed.error();
+    if (response_.complete()) return at_end();
+    if (bytes.size() < buffer.size()) return true;
+  }
   return true;
 }
 

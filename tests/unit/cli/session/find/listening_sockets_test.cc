@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "common/host/proc.h"
+
 namespace swipr::session {
 namespace {
 
@@ -30,7 +32,7 @@ TEST(ParseListeningPaths, SurvivesAnyText) {
 }
 
 TEST(ListeningSockets, KnowsNothingOfPlacesThatAreNotThere) {
-  ListeningSockets sockets;
+  ListeningSockets sockets(host::list_processes());
   EXPECT_FALSE(sockets.find_listener({"/no/such/folder", "1.sock"}, std::nullopt));
   EXPECT_FALSE(sockets.find_listener({"/no/such/folder", "x.sock"}, std::nullopt));
 }

@@ -5,7 +5,7 @@
 
 They accept and refuse what the real servers accept and refuse (engine_cases.py is the same table for both).
   GET  /_received                 all that was accepted: [{api, labels, types: {"cpu/nanoseconds": {total, self: {function: n}}}, ...}]
-  POST /_fault {"path": "/push", "status": 429, "times": 3, "delay_ms": 0, "headers": {"Retry-After": "1"}}
+  POST /_fault {"path": "/push", "status": 429, "times": 3, "delay_ms": 0, "headers": {"Retry-After": "1"}, "body": "…"}
   POST /_limit {"bytes_per_s": 4194304, "burst": 2097152}      Pyroscope's ingestion rate, off by default
 """
 import base64, datetime, gzip, http.server, json, re, sys, threading, time, zlib
@@ -277,7 +277,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault:
             time.sleep(fault.get("delay_ms", 0) / 1000)
             if fault.get("status"):
-                return self.answer(fault["status"], b'{"code":"unavailable","message":"as told"}', fault.get("headers", {}))
+                body = fault.get("body", '{"code":"unavailable","message":"as told"}').encode()
+                return self.answer(fault["status"], body, fault.get("headers", {}))
         try:
             self.answer(200, ROUTES[path](self))
         except Refused as error:

@@ -78,6 +78,7 @@ host::Result<AnnouncedRequest> parse_request(std::string_view line) {
 std::string format_answer(const Answer& answer) {
   return line_of({{"status", answer.status},
                   {"was_sent", answer.was_sent},
+                  {"is_partial", answer.is_partial},
                   {"retry_after_s", answer.retry_after.count()},
                   {"text", answer.text}});
 }
@@ -88,6 +89,7 @@ host::Result<Answer> parse_answer(std::string_view line) {
   Answer answer;
   answer.status = field<int>(*object, "status", 0);
   answer.was_sent = field<bool>(*object, "was_sent", false);
+  answer.is_partial = field<bool>(*object, "is_partial", false);
   answer.retry_after = std::chrono::seconds(field<std::int64_t>(*object, "retry_after_s", -1));
   answer.text = field<std::string>(*object, "text", "");
   return answer;

@@ -1,5 +1,7 @@
 #include "cli/push/requests/otlp.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "cli/push/requests/otlp_tags.h"
+#include "common/host/text/count_text.h"
 
 namespace swipr::push {
 
@@ -322,6 +325,35 @@ host::Result<std::string> otlp_profile(std::string_view pprof, const Labels& lab
   } catch (const protozero::exception&) {
     return host::Error("not a pprof file");
   }
+}
+
+std::optional<std::string> otlp_rejection(std::string_view body) {
+  constexpr Tag kPartialSuccess = 1;
+  constexpr Tag kRejectedProfiles = 1;
+  constexpr Tag kErrorMessage = 2;
+  std::int64_t rejected = 0;
+  std::string reason;
+  try {
+    pbf_reader answer(protozero::data_view(body.data(), body.size()));
+    while (answer.next(kPartialSuccess, protozero::pbf_wire_type::length_delimited)) {
+      pbf_reader part = answer.get_message();
+      while (part.next()) {
+        if (part.tag() == kRejectedProfiles && is_number(part)) {
+          rejected = part.get_int64();
+        } else if (part.tag() == kErrorMessage && is_bytes(part)) {
+          reason = part.get_string();
+        } else {
+          part.skip();
+        }
+      }
+    }
+  } catch (const protozero::exception&) {
+    return std::nullopt;  // of a server that answers something else: its status counts
+  }
+  if (rejected <= 0) return std::nullopt;
+  return fmt::format("{} not stored{}{}",
+                     host::counted(static_cast<std::uint64_t>(rejected), "profile"),
+                     reason.empty() ? "" : ": ", reason);
 }
 
 Request otlp_request(const StoreUrl& url, std::string profile) {

@@ -1,6 +1,7 @@
 // A profile in the format of OpenTelemetry. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,11 @@ namespace swipr::push {
 // Errors: not a pprof file.
 host::Result<std::string> otlp_profile(std::string_view pprof, const Labels& labels,
                                        std::string_view id);
+
+// What a server with status 200 says it did not store, from the body of its answer; nullopt:
+// nothing. It must not be sent again. Source: ExportProfilesServiceResponse in
+// opentelemetry/proto/collector/profiles/v1development/profiles_service.proto.
+std::optional<std::string> otlp_rejection(std::string_view body);
 
 // `profile`: gzipped.
 Request otlp_request(const StoreUrl& url, std::string profile);

@@ -148,7 +148,9 @@ Request studio_request(const StoreUrl& url, const StudioProfile& profile) {
 }
 
 Outcome outcome_of(const Answer& answer) {
-  if (answer.status >= 200 && answer.status < 300) return Outcome::kStored;
+  if (answer.status >= 200 && answer.status < 300) {
+    return answer.is_partial ? Outcome::kRefused : Outcome::kStored;
+  }
   if (answer.status == 429 || answer.status == 503) return Outcome::kLater;
   if (answer.status != 0) return Outcome::kRefused;
   return answer.was_sent ? Outcome::kUnknown : Outcome::kLater;

@@ -63,6 +63,7 @@ enum class Outcome : std::uint8_t {
 struct Answer {
   int status = 0;                        // 0: none
   bool was_sent = false;                 // as far as the client knows
+  bool is_partial = false;               // a success that leaves out some of the request
   std::chrono::seconds retry_after{-1};  // negative: not said
   std::string text;                      // of the body, or of the failure
 };

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include "cli/push/requests/otlp.h"
+
 namespace swipr::push {
 
 namespace {
@@ -77,6 +79,11 @@ Answer HttpClient::post(const Request& request) {
     answer.was_sent = true;
     answer.retry_after = retry_after(result->get_header_value("Retry-After"));
     answer.text = result->body.substr(0, kMostAnswerBytes);
+    if (result->get_header_value("Content-Type") == "application/x-protobuf") {
+      const auto rejection = otlp_rejection(result->body);
+      answer.is_partial = rejection.has_value();
+      answer.text = rejection.value_or("").substr(0, kMostAnswerBytes);
+    }
     return answer;
   }
   // Only the reading follows the sending of the whole request.

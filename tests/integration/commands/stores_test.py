@@ -109,6 +109,15 @@ class PushTest(StoresCase):
         self.assert_one_line_error(self.push(file, "parca", expect=None), "takes pprof files and recordings")
         self.assert_one_line_error(self.push(file, "otlp", expect=None), "takes recordings")
 
+    def test_a_profile_that_a_store_answers_it_did_not_store_is_an_error(self):
+        path = self.record_two_processes()
+        partial_success = "\x0a\x10\x08\x01\x12\x0ctoo large, X"
+        self.engines.fault(path="/v1development", status=200, times=1, body=partial_success,
+                           headers={"Content-Type": "application/x-protobuf"})
+        finished = self.push(path, "otlp", expect=None)
+        self.assertNotEqual(finished.code, 0)
+        self.assertIn("1 profile not stored: too large, X", finished.err)
+
     def test_a_busy_store_is_asked_again_and_has_each_profile_once(self):
         recording = self.record_two_processes()
         path = recording.with_suffix(".pb.gz")

@@ -21,11 +21,13 @@ TEST(SendMessages, AreReadAsTheyWereWritten) {
   EXPECT_EQ(announced->body_bytes, 4u);
   Answer answer;
   answer.status = 429;
+  answer.is_partial = true;
   answer.retry_after = std::chrono::seconds(7);
   answer.text = "line\nand \xff";
   const auto told = parse_answer(format_answer(answer));
   ASSERT_TRUE(told);
   EXPECT_EQ(told->status, 429);
+  EXPECT_TRUE(told->is_partial);
   EXPECT_EQ(told->retry_after, answer.retry_after);
 }
 

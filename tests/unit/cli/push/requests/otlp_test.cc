@@ -150,6 +150,19 @@ TEST(OtlpProfile, IsNotMadeOfOtherBytes) {
   EXPECT_FALSE(otlp_profile("\x0a\xff\xff", {}, "0123456789abcdef"));
 }
 
+TEST(OtlpRejection, IsWhatTheServerDidNotStore) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(otlp_rejection("\x0a\x08\x08\x02\x12\x04"
+                           "full"sv),
+            "2 profiles not stored: full");
+  EXPECT_EQ(otlp_rejection("\x0a\x02\x08\x01"sv), "1 profile not stored");
+  EXPECT_EQ(otlp_rejection(""sv), std::nullopt);
+  EXPECT_EQ(otlp_rejection("\x0a\x06\x12\x04slow"sv), std::nullopt);  // a warning
+  EXPECT_EQ(otlp_rejection("\x0a\x02\x08\x00"sv), std::nullopt);
+  EXPECT_EQ(otlp_rejection("{}"sv), std::nullopt);
+  EXPECT_EQ(otlp_rejection("\x0a\xff"sv), std::nullopt);
+}
+
 TEST(OtlpRequest, HasTheCollectorsPath) {
   const Request request = otlp_request(*parse_store_url("otlp+http://x:4318/prefix"), "bytes");
   EXPECT_EQ(request.path, "/prefix/v1development/profiles");

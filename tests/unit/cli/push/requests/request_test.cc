@@ -88,6 +88,10 @@ TEST(OutcomeOf, RepeatsOnlyWhatIsNotStored) {
     return outcome_of(answer);
   };
   EXPECT_EQ(outcome(200, true), Outcome::kStored);
+  Answer partial;
+  partial.status = 200;
+  partial.is_partial = true;
+  EXPECT_EQ(outcome_of(partial), Outcome::kRefused);
   EXPECT_EQ(outcome(429, true), Outcome::kLater);
   EXPECT_EQ(outcome(503, true), Outcome::kLater);
   EXPECT_EQ(outcome(0, false), Outcome::kLater);

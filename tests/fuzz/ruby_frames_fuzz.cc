@@ -8,6 +8,7 @@
 
 #include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/ruby/ruby_names.h"
+#include "preload/runtimes/ruby/ruby_waits.h"
 
 namespace {
 
@@ -44,6 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   RubyRuntime ruby{.layout =
                        *find_ruby_layout(version == 0 ? 2 : 3, version == 0 ? 7 : version - 1)};
   ruby.names = kBegin + 64;
+  ruby.classes.base = kBegin;
+  ruby.classes.variables.fill(72);
   ObjectPieces reader({&read_memory, &memory});
   walk_ruby(ruby, reader, kBegin, *tokens);
   if (tokens->added() > kMaxRubyFrames) std::abort();
@@ -56,6 +59,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (memory.reads > 500) std::abort();
   }
   find_listed_ruby_context(ruby, reader, kBegin);
+  std::uint64_t owner = 0;
+  memory.reads = 0;
+  read_ruby_wait(ruby.layout, reader, kBegin, owner);
+  if (memory.reads > kMaxRubyWaiters * 5) std::abort();
   detect_ruby({kBegin, kBegin + size}, kBegin, {&read_memory, &memory});
   start_ruby(ruby, kBegin, kBegin, {&read_memory, &memory});
   return 0;

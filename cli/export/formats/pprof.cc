@@ -163,7 +163,7 @@ class PprofWriter {
       add_label(sample, "syscall", syscall_text(stack.wait_syscall));
     }
     if (!stack.wait_channel.empty()) add_label(sample, "wait_channel", stack.wait_channel);
-    if (const std::string wait = runtime_wait_text(stack); !wait.empty()) {
+    if (const std::string wait = runtime_wait_text(recording_, stack); !wait.empty()) {
       add_label(sample, "waits_for", wait);
     }
     if (stack.holder.value != 0 && stack.runtime_wait != RuntimeWait::kMutex)

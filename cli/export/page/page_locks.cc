@@ -31,7 +31,7 @@ void write_page_locks(const profile::Recording& recording, const profile::Names&
     }
   };
   add("mutex", RuntimeWait::kMutex);
-  add("GIL", RuntimeWait::kGil);
+  add(profile::interpreter_lock(recording), RuntimeWait::kGil);
   add("monitor", RuntimeWait::kMonitor);
   std::stable_sort(rows.begin(), rows.end(), [](const LockRow& a, const LockRow& b) {
     return a.holder.waited > b.holder.waited;

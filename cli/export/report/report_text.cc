@@ -235,7 +235,7 @@ void put_locks(TerminalPage& page, const profile::LockWaits& waits, std::string_
       fmt::format("threads waited {:.3f} s for {}, {:.1f} % of the time in which they ran or "
                   "waited for {}",
                   seconds(waits.waited), lock, share(waits.waited, waits.waited + waits.running),
-                  lock == "the GIL" ? "it" : "them"),
+                  lock.starts_with("the ") ? "it" : "them"),
       Style::kHeading);
   const std::size_t count = std::min(options.row_count, waits.holders.size());
   for (std::size_t index = 0; index < count; ++index) {
@@ -307,7 +307,8 @@ host::Result<void> write_report_text(const profile::Recording& recording,
   put_waits(page, recording, options);
   put_tasks(page, recording, names, options);
   put_collector(page, recording, names, top.total, options);
-  put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kGil), "the GIL", options);
+  put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kGil),
+            fmt::format("the {}", profile::interpreter_lock(recording)), options);
   put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kMonitor), "monitors",
             options);
   put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kMutex), "mutexes", options);

@@ -6,6 +6,7 @@
 
 #include "cli/export/text/syscall_names.h"
 #include "cli/profile/group/aggregate.h"
+#include "cli/profile/tables/lock_waits.h"
 
 namespace swipr::exporters {
 
@@ -48,14 +49,14 @@ std::string syscall_text(std::uint32_t number) {
   return name.empty() ? fmt::format("syscall {}", number) : std::string(name);
 }
 
-std::string runtime_wait_text(const profile::Stack& stack) {
+std::string runtime_wait_text(const profile::Recording& recording, const profile::Stack& stack) {
   const auto with_type = [&stack](std::string_view what) {
     return stack.wait_type.empty() ? std::string(what)
                                    : fmt::format("{} {}", what, clean_text(stack.wait_type));
   };
   switch (stack.runtime_wait) {
     case RuntimeWait::kGil:
-      return "GIL";
+      return std::string(profile::interpreter_lock(recording));
     case RuntimeWait::kMonitor:
       return with_type("monitor");
     case RuntimeWait::kCondition:
@@ -76,7 +77,8 @@ std::string state_frame(const profile::Recording& recording, profile::State stat
   if (state == profile::State::kRunnable) return "[runnable]";
   if (state != profile::State::kBlocked) return {};
   if (stack == profile::kNone) return "[blocked]";
-  if (const std::string wait = runtime_wait_text(recording.stacks[stack]); !wait.empty()) {
+  if (const std::string wait = runtime_wait_text(recording, recording.stacks[stack]);
+      !wait.empty()) {
     return fmt::format("[{}]", wait);
   }
   const std::uint32_t number = recording.stacks[stack].wait_syscall;

@@ -31,9 +31,10 @@ std::string_view state_name(profile::State state);
 std::string state_frame(const profile::Recording& recording, profile::State state,
                         std::uint32_t stack);
 
-// What of its language runtime the thread waits for: "GIL", "monitor java.util.Vector", "wait Job"
-// (to be notified), "await" (a task of an event loop); empty: nothing that is known.
-std::string runtime_wait_text(const profile::Stack& stack);
+// What of its language runtime the thread waits for: "GIL", "GVL" (Ruby), "monitor
+// java.util.Vector", "wait Job" (to be notified), "await" (a task of an event loop); empty: nothing
+// that is known.
+std::string runtime_wait_text(const profile::Recording& recording, const profile::Stack& stack);
 
 // "poll", "syscall 4711"; for kNone "[unknown]".
 std::string syscall_text(std::uint32_t number);

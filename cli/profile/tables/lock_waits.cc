@@ -154,6 +154,14 @@ LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait
   return result;
 }
 
+std::string_view interpreter_lock(const Recording& recording) {
+  const auto has = [&recording](Language language) {
+    return std::any_of(recording.runtimes.begin(), recording.runtimes.end(),
+                       [language](const Runtime& runtime) { return runtime.language == language; });
+  };
+  return has(Language::kRuby) && !has(Language::kPython) ? "GVL" : "GIL";
+}
+
 std::vector<LockOwner> lock_owners(const Recording& recording, const Names& names) {
   std::map<Place, std::string> thread_names;
   for (const Thread& thread : recording.threads) {
@@ -175,7 +183,7 @@ std::vector<LockOwner> lock_owners(const Recording& recording, const Names& name
     }
   };
   add(RuntimeWait::kMutex, "mutex", " in ");
-  add(RuntimeWait::kGil, "GIL", " ");
+  add(RuntimeWait::kGil, interpreter_lock(recording), " ");
   add(RuntimeWait::kMonitor, "monitor", " ");
   std::vector<LockOwner> owners;
   for (const auto& [key, waited] : by_owner) {

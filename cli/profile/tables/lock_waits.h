@@ -28,6 +28,9 @@ struct LockWaits {
   std::vector<LockHolder> holders;      // longest first, then by name
 };
 
+// What kGil is called: "GVL" if only Ruby has one, else "GIL".
+std::string_view interpreter_lock(const Recording& recording);
+
 // `kind`: kGil, kMonitor or kMutex. A wait is attributed to what its holder was found in at the
 // middle of the wait: at its end the holder has just let the lock go. `names` belongs to
 // `recording`.

@@ -94,7 +94,8 @@ struct RubyMethod {
   std::uint64_t flags;
   std::uint64_t defined_class;
   std::uint64_t definition;
-  std::uint64_t name;  // ID: a number, which stays the same
+  std::uint64_t name;   // ID: a number, which stays the same
+  std::uint64_t owner;  // the class that has the method
 };
 constexpr bool is_ruby_method(std::uint64_t flags) noexcept {
   constexpr std::uint64_t kInternal = 0x1a;
@@ -150,7 +151,7 @@ SWIPR_SIGNAL_SAFE bool is_compiled_ruby(const RubyLayout& layout, Reader& reader
 // kOther: none of a function.
 enum class RubyFrameKind : std::uint8_t { kFunction, kOther, kInvalid };
 
-// Of a method that is written in C: its name is its token.
+// Of a method that is written in C: its name and its class are its token.
 template <typename Reader>
 SWIPR_SIGNAL_SAFE RubyFrameKind read_built_in_ruby_frame(Reader& reader, const RubyFrame& frame,
                                                          Token& out) noexcept {
@@ -167,7 +168,10 @@ SWIPR_SIGNAL_SAFE RubyFrameKind read_built_in_ruby_frame(Reader& reader, const R
                          reader.read_value(environment.method, method) &&
                          is_ruby_method(method.flags);
   if (!is_method) return RubyFrameKind::kOther;
-  out = {.code = method.name, .kind = TokenKind::kRuby, .flags = kTokenBuiltIn};
+  out = {.code = method.name,
+         .fingerprint = method.owner,
+         .kind = TokenKind::kRuby,
+         .flags = kTokenBuiltIn};
   return RubyFrameKind::kFunction;
 }
 

@@ -10,12 +10,12 @@ namespace swipr::runtimes {
 namespace {
 
 constexpr std::array kLayouts = {
-    RubyLayout{2, 7, 56, 8, 120, true, false, false},
-    RubyLayout{3, 0, 56, 8, 120, true, false, false},
-    RubyLayout{3, 1, 64, 12, 120, true, false, true},
-    RubyLayout{3, 2, 64, 12, 112, false, true, true},
-    RubyLayout{3, 3, 56, 12, 112, false, true, true},
-    RubyLayout{3, 4, 56, 12, 112, false, true, true},
+    RubyLayout{2, 7, 56, 8, 120, true, false, false, false, 56, 32, 72, 88, 48},
+    RubyLayout{3, 0, 56, 8, 120, true, false, false, false, 56, 40, 80, 96, 48},
+    RubyLayout{3, 1, 64, 12, 120, true, false, true, false, 48, 40, 80, 104, 48},
+    RubyLayout{3, 2, 64, 12, 112, false, true, true, true, 48, 48, 8, 56, 48},
+    RubyLayout{3, 3, 56, 12, 112, false, true, true, true, 48, 48, 16, 72, 16},
+    RubyLayout{3, 4, 56, 12, 112, false, true, true, true, 48, 48, 16, 72, 16},
 };
 
 }  // namespace
@@ -53,6 +53,7 @@ RubyDetection detect_ruby(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
     found.reason = "it does not export its virtual machine";
     if (ruby.current_context == 0 || ruby.machine == 0) return found;
   }
+  find_ruby_classes(dynamic, load_bias, reader, ruby.classes);
   found.state = RubyState::kFound;
   found.reason = nullptr;
   return found;

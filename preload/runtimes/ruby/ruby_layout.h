@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/core/range.h"
+#include "preload/runtimes/ruby/ruby_classes.h"
 #include "preload/unwind/base/image_reader.h"
 
 namespace swipr::runtimes {
@@ -20,6 +21,13 @@ struct RubyLayout {
   bool is_first_line_an_object;  // else an int
   bool has_text_length;          // short strings, too, have their length at 16
   bool has_compiled_frames;      // the last word of a frame says where compiled code returns
+  bool has_native_thread;        // a thread leads to its native one, which has the pthread_t
+  // Threads (rb_thread_t) and the lock of the machine.
+  std::uint8_t context_thread;      // in an execution context
+  std::uint8_t thread_context;      // in a thread …
+  std::uint8_t thread_id;           // … or in its native one: the pthread_t
+  std::uint8_t thread_links;        // in a thread that waits for the lock
+  std::uint8_t owner_before_links;  // the lock's owner, so far before the head of its list
 };
 
 // nullptr: no version that is known.
@@ -38,6 +46,7 @@ struct RubyRuntime {
   Range<std::uint64_t> loop{};  // the code of the interpreter's loop, for the splice
   // The variable with the table of names of methods; 0: those that are written in C have no tokens.
   std::uint64_t names = 0;
+  RubyClasses classes{};
 };
 
 enum class RubyState : std::uint8_t {

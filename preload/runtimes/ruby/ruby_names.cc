@@ -20,8 +20,8 @@ constexpr std::uint64_t kImplausible = 1 << 24;
 
 // RString.
 template <std::size_t kBytes>
-bool read_text(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t address,
-               BoundedText<kBytes>& out) noexcept {
+bool append_text(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t address,
+                 BoundedText<kBytes>& out) noexcept {
   std::array<std::uint64_t, 4> words;  // flags, class, length, address
   if (address == 0 || address % 8 != 0 || !reader.read_value(address, words) ||
       (words[0] & kTypeMask) != kText) {
@@ -33,7 +33,14 @@ bool read_text(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t add
     begin = address + (layout.has_text_length ? 24 : 16);
     if (!layout.has_text_length) length = words[0] >> 14 & 0x1f;
   }
-  return length < kImplausible && read_utf8(reader, begin, length, out);
+  return length < kImplausible && append_utf8(reader, begin, length, out);
+}
+
+template <std::size_t kBytes>
+bool read_text(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t address,
+               BoundedText<kBytes>& out) noexcept {
+  out.clear();
+  return append_text(layout, reader, address, out);
 }
 
 // RArray. False: it is none, or ends before that element.
@@ -120,19 +127,17 @@ bool count_entries(ObjectPieces& reader, std::uint64_t index, std::uint32_t posi
 
 }  // namespace
 
-bool read_ruby_name(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t names,
-                    std::uint64_t name, FunctionText& out) noexcept {
+bool append_ruby_name(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t names,
+                      std::uint64_t name, BoundedText<1024>& out) noexcept {
   constexpr std::uint64_t kOperators = 1024;  // above tLAST_OP_ID, below the first other ID
   constexpr unsigned kScopeBits = 4;          // ID_SCOPE_SHIFT
   constexpr std::uint64_t kUnit = 512;        // ID_ENTRY_UNIT, each: text, symbol
   const std::uint64_t number = name < kOperators ? name : name >> kScopeBits;
   std::uint64_t unit = 0;
   std::uint64_t text = 0;
-  out.first_line = 0;
-  out.file.clear();
   return read_element(reader, names, number / kUnit, unit) &&
          read_element(reader, unit, number % kUnit * 2, text) &&
-         read_text(layout, reader, text, out.name);
+         append_text(layout, reader, text, out);
 }
 
 bool read_ruby_function(const RubyRuntime& ruby, ObjectPieces& reader, const Token& token,
@@ -141,8 +146,12 @@ bool read_ruby_function(const RubyRuntime& ruby, ObjectPieces& reader, const Tok
   if ((token.flags & kTokenBuiltIn) != 0) {
     std::uint64_t names = 0;
     reader.forget();
+    out.first_line = 0;
+    out.file.clear();
+    out.name.clear();
+    append_ruby_class(ruby.classes, reader, token.fingerprint, out.name);
     return reader.read_value(ruby.names, names) &&
-           read_ruby_name(ruby.layout, reader, names, token.code, out);
+           append_ruby_name(ruby.layout, reader, names, token.code, out.name);
   }
   if (!read_same_code(reader, token, body)) return false;
   out.first_line = first_line_of(ruby.layout, body);

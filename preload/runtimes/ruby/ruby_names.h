@@ -19,9 +19,9 @@ namespace swipr::runtimes {
 bool read_ruby_function(const RubyRuntime& ruby, ObjectPieces& reader, const Token& token,
                         FunctionText& out) noexcept;
 
-// The name with that number (ID), from the table of names.
-bool read_ruby_name(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t names,
-                    std::uint64_t name, FunctionText& out) noexcept;
+// Adds the name with that number (ID), from the table of names.
+bool append_ruby_name(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t names,
+                      std::uint64_t name, BoundedText<1024>& out) noexcept;
 
 // The line that runs at the token's position, without one that of the function; 0: unknown. False
 // as above.

@@ -153,7 +153,9 @@ class Starter {
     }
   }
   bool is_name(std::uint64_t names, char name) noexcept {
-    return read_ruby_name(ruby_.layout, reader_, names, static_cast<unsigned char>(name), text_) &&
+    text_.name.clear();
+    return append_ruby_name(ruby_.layout, reader_, names, static_cast<unsigned char>(name),
+                            text_.name) &&
            text_.name.view() == std::string_view(&name, 1);
   }
 

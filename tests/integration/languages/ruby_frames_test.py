@@ -330,7 +330,7 @@ class RubyTest(SwiprCase):
         recording = self.record(program.pid, "--count", 400, "--interval", "2ms")
         self.finish(program)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
-        chain = ["rewrite (built_in.rb)", "gsub", "block in rewrite (built_in.rb)", "upcase"]
+        chain = ["rewrite (built_in.rb)", "String#gsub", "block in rewrite (built_in.rb)", "String#upcase"]
         own = [(stack.frames[stack.frames.index(chain[0]):], stack.weight) for stack in stacks if chain[0] in stack.frames]
         self.assertGreater(sum(weight for _, weight in own), 0.95 * profiles.total(stacks))
         for length in (2, 3, 4):

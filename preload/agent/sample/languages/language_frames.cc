@@ -11,11 +11,14 @@
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/ruby/ruby_names.h"
+#include "preload/runtimes/ruby/ruby_waits.h"
 #include "preload/runtimes/v8/v8_frames.h"
 
 namespace swipr::agent {
 
 namespace {
+
+constexpr std::uint64_t kMaxTid = 1 << 22;  // include/linux/threads.h, PID_MAX_LIMIT
 
 // Threads wait for the GIL on a condition variable, whose futex is part of the GIL's structure.
 RuntimeWaitKey find_gil_wait(const handler::RuntimeSnapshot& snapshot,
@@ -28,8 +31,20 @@ RuntimeWaitKey find_gil_wait(const handler::RuntimeSnapshot& snapshot,
       gil.is_locked && gil.holder != 0
           ? runtimes::read_python_tid(snapshot.python, reader, gil.holder, snapshot.tid_in_pthread)
           : 0;
-  constexpr std::uint64_t kMaxTid = 1 << 22;  // include/linux/threads.h, PID_MAX_LIMIT
   return {RuntimeWait::kGil, holder <= kMaxTid ? static_cast<std::uint32_t>(holder) : 0};
+}
+
+RuntimeWaitFound find_ruby_lock(const handler::RuntimeSnapshot& snapshot,
+                                runtimes::ObjectPieces& reader, std::uint64_t context,
+                                std::uint64_t& known_owner) noexcept {
+  const runtimes::RubyWait wait =
+      runtimes::read_ruby_wait(snapshot.ruby.layout, reader, context, known_owner);
+  std::uint32_t holder = 0;
+  if (!wait.waits) return {};
+  const bool has_holder = wait.holder != 0 && snapshot.tid_in_pthread != 0 &&
+                          reader.read_value(wait.holder + snapshot.tid_in_pthread, holder);
+  return {.key = {RuntimeWait::kGil, has_holder && holder <= kMaxTid ? holder : 0},
+          .note = {wait.owner_address, wait.owner}};
 }
 
 std::uint8_t kind_of(const runtimes::Token& token) noexcept {
@@ -151,8 +166,10 @@ RuntimeWaitFound LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, P
   if (snapshot->language == Language::kRuby) {
     const std::uint64_t context =
         find_ruby_context(snapshot->ruby, reader, find_thread_pointer(thread.tid, memory));
-    if (context != 0) runtimes::walk_ruby(snapshot->ruby, reader, context, own_->tokens);
-    return {};
+    if (context == 0) return {};
+    runtimes::walk_ruby(snapshot->ruby, reader, context, own_->tokens);
+    if (wait.system_call != SYS_futex) return {};
+    return find_ruby_lock(*snapshot, reader, context, own_->ruby_owner);
   }
   if (snapshot->language == Language::kPhp) {
     if (thread.tid.value == ::getpid()) {

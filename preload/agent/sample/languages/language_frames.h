@@ -88,6 +88,7 @@ class LanguageFrames {
     runtimes::TokenBuffer tokens;
     JavaStacks java;
     std::uint64_t monitor_holder;  // a hint: the JavaThread that held a monitor
+    std::uint64_t ruby_owner;      // a hint: where the lock of Ruby has its owner
     runtimes::BoundedText<1024> wait_type;
     runtimes::SplicedStack spliced;
     std::array<std::uint64_t, wire::kMaxFrames> pcs;

@@ -37,6 +37,10 @@ TEST(StateFrame, NamesWhatALanguageWaitsFor) {
     return state_frame(recording, State::kBlocked, 0);
   };
   EXPECT_EQ(text(RuntimeWait::kGil, ""), "[GIL]");
+  recording.runtimes = {{0, Language::kRuby, "3.1.7", ""}};
+  EXPECT_EQ(text(RuntimeWait::kGil, ""), "[GVL]");
+  recording.runtimes.push_back({0, Language::kPython, "3.11.2", ""});
+  EXPECT_EQ(text(RuntimeWait::kGil, ""), "[GIL]");
   EXPECT_EQ(text(RuntimeWait::kMonitor, "java.util.Vector"), "[monitor java.util.Vector]");
   EXPECT_EQ(text(RuntimeWait::kMonitor, ""), "[monitor]");
   EXPECT_EQ(text(RuntimeWait::kCondition, "Job"), "[wait Job]");

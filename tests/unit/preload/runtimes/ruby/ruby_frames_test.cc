@@ -240,11 +240,12 @@ TEST_P(RubyFrames, OfMethodsInCAreTheirNames) {
   EXPECT_EQ(text->file.view(), "");
   EXPECT_TRUE(read_ruby_line(runtime, pieces, token, line));
   EXPECT_EQ(line, 0u);
-  EXPECT_TRUE(read_ruby_name(runtime.layout, pieces, names, '+', *text));
+  text->name.clear();
+  EXPECT_TRUE(append_ruby_name(runtime.layout, pieces, names, '+', text->name));
   EXPECT_EQ(text->name.view(), "+");
   for (const std::uint64_t number : {std::uint64_t{'-'}, std::uint64_t{701} << 4 | 1,
                                      std::uint64_t{1024} << 4, ~std::uint64_t{0}}) {
-    EXPECT_FALSE(read_ruby_name(runtime.layout, pieces, names, number, *text)) << number;
+    EXPECT_FALSE(append_ruby_name(runtime.layout, pieces, names, number, text->name)) << number;
   }
 }
 

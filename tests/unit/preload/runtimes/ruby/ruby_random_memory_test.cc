@@ -7,6 +7,7 @@
 
 #include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/ruby/ruby_names.h"
+#include "preload/runtimes/ruby/ruby_waits.h"
 #include "tests/unit/preload/runtimes/random_memory.h"
 
 namespace swipr::runtimes {
@@ -43,13 +44,15 @@ void read_all_ruby(const RubyRuntime& ruby, RandomMemory& memory, FunctionText& 
   walk_ruby(ruby, reader, context, tokens);
   EXPECT_LE(memory.reads, kMaxRubyFrames * 16);
   memory.reads = 0;
-  if (read_ruby_name(ruby.layout, reader, context, memory.random()() % 9999, text)) ++named;
+  if (append_ruby_name(ruby.layout, reader, context, memory.random()() % 9999, text.name)) ++named;
   EXPECT_LE(memory.reads, kMost);
   find_ruby_context(ruby, reader, context);
   memory.reads = 0;
   RubyRuntime listed = ruby;
   listed.machine = context;
   find_listed_ruby_context(listed, reader, context);
+  std::uint64_t owner = 0;
+  read_ruby_wait(ruby.layout, reader, context, owner);
   EXPECT_LE(memory.reads, 4096u * 4);
   for (std::uint64_t at = context; at < context + 64 * 8; at += 8) {
     RubyCodeBody body;

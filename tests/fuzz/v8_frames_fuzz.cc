@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "preload/runtimes/v8/v8_code.h"
 #include "preload/runtimes/v8/v8_frames.h"
 #include "preload/runtimes/v8/v8_names.h"
 
@@ -40,7 +41,7 @@ bool read_memory(void* state, std::uint64_t address, std::span<std::byte> out) n
 
 V8Runtime v8_of(std::uint8_t version, std::span<const std::byte> bytes, std::size_t from) {
   constexpr std::array<std::array<std::int32_t, 2>, 4> kVersions = {
-      {{10, 2}, {12, 4}, {13, 6}, {14, 1}}};
+      {{10, 2}, {12, 4}, {13, 6}, {11, 3}}};
   V8Runtime v8;
   const auto [major, minor] = kVersions[version % kVersions.size()];
   v8.traits = *find_v8_traits(major, minor);
@@ -98,6 +99,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     read_v8_line(v8, reader, token, *lines, line);
     if (memory.reads > kMaxReads) std::abort();
+    swipr::runtimes::V8Functions inlined;
+    memory.reads = 0;
+    expand_v8_token(v8, reader, token, kBegin + data[0] * std::uint64_t{64}, inlined);
+    if (memory.reads >
+        swipr::runtimes::kMaxV8CodeBytes / 64 * 6 + swipr::runtimes::kMaxV8PositionTable) {
+      std::abort();
+    }
   }
   detect_v8({kBegin, kBegin + size}, kBegin, {&read_memory, &memory});
   return 0;

@@ -67,6 +67,7 @@ constexpr std::array kConstants = {
     DescribedConstant{"v8dbg_class_SlicedString__offset__", &V8Layout::sliced_offset},
     DescribedConstant{"v8dbg_class_ThinString__actual__", &V8Layout::thin_actual},
     DescribedConstant{"v8dbg_class_ExternalString__resource__", &V8Layout::external_resource},
+    DescribedConstant{"v8dbg_type_Code__", &V8Layout::code_type, Need::kOptional},
 };
 
 // Versions of node: 18 to 26.
@@ -76,7 +77,10 @@ constexpr V8Traits old_traits(std::int32_t major, std::int32_t minor) {
           .bytecode_lines = 32,
           .function_scope = 2,
           .module_scope = 3,
-          .eval_scope = 1};
+          .eval_scope = 1,
+          .code = major == 10 && minor == 2   ? V8CodeForm::k10
+                  : major == 11 && minor == 3 ? V8CodeForm::k11
+                                              : V8CodeForm::kUnknown};
 }
 constexpr V8Traits new_traits(std::int32_t major, std::int32_t minor) {
   return {.major = major,
@@ -86,12 +90,14 @@ constexpr V8Traits new_traits(std::int32_t major, std::int32_t minor) {
           .module_scope = 5,
           .eval_scope = 3,
           .is_module_counted_first = true,
-          .has_wide_entries = major >= 14};
+          .has_wide_entries = major >= 14,
+          .code = minor == 6 ? V8CodeForm::k13 : V8CodeForm::kUnknown};
 }
 constexpr V8Traits traits_of_12_4() {
   V8Traits traits = old_traits(12, 4);
   traits.bytecode_lines = 24;
   traits.is_module_counted_first = true;
+  traits.code = V8CodeForm::k12;
   return traits;
 }
 constexpr std::array kTraits = {
@@ -223,6 +229,7 @@ class V8Detector {
     const V8Traits* const traits = find_v8_traits(version.major, version.minor);
     if (traits == nullptr) return "unknown version";
     found_.runtime.traits = *traits;
+    found_.runtime.image = {load_bias_, dynamic_.end};
     complete();
     return nullptr;
   }

@@ -55,6 +55,7 @@ struct V8Layout {
   std::int32_t sliced_offset = kNoV8Constant;
   std::int32_t thin_actual = kNoV8Constant;
   std::int32_t external_resource = kNoV8Constant;
+  std::int32_t code_type = kNoV8Constant;  // optional
 };
 
 struct V8Version {
@@ -65,15 +66,17 @@ struct V8Version {
 };
 
 // What depends on the version and is not described.
+enum class V8CodeForm : std::uint8_t { kUnknown, k10, k11, k12, k13 };
 struct V8Traits {
   std::int32_t major = 0;
   std::int32_t minor = 0;
-  std::int32_t bytecode_lines = 0;       // of the bytecode: offset of its table of positions
-  std::uint8_t function_scope = 0;       // a scope's type: of a function …
-  std::uint8_t module_scope = 0;         // … and of a module
-  std::uint8_t eval_scope = 0;           // … and of code given to eval
-  bool is_module_counted_first = false;  // module scopes: a count precedes the variables
-  bool has_wide_entries = false;         // the table of positions: two flags for each entry
+  std::int32_t bytecode_lines = 0;         // of the bytecode: offset of its table of positions
+  std::uint8_t function_scope = 0;         // a scope's type: of a function …
+  std::uint8_t module_scope = 0;           // … and of a module
+  std::uint8_t eval_scope = 0;             // … and of code given to eval
+  bool is_module_counted_first = false;    // module scopes: a count precedes the variables
+  bool has_wide_entries = false;           // the table of positions: two flags for each entry
+  V8CodeForm code = V8CodeForm::kUnknown;  // objects of optimized code, in v8_code.h
 };
 
 // V8 in this process. A value: copy it. Valid while the image is mapped.
@@ -81,6 +84,7 @@ struct V8Runtime {
   V8Layout layout;
   V8Traits traits;
   V8Version version;
+  Range<std::uint64_t> image{};  // up to its data: has the interpreter and built-in functions
 };
 
 enum class V8State : std::uint8_t {

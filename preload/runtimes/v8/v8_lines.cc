@@ -54,14 +54,13 @@ bool next_distance(const V8Traits& traits, PositionNumbers& numbers, std::uint64
 }
 
 // A table is an array of bytes, in 12.4 and later a trusted one.
-bool open_table(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t bytecode,
-                std::uint64_t& begin, std::uint32_t& count) noexcept {
+bool open_table(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t slot, std::uint64_t& begin,
+                std::uint32_t& count) noexcept {
   std::uint64_t table = 0;
   std::uint64_t length = 0;
   std::int32_t type = 0;
   const V8Layout& layout = v8.layout;
-  if (!reader.read_value(at_v8_offset(bytecode, v8.traits.bytecode_lines), table) ||
-      !read_v8_type(layout, reader, table, type) ||
+  if (!reader.read_value(slot, table) || !read_v8_type(layout, reader, table, type) ||
       (type != layout.bytes_type && type != layout.trusted_bytes_type) ||
       !reader.read_value(at_v8_offset(v8_object(table), layout.array_length), length) ||
       !is_v8_integer(length)) {
@@ -239,7 +238,9 @@ std::uint32_t find_v8_position(const V8Runtime& v8, ObjectPieces& reader, std::u
   constexpr std::uint32_t kMaxPosition = 1 << 30;
   std::uint64_t begin = 0;
   std::uint32_t count = 0;
-  if (!open_table(v8, reader, bytecode, begin, count)) return kNoV8Position;
+  if (!open_table(v8, reader, at_v8_offset(bytecode, v8.traits.bytecode_lines), begin, count)) {
+    return kNoV8Position;
+  }
   PositionNumbers numbers(begin, count, reader);
   std::uint64_t at = ~std::uint64_t{0};  // the entry of a function is before its first bytecode
   std::uint64_t source = 0;
@@ -256,6 +257,29 @@ std::uint32_t find_v8_position(const V8Runtime& v8, ObjectPieces& reader, std::u
     if ((source & 1) == 0 && value < kMaxPosition) found = static_cast<std::uint32_t>(value);
   }
   return found;
+}
+
+bool find_v8_code_position(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t object,
+                           std::int32_t table, std::uint32_t position,
+                           std::uint64_t& out) noexcept {
+  std::uint64_t begin = 0;
+  std::uint32_t count = 0;
+  bool is_found = false;
+  if (!open_table(v8, reader, at_v8_offset(object, table), begin, count)) return false;
+  PositionNumbers numbers(begin, count, reader);
+  std::uint64_t at = ~std::uint64_t{0};
+  std::uint64_t source = 0;
+  for (;;) {
+    std::uint64_t distance = 0;
+    std::int64_t change = 0;
+    if (!next_distance(v8.traits, numbers, distance) || !numbers.next_signed(change)) break;
+    at += distance;
+    source += static_cast<std::uint64_t>(change);
+    if (at + 1 > std::uint64_t{position} + 1) break;
+    out = source;
+    is_found = true;
+  }
+  return is_found;
 }
 
 }  // namespace swipr::runtimes

@@ -69,4 +69,9 @@ inline constexpr std::uint32_t kNoV8Position = ~std::uint32_t{0};
 std::uint32_t find_v8_position(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t bytecode,
                                std::uint32_t position) noexcept;
 
+// What the table of positions of an object (`table`: the offset there) has for a position in its
+// code: a SourcePosition, as it is. False: nothing.
+bool find_v8_code_position(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t object,
+                           std::int32_t table, std::uint32_t position, std::uint64_t& out) noexcept;
+
 }  // namespace swipr::runtimes

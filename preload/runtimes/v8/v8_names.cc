@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "preload/runtimes/v8/v8_code.h"
 #include "preload/runtimes/v8/v8_frames.h"
 #include "preload/runtimes/v8/v8_scope.h"
 #include "preload/runtimes/v8/v8_text.h"
@@ -155,9 +156,12 @@ bool read_v8_line(const V8Runtime& v8, ObjectPieces& reader, const Token& token,
   line = 0;
   if (!read_shared(v8, reader, token, function)) return false;
   if (token.position == kNoPosition || function.script == 0) return true;
-  const std::uint64_t bytecode = find_bytecode(v8.layout, reader, token.code);
-  const std::uint32_t position =
-      bytecode != 0 ? find_v8_position(v8, reader, bytecode, token.position) : kNoV8Position;
+  const bool is_source = (token.position & kV8SourcePosition) != 0;
+  const std::uint64_t bytecode = is_source ? 0 : find_bytecode(v8.layout, reader, token.code);
+  const std::uint32_t position = is_source ? token.position & ~kV8SourcePosition
+                                 : bytecode != 0
+                                     ? find_v8_position(v8, reader, bytecode, token.position)
+                                     : kNoV8Position;
   V8Place place;
   if (position != kNoV8Position &&
       !find_v8_place(v8.layout, reader, function.script, position, lines, place)) {

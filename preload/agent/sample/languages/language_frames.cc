@@ -47,6 +47,10 @@ RuntimeWaitFound find_ruby_lock(const handler::RuntimeSnapshot& snapshot,
           .note = {wait.owner_address, wait.owner}};
 }
 
+constexpr std::uint8_t exact_kind(Execution execution) noexcept {
+  return static_cast<std::uint8_t>(unwind::kExactFrame | static_cast<unsigned>(execution));
+}
+
 std::uint8_t kind_of(const runtimes::Token& token) noexcept {
   const bool is_compiled = (token.flags & runtimes::kTokenCompiled) != 0;
   const bool is_built_in = (token.flags & runtimes::kTokenBuiltIn) != 0;
@@ -54,6 +58,18 @@ std::uint8_t kind_of(const runtimes::Token& token) noexcept {
                               : is_compiled ? Execution::kCompiled
                                             : Execution::kInterpreted;
   return static_cast<std::uint8_t>(unwind::kExactFrame | static_cast<unsigned>(execution));
+}
+
+// An address in the code of the frame that was left by that frame pointer, as its caller's stack
+// pointer shows. 0: there is none. `at`: where to begin, because frame pointers ascend; updated.
+std::uint64_t pc_of_frame(const unwind::FrameBuffer& frames, std::uint64_t frame_pointer,
+                          std::uint32_t& at) noexcept {
+  constexpr std::uint64_t kSaved = 16;  // the caller's frame pointer and the return address
+  for (; at + 1 < frames.frame_count; ++at) {
+    if (frames.stacks[at + 1] != frame_pointer + kSaved) continue;
+    return frames.pcs[at] - ((frames.kinds[at] & unwind::kExactFrame) != 0 ? 0 : 1);
+  }
+  return 0;
 }
 
 runtimes::ThreadIdentity identity_of(const Thread& thread,
@@ -226,19 +242,42 @@ void LanguageFrames::splice(const handler::RuntimeSnapshot& snapshot,
   }
   const Moment now = monotonic_now();
   const auto all = own_->spliced.view();
+  std::uint32_t count = 0;
+  std::uint32_t native_at = 0;
+  std::uint32_t omitted_at = own_->spliced.omitted_at;
+  const auto put = [&](std::uint64_t pc, std::uint8_t kind) {
+    if (count == wire::kMaxFrames) return;
+    own_->pcs[count] = pc;
+    own_->kinds[count++] = kind;
+  };
   for (std::size_t at = 0; at < all.size(); ++at) {
     const std::uint32_t index = all[at].index;
-    own_->pcs[at] = all[at].is_token ? own_->names.pc_of(tokens.tokens()[index], snapshot, memory,
-                                                         functions_, now)
-                                     : frames.pcs[index];
-    own_->kinds[at] = all[at].is_token ? kind_of(tokens.tokens()[index]) : frames.kinds[index];
+    if (at == own_->spliced.omitted_at) omitted_at = count;
+    if (!all[at].is_token) {
+      put(frames.pcs[index], frames.kinds[index]);
+      continue;
+    }
+    const runtimes::Token& token = tokens.tokens()[index];
+    std::span<const std::uint64_t> inlined;
+    if (token.kind == runtimes::TokenKind::kJavaScript) {
+      const std::uint64_t pc = pc_of_frame(frames, token.mark, native_at);
+      inlined = own_->v8.expand(token, pc, snapshot, memory, own_->names, functions_, now);
+    }
+    if (inlined.empty()) {
+      put(own_->names.pc_of(token, snapshot, memory, functions_, now), kind_of(token));
+      continue;
+    }
+    for (; inlined.size() > 1; inlined = inlined.subspan(1)) {
+      put(inlined.front(), exact_kind(Execution::kInlined));
+    }
+    put(inlined.front(), exact_kind(Execution::kCompiled));
   }
-  std::copy_n(own_->pcs.begin(), all.size(), frames.pcs.begin());
-  std::copy_n(own_->kinds.begin(), all.size(), frames.kinds.begin());
-  frames.frame_count = static_cast<std::uint32_t>(all.size());
-  if (own_->spliced.omitted_at == 0) return;
+  std::copy_n(own_->pcs.begin(), count, frames.pcs.begin());
+  std::copy_n(own_->kinds.begin(), count, frames.kinds.begin());
+  frames.frame_count = count;
+  if (omitted_at == 0) return;
   frames.flags |= wire::kStackCut;
-  frames.omitted_at = own_->spliced.omitted_at;
+  frames.omitted_at = omitted_at;
 }
 
 }  // namespace swipr::agent

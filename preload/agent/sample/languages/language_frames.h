@@ -16,6 +16,7 @@
 #include "preload/agent/proc/wait_channels.h"
 #include "preload/agent/sample/languages/java_stacks.h"
 #include "preload/agent/sample/languages/token_names.h"
+#include "preload/agent/sample/languages/v8_stacks.h"
 #include "preload/agent/threads/thread.h"
 #include "preload/handler/runtime_slots.h"
 #include "preload/runtimes/java/java_frames.h"
@@ -87,6 +88,7 @@ class LanguageFrames {
     // Of the blocked thread that was read last, or of the part of an answer that was walked here.
     runtimes::TokenBuffer tokens;
     JavaStacks java;
+    V8Stacks v8;
     std::uint64_t monitor_holder;  // a hint: the JavaThread that held a monitor
     std::uint64_t ruby_owner;      // a hint: where the lock of Ruby has its owner
     runtimes::BoundedText<1024> wait_type;

@@ -6,7 +6,8 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
+#include <span>
+#include <string>
 
 #include "preload/runtimes/ruby/ruby_classes.h"
 
@@ -17,13 +18,18 @@ using Words = std::array<std::uint64_t, 32>;
 
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
-bool read_own(void*, std::uint64_t address, std::span<std::byte> out) noexcept {
-  if (address < 4096) return false;
-  std::memcpy(out.data(), reinterpret_cast<const void*>(address), out.size());
-  return true;
+// `state`: the span of words that there are; what is outside is 0.
+bool read_own(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
+  const auto memory = std::as_bytes(*static_cast<std::span<const std::uint64_t>*>(state));
+  const std::uint64_t begin = address_of(memory.data());
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    const std::uint64_t offset = address + at - begin;
+    out[at] = offset < memory.size() ? memory[offset] : std::byte{0};
+  }
+  return address >= 4096;
 }
 
-// Two threads and a lock. Readers take pieces of 512 bytes.
+// Two threads and a lock.
 class RubyLock : public ::testing::TestWithParam<unsigned> {
  protected:
   RubyLock()
@@ -55,17 +61,17 @@ class RubyLock : public ::testing::TestWithParam<unsigned> {
     memory_.lock[16] = links(memory_.threads[0]);
   }
   RubyWait read() {
-    ObjectPieces reader({&read_own, nullptr});
+    std::span<const std::uint64_t> words(reinterpret_cast<const std::uint64_t*>(&memory_),
+                                         sizeof memory_ / 8);
+    ObjectPieces reader({&read_own, &words});
     return read_ruby_wait(layout_, reader, address_of(&memory_.threads[0].context), known_);
   }
 
   RubyLayout layout_;
   std::uint64_t known_ = 0;
   struct {
-    Words before{};
     std::array<Thread, 2> threads{};
     Words lock{};
-    Words behind[4]{};
   } memory_;
 };
 
@@ -116,7 +122,8 @@ TEST(RubyClassNames, AreThoseOfExportedVariables) {
   classes.variables.front() = 8;
   classes.variables.back() = 16;
   const auto name = [&](std::uint64_t owner) {
-    ObjectPieces reader({&read_own, nullptr});
+    std::span<const std::uint64_t> words(memory);
+    ObjectPieces reader({&read_own, &words});
     BoundedText<1024> text;
     append_ruby_class(classes, reader, owner, text);
     return std::string(text.view());

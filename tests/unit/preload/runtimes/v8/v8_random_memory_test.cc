@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 
+#include "preload/runtimes/v8/v8_code.h"
 #include "preload/runtimes/v8/v8_frames.h"
 #include "preload/runtimes/v8/v8_lines.h"
 #include "preload/runtimes/v8/v8_names.h"
@@ -71,7 +72,7 @@ V8Runtime random_v8(std::mt19937_64& random) {
   v8.layout.scope_first = random() % 2 == 0 ? 3 : 5;
   v8.layout.first_other_type = 30000;
   constexpr std::array kVersions = {10, 12, 13, 14};
-  constexpr std::array kMinors = {2, 4, 6, 1};
+  constexpr std::array kMinors = {2, 4, 6, 6};
   const std::size_t at = random() % kVersions.size();
   v8.traits = *find_v8_traits(kVersions[at], kMinors[at]);
   return v8;
@@ -122,6 +123,11 @@ TEST(RandomV8Memory, IsReadWithinBounds) {
       read_v8_line(v8, reader, token, *lines, line);
       EXPECT_LE(memory.reads, 3 * std::uint64_t{kMaxV8SourceUnits} / 256 + 5000);
       EXPECT_LE(text->name.view().size(), 1024u);
+      V8Functions inlined;
+      const std::uint64_t pc = RandomV8Memory::kBegin + memory.random()() % 0x4000;
+      memory.reads = 0;
+      EXPECT_LT(expand_v8_token(v8, reader, token, pc, inlined), kMaxV8Inlined + 1);
+      EXPECT_LE(memory.reads, kMaxV8CodeBytes / 64 * 6 + kMaxV8PositionTable);
     }
   }
   EXPECT_GT(found, 1000u);  // else the test would read nothing

@@ -45,7 +45,7 @@ def rows(text):
         worst("Java: stacks with all callers", "≥ 95 %", "Java", 6, min),
         judged("Java: shares, compared with async-profiler", "Java", "async-profiler"),
         worst("JavaScript: names that --perf-basic-prof has, too", "≥ 97 %", "JavaScript", 10, min),
-        worst("JavaScript: stacks with all callers; inlined ones are missing", "", "JavaScript", 6, min),
+        worst("JavaScript: stacks with all callers", "", "JavaScript", 6, min),
         judged("JavaScript: shares, compared with --cpu-prof", "JavaScript", "V8's profiler"),
         judged("Ruby: shares, compared with rbspy", "Ruby", "rbspy"),
         worst("Ruby: stacks with all callers", "", "Ruby", 6, min),

@@ -148,7 +148,8 @@ struct AgentOptions {
   std::chrono::nanoseconds slice = std::chrono::seconds(60);
   std::uint64_t slices = 0;  // 0: no end
   profile::Mode mode = profile::Mode::kCpu;
-  std::uint32_t max_overhead_permille = 0;  // of one CPU, for each process; 0: its default
+  std::uint32_t max_overhead_permille = 0;        // of one CPU, for each process; 0: its default
+  std::uint32_t max_host_overhead_permille = 10;  // of all CPUs, for all processes
   // Which processes; empty: all. Patterns of the shell.
   std::vector<Pid> pids;
   std::vector<std::string> only, exclude;

@@ -233,17 +233,29 @@ Result<nanoseconds> parse_rate(std::string_view text) {
   return check_interval(nanoseconds(static_cast<std::int64_t>(interval)), "rate", text);
 }
 
-Result<std::uint32_t> parse_overhead(std::string_view text) {
-  std::string_view number = text;
-  if (number.ends_with('%')) number.remove_suffix(1);
+namespace {
+
+std::optional<std::uint32_t> parse_permille(std::string_view text, double most) {
+  if (text.ends_with('%')) text.remove_suffix(1);
   double percent = 0;
-  const bool parsed = parse_whole(number, percent) && std::isfinite(percent);
+  const bool parsed = parse_whole(text, percent) && std::isfinite(percent);
   const double permille = std::round(percent * 10);
-  if (!parsed || permille < 1 || permille > 10'000) {
-    return Error(
-        fmt::format("--max-overhead: '{}' is not a share of one CPU from 0.1% to 1000%", text));
-  }
+  if (!parsed || permille < 1 || permille > most) return std::nullopt;
   return static_cast<std::uint32_t>(permille);
+}
+
+}  // namespace
+
+Result<std::uint32_t> parse_overhead(std::string_view text) {
+  if (const auto permille = parse_permille(text, 10'000)) return *permille;
+  return Error(
+      fmt::format("--max-overhead: '{}' is not a share of one CPU from 0.1% to 1000%", text));
+}
+
+Result<std::uint32_t> parse_host_overhead(std::string_view text) {
+  if (const auto permille = parse_permille(text, 1'000)) return *permille;
+  return Error(
+      fmt::format("--max-host-overhead: '{}' is not a share of all CPUs from 0.1% to 100%", text));
 }
 
 }  // namespace swipr::options

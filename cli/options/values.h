@@ -36,6 +36,8 @@ host::Result<std::chrono::nanoseconds> parse_moment(std::string_view text);
 host::Result<std::chrono::nanoseconds> parse_interval(std::string_view text);
 // Share of one CPU, in thousandths: "10%", "0.5%".
 host::Result<std::uint32_t> parse_overhead(std::string_view text);
+// The same of all CPUs, up to 100%.
+host::Result<std::uint32_t> parse_host_overhead(std::string_view text);
 // Ticks per second → interval; "100", "100Hz", "0.5".
 host::Result<std::chrono::nanoseconds> parse_rate(std::string_view text);
 

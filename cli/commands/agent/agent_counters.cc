@@ -57,6 +57,7 @@ std::string format_metrics(const AgentCounters& counters) {
   MetricsText text;
   text.add("targets", "gauge", counters.targets);
   text.add("targets_recorded", "gauge", counters.recorded);
+  text.add("targets_slowed", "gauge", counters.slowed);
   text.add("targets_left_out", "gauge", counters.left_out);
   text.add("slices_total", "counter", counters.slices);
   text.add("slices_lost_total", "counter", counters.slices_lost);

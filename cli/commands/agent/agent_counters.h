@@ -21,6 +21,7 @@ struct StoreCounters {
 struct AgentCounters {
   std::uint64_t targets = 0;   // now
   std::uint64_t recorded = 0;  // of these, with an open stream
+  std::uint64_t slowed = 0;    // of these, recorded less often because of the limit of overhead
   std::uint64_t left_out = 0;  // of these, because there are too many
   std::uint64_t slices = 0;
   std::uint64_t slices_lost = 0;      // whose worker failed

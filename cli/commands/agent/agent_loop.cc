@@ -158,7 +158,7 @@ void AgentLoop::end_slice(bool is_last) {
     ++counters_.slices_lost;
     log_.say(worker.error().message());
   }
-  collector_.begin_slice();
+  collector_.begin_slice(span_.duration);
   begin_slice();
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/fleet/overhead_limit.h"
 #include "cli/fleet/schedule.h"
 #include "cli/session/http/connection.h"
 #include "common/host/proc.h"
@@ -117,7 +118,7 @@ void Collector::open_stream(AgentTarget& target) {
     return;
   }
   if (is_hidden) target.start_ticks = 0;  // /proc shows another process with this id
-  target.stream = streams_.open(std::move(outcome.fd));
+  target.stream = streams_.open(std::move(outcome.fd), target.halvings);
   target.was_opened = true;
 }
 
@@ -142,7 +143,7 @@ fleet::CpuReading Collector::reading_of(const AgentTarget& target, bool is_last)
   // Data is sent within 50 ms of its tick and read within 100 ms; ticks are at random intervals.
   const auto processors = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
   if (is_open && !target.has_ended)
-    reading.in_flight = (2 * options_.interval + 250ms) * processors;
+    reading.in_flight = (2 * options_.interval * (1 << target.halvings) + 250ms) * processors;
   using fleet::Unrecorded;
   reading.reason = !target.refusal.empty() && !target.was_opened ? Unrecorded::kRefused
                    : target.has_ended                            ? Unrecorded::kEnded
@@ -189,7 +190,8 @@ SliceJob Collector::cut_slice(const fleet::Span& span, bool is_last) {
   return job;
 }
 
-void Collector::begin_slice() {
+void Collector::begin_slice(nanoseconds ended) {
+  limit_overhead(ended);
   std::set<std::uint64_t> gone;
   for (auto& [id, target] : targets_.all()) {
     const nanoseconds swipr = target.swipr_before + swipr_cpu(target);
@@ -208,6 +210,35 @@ void Collector::begin_slice() {
   for (const std::uint64_t id : gone) targets_.remove(id);
   if (streams_.is_full()) reopen_all();
   std::erase_if(target_of_stream_, [&](const auto& entry) { return gone.contains(entry.second); });
+}
+
+// A recording that began in the slice cost more than others will. A changed rate takes a new
+// stream.
+void Collector::limit_overhead(nanoseconds slice) {
+  std::vector<AgentTarget*> measured;
+  std::vector<fleet::RecordingCost> costs;
+  for (auto& [id, target] : targets_.all()) {
+    if (!target.stream || target.was_opened) continue;
+    measured.push_back(&target);
+    costs.push_back(
+        {target.swipr_before + swipr_cpu(target) - target.slice_swipr, target.halvings});
+  }
+  const auto processors = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
+  const auto halvings =
+      fleet::limit_overhead(costs, slice * processors * options_.max_host_overhead_permille / 1000);
+  for (std::size_t index = 0; index < measured.size(); ++index) {
+    AgentTarget& target = *measured[index];
+    if (target.halvings == halvings[index]) continue;
+    target.halvings = halvings[index];
+    streams_.request_end(*target.stream);
+  }
+  std::size_t slowed = 0;
+  for (const auto& [id, target] : targets_.all()) slowed += target.halvings != 0 ? 1 : 0;
+  if (slowed != counters_.slowed) {
+    log_.say(fmt::format("recorded less often, to stay below --max-host-overhead: {} of {}", slowed,
+                         targets_.all().size()));
+  }
+  counters_.slowed = slowed;
 }
 
 // The few ticks that are in flight are lost, which the accounts say.

@@ -30,8 +30,9 @@ class Collector {
   // Takes what was recorded since the last call. `is_last`: nothing follows. Lifetime: until the
   // next call of any method.
   SliceJob cut_slice(const fleet::Span& span, bool is_last);
-  // Closes streams of idle processes, forgets those that have ended. Call after cut_slice().
-  void begin_slice();
+  // Closes streams of idle processes, forgets those that have ended, adapts rates to the limit of
+  // overhead. `ended`: the length of the slice before. Call after cut_slice().
+  void begin_slice(std::chrono::nanoseconds ended);
   // Asks all processes for the rest of their data.
   void request_end() { streams_.request_end_of_all(); }
   bool is_recording() const { return !streams_.empty(); }
@@ -39,6 +40,7 @@ class Collector {
   bool has_lost_all() const;
 
  private:
+  void limit_overhead(std::chrono::nanoseconds slice);
   void open_stream(AgentTarget& target);
   void on_stream_end(AgentTarget& target, const std::string& reason);
   std::chrono::nanoseconds swipr_cpu(const AgentTarget& target);

@@ -52,10 +52,11 @@ bool StreamPool::is_full() const {
   return fed_bytes_ > kMaxFedBytes || reader_->so_far().processes.size() > kMaxProcesses;
 }
 
-std::uint32_t StreamPool::open(host::UniqueFd connection) {
+std::uint32_t StreamPool::open(host::UniqueFd connection, unsigned halvings) {
   const std::uint32_t number = next_++;
-  streams_.emplace(number,
-                   std::make_unique<Stream>(*this, number, std::move(connection), request_));
+  session::StreamRequest request = request_;
+  request.interval *= 1 << halvings;
+  streams_.emplace(number, std::make_unique<Stream>(*this, number, std::move(connection), request));
   return number;
 }
 

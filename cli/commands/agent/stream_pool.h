@@ -23,7 +23,7 @@ class StreamPool {
   ~StreamPool();
 
   // Begins a recording. Returns the number of the stream, which is the source of its processes.
-  std::uint32_t open(host::UniqueFd connection);
+  std::uint32_t open(host::UniqueFd connection, unsigned halvings);
   // Appends the descriptors of open streams, in order of their numbers.
   void add_descriptors(std::vector<pollfd>& waits) const;
   struct Ended {

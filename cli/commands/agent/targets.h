@@ -39,8 +39,9 @@ struct AgentTarget {
   std::chrono::nanoseconds swipr_before{0};          // swipr's own, of streams that have ended
   std::chrono::nanoseconds slice_swipr{0};           // all of it, at the beginning of the slice
   std::optional<std::uint32_t> stream;               // number of the open one
-  bool is_known = false;                             // a stream has been tried
-  bool was_opened = false;                           // a stream was opened in this slice
+  unsigned halvings = 0;    // of the rate, to stay below the limit of overhead
+  bool is_known = false;    // a stream has been tried
+  bool was_opened = false;  // a stream was opened in this slice
   bool has_ended = false;
   std::string refusal;  // why no stream can be opened; empty: none
 };

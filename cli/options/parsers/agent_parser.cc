@@ -86,6 +86,10 @@ void AgentParser::add_recording_options() {
                                         store(options.max_overhead_permille, parse_overhead),
                                         "Most CPU time for recording a process, of one CPU")
       ->type_name("PERCENT");
+  app->add_option_function<std::string>(
+         "--max-host-overhead", store(options.max_host_overhead_permille, parse_host_overhead),
+         "Most for recording all of them, of all CPUs (default 1%)")
+      ->type_name("PERCENT");
 }
 
 void AgentParser::add_process_options() {

@@ -109,6 +109,17 @@ class AgentTest(SwiprCase):
             self.assertEqual(recorded + unrecorded, kernel)
             self.assertEqual(entries[0]["service"], "shop")
 
+    def test_above_the_limit_of_overhead_rates_are_halved_and_all_time_is_accounted_for(self):
+        pids = [self.start_worker().pid for _ in range(2)]
+        metrics = self.folder / "metrics"
+        self.run_agent("--slices", "5", "--slice", "1s", "--rate", "200", "--max-host-overhead", "0.1%", "--metrics-file", metrics)
+        self.assertIn("swipr_agent_targets_slowed 2\n", metrics.read_text())
+        for pid in pids:
+            entries = self.entries_of(pid)
+            explained = sum(one["recorded_ns"] + sum(one["unrecorded_ns"].values()) for one in entries)
+            self.assertEqual(explained, sum(one["cpu_ns"] for one in entries))
+            self.assertGreater(entries[-1]["recorded_ns"], 0)
+
     def test_an_idle_process_is_not_recorded(self):
         idle = self.start("cat", preloaded=True)
         self.wait_for_socket(idle.pid)

@@ -230,6 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"doctor", "--compare-unwinders", "./app"}, "put a command after '--'"},
         WrongUsage{{"doctor", "--compare-unwinders", "--pid", "1", "--", "x"}, "with --pid"},
         WrongUsage{{"doctor", "--", "x"}, "'-- CMD' is valid only with --compare-unwinders"},
+        WrongUsage{{"agent", "--max-host-overhead", "200%"}, "not a share of all CPUs"},
         WrongUsage{{"view"}, "a recording or --pid N"},
         WrongUsage{{"view", "--pid", "1", "x.swipr"}, "either a recording or --pid N"},
         WrongUsage{{"view", "--duration", "1s", "x.swipr"}, "--duration requires --pid"},

@@ -68,6 +68,9 @@ bool SourceRecords::apply(const wire::RawRecord& record) {
       return on_runtime(record);
     case wire::RecordType::kProbe:
     case wire::RecordType::kLatency:
+    case wire::RecordType::kSlowCall:
+    case wire::RecordType::kProbeCounts:
+    case wire::RecordType::kCallThread:
       return true;  // durations of calls are not part of a profile
   }
   return true;  // a record type of a later version

@@ -31,24 +31,27 @@ inline constexpr std::uint32_t kMaxFrames = 2048;      // per stack
 inline constexpr std::size_t kMaxStringBytes = 32768;  // per string; writers cut longer ones
 
 enum class RecordType : std::uint8_t {
-  kSource = 1,       // the first record of a source
-  kModule = 2,       // an executable mapping appeared
-  kModuleGone = 3,   // … and disappeared
-  kThread = 4,       // a thread appeared or was renamed
-  kStack = 5,        // defines (or redefines) a stack id
-  kTick = 6,         // the samples of one tick
-  kTotals = 7,       // counters so far; the last record is valid
-  kEnd = 8,          // the last record of a source that was not truncated
-  kMessage = 9,      // a message for readers of the profile
-  kNames = 10,       // written by `swipr record`: functions at addresses of one file
-  kCode = 11,        // a range of generated code
-  kCodeGone = 12,    // … and all ranges of its object were removed
-  kUser = 13,        // the user of the process
-  kDifference = 14,  // two unwinders found different stacks in one place
-  kFunction = 15,    // a function of a language runtime, before the first stack with it
-  kRuntime = 16,     // a language runtime was found in the process
-  kProbe = 17,       // a function is traced, is refused, or is not traced any more
-  kLatency = 18,     // durations of calls of a traced function
+  kSource = 1,        // the first record of a source
+  kModule = 2,        // an executable mapping appeared
+  kModuleGone = 3,    // … and disappeared
+  kThread = 4,        // a thread appeared or was renamed
+  kStack = 5,         // defines (or redefines) a stack id
+  kTick = 6,          // the samples of one tick
+  kTotals = 7,        // counters so far; the last record is valid
+  kEnd = 8,           // the last record of a source that was not truncated
+  kMessage = 9,       // a message for readers of the profile
+  kNames = 10,        // written by `swipr record`: functions at addresses of one file
+  kCode = 11,         // a range of generated code
+  kCodeGone = 12,     // … and all ranges of its object were removed
+  kUser = 13,         // the user of the process
+  kDifference = 14,   // two unwinders found different stacks in one place
+  kFunction = 15,     // a function of a language runtime, before the first stack with it
+  kRuntime = 16,      // a language runtime was found in the process
+  kProbe = 17,        // a function is traced, is refused, or is not traced any more
+  kLatency = 18,      // durations of calls of a traced function
+  kSlowCall = 21,     // a call of it that took long, with its caller
+  kProbeCounts = 22,  // how many did, and more about its calls
+  kCallThread = 23,   // the name of a thread that makes such calls
 };
 
 enum class ThreadState : std::uint8_t { kRunning = 0, kRunnable = 1, kBlocked = 2, kUnknown = 3 };

@@ -11,7 +11,7 @@ import subprocess
 from support import deadline, products, raw
 from support.varint import read_varint
 
-PROBE, LATENCY = 17, 18
+PROBE, LATENCY, SLOW_CALL = 17, 18, 21
 ATTACHED, REFUSED, DETACHED = range(3)
 
 
@@ -32,7 +32,7 @@ class Latency:
         while at < len(body):
             value, at = read_varint(body, at)
             numbers.append(value)
-        self.line = numbers[0]
+        self.line, self.tid = numbers[:2]
         self.sum_ns, self.max_ns, self.unwound, self.untraced, self.open = numbers[5:10]
         self.calls = sum(numbers[11::2])
 
@@ -68,6 +68,9 @@ class Stream:
     def latencies(self):
         return [Latency(body) for body in self._bodies(LATENCY)]
 
+    def slow_calls(self):
+        return self._bodies(SLOW_CALL)
+
     def read_until(self, condition):
         while not condition(self):
             if not self._read_more():
@@ -86,6 +89,8 @@ class Stream:
         self.close()
         calls = {}
         for latency in self.latencies():
+            if latency.tid != 0:
+                continue  # of one thread
             calls[latency.line] = calls.get(latency.line, 0) + latency.calls
         return calls
 

@@ -66,6 +66,11 @@ std::string format_record_request(const StreamRequest& request) {
     body += fmt::format(R"(,"probes":{},"latencyInterval":"{}")", json_quoted(request.probes),
                         host::format_exact_duration(request.latency_interval));
   }
+  if (!request.slower.empty()) {
+    body += fmt::format(R"(,"slower":"{}","frames":{})", request.slower, request.frames);
+  }
+  if (!request.sites.empty()) body += fmt::format(R"(,"sites":{})", json_quoted(request.sites));
+  if (request.threads) body += R"(,"threads":true)";
   body += '}';
   return fmt::format(
       "POST /v1/record HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -29,6 +29,11 @@ struct StreamRequest {
   bool sampling = true;          // false: ticks take no samples
   std::string probes{};          // functions to trace, as common/wire/traced_calls.h has them
   std::chrono::nanoseconds latency_interval = std::chrono::seconds(1);  // of their records
+  // As common/wire/slow_calls.h has them.
+  std::string slower{};    // empty: no slow calls
+  std::size_t frames = 8;  // of slow calls
+  std::string sites{};     // empty: calls from anywhere
+  bool threads = false;    // durations of each thread, too
 };
 
 // The request in wire format.

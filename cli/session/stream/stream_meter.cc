@@ -74,6 +74,9 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
       return observe_message(payload);
     case wire::RecordType::kProbe:
     case wire::RecordType::kLatency:
+    case wire::RecordType::kSlowCall:
+    case wire::RecordType::kProbeCounts:
+    case wire::RecordType::kCallThread:
     case wire::RecordType::kModuleGone:
     case wire::RecordType::kStack:
     case wire::RecordType::kNames:

@@ -289,6 +289,8 @@ void Engine::finish(Recording* recording, wire::EndReason reason, const char* te
   const auto found = std::find(recordings_.begin(), recordings_.end(), recording);
   if (recording == nullptr || found == recordings_.end()) return;
   collect();
+  recording->stop_slow_calls();
+  write_slow_calls(*recording);
   recording->finish_probes();
   if (!recording->is_complete()) close_accounts(*recording);
   if (recording->failure() != nullptr) {

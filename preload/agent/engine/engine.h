@@ -45,6 +45,9 @@ class Engine {
   bool begin(Recording& recording, const RecordingRequest& request,
              std::chrono::nanoseconds agent_cpu_before, const char** error) noexcept;
   void attach_probes(Recording& recording, const RecordingRequest& request) noexcept;
+  const char* prepare_slow_calls(const Recording& recording,
+                                 const RecordingRequest& request) noexcept;
+  void write_slow_calls(Recording& recording) noexcept;
   void look_after_probes(Moment now) noexcept;
   Moment probes_due() const noexcept;
   void warn(Recording& recording) noexcept;

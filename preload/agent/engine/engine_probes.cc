@@ -1,6 +1,9 @@
 // Functions that recordings trace: attached when the recording begins, detached when it ends.
 #include <algorithm>
+#include <array>
+#include <span>
 
+#include "common/wire/slow_calls.h"
 #include "preload/agent/base/log.h"
 #include "preload/agent/base/text/fixed_text.h"
 #include "preload/agent/engine/engine.h"
@@ -24,6 +27,20 @@ std::size_t count_probes(std::string_view text) noexcept {
   return count;
 }
 
+constexpr char kNoSites[] = "the place that its calls are to come from is not in its memory";
+
+std::span<const std::uint64_t> find_sites(const RecordingRequest& request, const ModuleMap& modules,
+                                          std::span<std::uint64_t> out) noexcept {
+  std::string_view text = request.sites;
+  wire::ProbeRequest site;
+  std::size_t count = 0;
+  while (count < out.size() && wire::take_probe(text, site)) {
+    out[count] = address_of(site, modules);
+    if (out[count] != 0) ++count;
+  }
+  return out.first(count);
+}
+
 void log_answer(const RecordingRequest& request, const ProbeAnswer& answer) noexcept {
   FixedText<320> text;
   text.append("0x").append_hex(answer.address).append(" for process ");
@@ -39,6 +56,8 @@ void log_answer(const RecordingRequest& request, const ProbeAnswer& answer) noex
 void Engine::attach_probes(Recording& recording, const RecordingRequest& request) noexcept {
   const Moment deadline = monotonic_now() + kAttachTime;
   const std::size_t count = count_probes(request.probes);
+  std::array<std::uint64_t, wire::kMostSites> room;
+  const auto sites = find_sites(request, process_.modules, room);
   const char* refusal = nullptr;
   if (!process_.room.has(kLeastRoom + kRoomForPool + count * kRoomForProbe)) {
     refusal = "the program's memory cgroup has too little memory left";
@@ -48,10 +67,12 @@ void Engine::attach_probes(Recording& recording, const RecordingRequest& request
     refusal = probe_table().prepare(process_.modules, process_.memory,
                                     process_.can_signal ? handler::installed_signal() : 0);
   }
+  if (refusal == nullptr) refusal = prepare_slow_calls(recording, request);
   std::string_view text = request.probes;
   wire::ProbeRequest wanted;
   while (wire::take_probe(text, wanted)) {
     ProbeAnswer answer;
+    if (refusal == nullptr && !request.sites.empty() && sites.empty()) refusal = kNoSites;
     if (refusal != nullptr) {
       answer.reason = wire::ProbeReason::kProcess;
       answer.text.append(refusal);
@@ -59,11 +80,29 @@ void Engine::attach_probes(Recording& recording, const RecordingRequest& request
       answer.reason = wire::ProbeReason::kBusy;
       answer.text.append("the functions before it took more than two seconds");
     } else {
-      probe_table().add(wanted, process_.modules, process_.memory, answer);
+      probe_table().add(wanted, sites, process_.modules, process_.memory, answer);
     }
     log_answer(request, answer);
     recording.add_probe(answer);
   }
+}
+
+// nullptr, or why it cannot.
+const char* Engine::prepare_slow_calls(const Recording& recording,
+                                       const RecordingRequest& request) noexcept {
+  if (!request.follows_slow_calls()) return nullptr;
+  for (const Recording* other : recordings_) {
+    if (other != nullptr && other != &recording && other->probes().follows_slow_calls()) {
+      return "another client follows slow calls of this process";
+    }
+  }
+  return recording.probes().prepare_slow_calls() ? nullptr : "there is no memory for slow calls";
+}
+
+void Engine::write_slow_calls(Recording& recording) noexcept {
+  recording.write_slow_calls(
+      [this](const unwind::Registers& caller, std::span<const std::uint64_t> stack,
+             unwind::FrameBuffer& frames) noexcept { sampler_.walk_copy(caller, stack, frames); });
 }
 
 void Engine::look_after_probes(Moment now) noexcept {

@@ -68,6 +68,7 @@ void Engine::close_accounts(Recording& recording) noexcept {
 void Engine::tick(unsigned number, Moment now) noexcept {
   Recording& recording = *recordings_[number];
   recording.close_tick(process_.modules, process_.threads);
+  write_slow_calls(recording);
   recording.write_latencies(now);
   recording.send(now);
   recording.begin_tick(now);

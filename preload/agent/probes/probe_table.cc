@@ -130,8 +130,14 @@ ProbeTable::Entry* ProbeTable::find_or_add(const trace::Function& function, cons
   return &entry;
 }
 
-void ProbeTable::add(const wire::ProbeRequest& wanted, const ModuleMap& modules, ProcMemory& memory,
-                     ProbeAnswer& answer) noexcept {
+std::uint64_t address_of(const wire::ProbeRequest& place, const ModuleMap& modules) noexcept {
+  const Module* const module = find_module(place, modules);
+  if (module == nullptr) return 0;
+  return modules.image_of(*module)->described.load_bias + place.image_address;
+}
+
+void ProbeTable::add(const wire::ProbeRequest& wanted, std::span<const std::uint64_t> sites,
+                     const ModuleMap& modules, ProcMemory& memory, ProbeAnswer& answer) noexcept {
   const Module* const module = find_module(wanted, modules);
   if (module == nullptr) {
     return refuse(answer, ProbeReason::kNotFound, "the process has no such file in its memory");
@@ -157,10 +163,16 @@ void ProbeTable::add(const wire::ProbeRequest& wanted, const ModuleMap& modules,
   Entry* const entry = find_or_add(search.function(), plan, answer);
   if (entry == nullptr) return;
   entry->image = image.header;
-  attach(*entry, answer);
+  attach(*entry, sites, answer);
 }
 
-void ProbeTable::attach(Entry& entry, ProbeAnswer& answer) noexcept {
+void ProbeTable::attach(Entry& entry, std::span<const std::uint64_t> sites,
+                        ProbeAnswer& answer) noexcept {
+  const std::uint32_t probe = entry.function.probe();
+  if (entry.users == 0) trace::set_sites(probe, sites);
+  if (!trace::has_sites(probe, sites)) {
+    return refuse(answer, ProbeReason::kBusy, "another client measures its calls, from elsewhere");
+  }
   const trace::GateReport report = entry.function.attach();
   if (report.status == trace::GateStatus::kNotReached && report.signalled != 0) {
     has_left_signals_ = true;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "common/wire/traced_calls.h"
 #include "preload/agent/base/moment.h"
@@ -16,6 +17,9 @@
 #include "preload/trace/traced_function.h"
 
 namespace swipr::agent {
+
+// The run-time address that a line of a request means. 0: the process has no such file.
+std::uint64_t address_of(const wire::ProbeRequest& place, const ModuleMap& modules) noexcept;
 
 // What became of a request for a function.
 struct ProbeAnswer {
@@ -33,8 +37,9 @@ class ProbeTable {
   // nullptr, or why nothing can be traced in this process. Blocks: 10 ms for the first one.
   const char* prepare(const ModuleMap& modules, ProcMemory& memory, int signal) noexcept;
   // A user more of the function, if it can be traced. Blocks: a second.
-  void add(const wire::ProbeRequest& wanted, const ModuleMap& modules, ProcMemory& memory,
-           ProbeAnswer& answer) noexcept;
+  // `sites`: only calls that return to one of them are measured; none: all.
+  void add(const wire::ProbeRequest& wanted, std::span<const std::uint64_t> sites,
+           const ModuleMap& modules, ProcMemory& memory, ProbeAnswer& answer) noexcept;
   // A user less.
   void remove(std::uint32_t probe) noexcept;
 
@@ -58,7 +63,7 @@ class ProbeTable {
   };
   Entry* find_or_add(const trace::Function& function, const trace::Plan& plan,
                      ProbeAnswer& answer) noexcept;
-  void attach(Entry& entry, ProbeAnswer& answer) noexcept;
+  void attach(Entry& entry, std::span<const std::uint64_t> sites, ProbeAnswer& answer) noexcept;
   void detach(Entry& entry) noexcept;
 
   static constexpr std::size_t kMostTold = 32;

@@ -28,12 +28,22 @@ bool has_users_of_the_host() noexcept {
   return maps_every_user_to_itself(read_file_at(-1, "/proc/self/uid_map", text));
 }
 
+ProbeSettings settings_of(const RecordingRequest& request) noexcept {
+  return {.budget_permille = request.max_overhead_permille,
+          .interval = request.latency_interval,
+          .slower_ns = static_cast<std::uint64_t>(request.slower.count()),
+          .slower_quantile = request.slower_quantile,
+          .slow_frames = request.slow_frames,
+          .has_sites = !request.sites.empty(),
+          .by_thread = request.by_thread};
+}
+
 }  // namespace
 
 bool Recording::create(const RecordingRequest& request, OutputQueue& output, Moment now,
                        const char** error) noexcept {
   request_ = request;
-  request_.probes = {};  // the client's text ends with the request
+  request_.probes = request_.sites = {};  // the client's text ends with the request
   output_ = &output;
   start_ = sent_at_ = totals_at_ = now;
   start_realtime_ns_ = clock_ns(CLOCK_REALTIME);
@@ -44,8 +54,7 @@ bool Recording::create(const RecordingRequest& request, OutputQueue& output, Mom
   const bool has_probes = !request.probes.empty();
   if (stream_.create(output, request.max_stacks) &&
       (!has_tasks || tasks_.create(request.max_overhead_permille)) &&
-      (!has_probes ||
-       probes_.create(wire::kMostProbes, request.max_overhead_permille, request.latency_interval)))
+      (!has_probes || probes_.create(wire::kMostProbes, settings_of(request))))
     return true;
   *error = "no memory for another recording";
   release();

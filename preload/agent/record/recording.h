@@ -105,6 +105,11 @@ class Recording {
   void drop_gone_probes(const ModuleMap& modules, ProcMemory& memory) noexcept {
     probes_.drop_gone(modules, memory, stream_, start_);
   }
+  void stop_slow_calls() noexcept { probes_.stop_slow_calls(); }
+  template <typename Walk>
+  void write_slow_calls(Walk&& walk) noexcept {
+    probes_.write_slow_calls(walk, stream_, start_);
+  }
   void finish_probes() noexcept { probes_.finish(stream_, start_); }
   // Writes new modules; a removed one starts a new generation of stacks.
   void sync_modules(const ModuleMap& modules, ThreadList& threads) noexcept;

@@ -27,6 +27,13 @@ struct RecordingRequest {
   bool sampling = true;                          // false: only functions are traced
   std::string_view probes{};  // functions to trace (traced_calls.h); valid while it is started
   std::chrono::nanoseconds latency_interval{1'000'000'000};
+  // Slow calls, call sites and threads of these functions (common/wire/slow_calls.h).
+  std::chrono::nanoseconds slower{0};  // 0: no threshold
+  std::uint64_t slower_quantile = 0;   // of wire::kQuantileUnits; 0: none
+  std::uint32_t slow_frames = 8;
+  std::string_view sites{};  // as `probes`
+  bool by_thread = false;
+  bool follows_slow_calls() const noexcept { return slower.count() != 0 || slower_quantile != 0; }
   // Who asked for functions, for the log.
   std::int32_t client_pid = 0;
   std::uint32_t client_uid = 0;

@@ -57,6 +57,10 @@ class Sampler {
   // Completes the walk of an answer that ended where a table was not built or a caller was lost,
   // and verifies its claims about code. Call before the answer is used.
   void finish_walk(handler::Slot& slot) noexcept;
+  // Walks from a frame that has called something, whose registers are known, through a copy of its
+  // stack, which begins at its stack pointer.
+  void walk_copy(const unwind::Registers& caller, std::span<const std::uint64_t> stack,
+                 unwind::FrameBuffer& frames) noexcept;
   // Checks from outside cost about 10 µs each: if thousands of threads are new, those that do not
   // fit into `looking_time` of CPU, after the first few, are left to the next ticks.
   void begin_tick(std::chrono::nanoseconds looking_time) noexcept;

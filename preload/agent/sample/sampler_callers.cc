@@ -102,6 +102,23 @@ void Sampler::finish_walk(handler::Slot& slot) noexcept {
   slot.end = process_.unwinder.take(slot.frames, slot.end);
 }
 
+void Sampler::walk_copy(const unwind::Registers& caller, std::span<const std::uint64_t> stack,
+                        FrameBuffer& frames) noexcept {
+  const unwind::CodeMap* map = process_.modules.code_map();
+  if (!process_.memory.is_open() || map == nullptr) return;
+  const std::uint64_t begin = caller.values[unwind::kStackRegister];
+  process_.languages.begin_stack(nullptr);
+  CopiedStack copy(stack, begin, *map, process_.memory);
+  walk_and_build(caller, false, copy.reader(), frames);
+  map = process_.modules.code_map();  // with the tables that were built
+  check_code_claims(process_.memory, map, scratch.callers, frames);
+  if (!unwind::has_lost_caller(frames)) return;
+  CopiedStack again(stack, begin, *map, process_.memory);
+  const std::size_t count =
+      unwind::keep_stack_words(*map, again, frames.hole.stack, std::span(scratch.words));
+  find_lost_caller(frames, caller, {frames.hole.stack, std::span(scratch.words).first(count)});
+}
+
 void Sampler::finish_own_walk(handler::Slot& slot) noexcept {
   using Copy = handler::Slot::Copy;
   const unwind::CodeMap* const map = process_.modules.code_map();

@@ -51,8 +51,17 @@ struct Call {
   std::uint32_t tail;  // the call whose function jumped to this one's, and ends with it. 0: none
   std::uint16_t tail_count;  // of them
   bool is_tail;              // of another
+  bool is_detailed;          // its CallDetails are its own
   Atomic<CallState> state;
 };
+
+// What is kept at the begin of a call that may turn out to be slow.
+struct CallDetails {
+  std::uint64_t arguments[6];  // of the ABI's registers, in its order
+  std::uint64_t frame;         // the caller's rbp and rbx
+  std::uint64_t base;
+};
+static_assert(sizeof(CallDetails) == 64, "a cache line");
 
 struct ThreadCalls {
   Atomic<std::int32_t> tid{};  // 0: free
@@ -60,14 +69,22 @@ struct ThreadCalls {
   std::uint32_t youngest = 0;  // 0: none
   std::uint32_t free_count = 0;
   std::uint64_t last_number = 0;
-  std::uint64_t left = 0;  // calls that were found to be left by longjmp
+  std::uint64_t was_used = 0;  // a thread has had this place
+  std::uint64_t left = 0;      // calls that were found to be left by longjmp
   std::uint32_t free_calls[32] = {};
 };
 
+inline constexpr std::size_t kMostSites = 32;
+inline constexpr std::uint64_t kNeverSlow = ~std::uint64_t{0};
+
 struct Probe {
   Atomic<std::uint32_t> enabled;
-  std::uint64_t copy;     // of the function's beginning
-  Histogram* histograms;  // of each thread
+  Atomic<std::uint32_t> keeps_details;
+  std::uint64_t copy;             // of the function's beginning
+  Histogram* histograms;          // of each thread
+  Atomic<std::uint64_t> slow_ns;  // longer calls are kept, see slow_calls.h
+  Atomic<std::uint32_t> site_count;
+  std::uint64_t sites[kMostSites];  // return addresses of the calls that are measured; none: all
 };
 
 // All of it, constant-initialised; memory is mapped by prepare_pool().
@@ -76,6 +93,7 @@ struct Pool {
   Atomic<std::uint64_t> free_head;         // a count in the upper half, a call in the lower
   Atomic<std::uint32_t>* next_free;        // of each call
   Call* calls;                             // kCallCount
+  CallDetails* details;                    // of each call
   ThreadCalls* threads;                    // kThreadCount
   Atomic<std::uint32_t> threads_left_out;  // that found no place of their own
   std::int32_t pid;

@@ -1,10 +1,11 @@
 // What a traced call executes. Context: any code of the program, at any moment, signal handlers
 // included. Allocates: never. Calls nothing, uses general registers only (compiler options), and
-// makes two system calls per thread, getpid and gettid. Bounds: kMostLooks calls of a list, but for
-// exceptions.
+// makes two system calls per thread, getpid and gettid, and one for a slow call. Bounds: kMostLooks
+// calls of a list, but for exceptions.
 #include <sys/syscall.h>
 
 #include "preload/trace/calls/calls.h"
+#include "preload/trace/calls/keep_slow_call.h"
 
 namespace swipr::trace {
 
@@ -69,6 +70,7 @@ std::int32_t call_kernel(long number) noexcept {
   for (std::size_t place = 0; place < kThreadCount; ++place) {
     std::int32_t free = 0;
     if (pool.threads[place].tid.compare_exchange(free, tid)) {
+      pool.threads[place].was_used = 1;
       this_thread = &pool.threads[place];
       return this_thread;
     }
@@ -163,8 +165,9 @@ Histogram& histogram_of(const Call& call, const ThreadCalls& thread) noexcept {
   return pool.probes[call.probe].histograms[&thread - pool.threads];
 }
 
-inline void count(const Call& call, const ThreadCalls& thread, std::uint64_t end,
-                  bool unwound) noexcept {
+inline void count(std::uint32_t number, const ThreadCalls& thread, const Ending& ending) noexcept {
+  const Call& call = pool.calls[number];
+  const std::uint64_t end = ending.time;
   const std::uint64_t ticks = end > call.start ? end - call.start : 0;  // never back, even if it is
   const auto ns =
       static_cast<std::uint64_t>(static_cast<unsigned __int128>(ticks) * pool.ns_per_tick >> 32);
@@ -173,7 +176,10 @@ inline void count(const Call& call, const ThreadCalls& thread, std::uint64_t end
   ++histogram.buckets[bucket_of(ns)];
   histogram.sum_ns += ns;
   if (ns > histogram.max_ns) histogram.max_ns = ns;
-  if (unwound) ++histogram.unwound;
+  if (ending.unwound) ++histogram.unwound;
+  if (ns > pool.probes[call.probe].slow_ns.load()) [[unlikely]] {
+    keep_slow_call(number, thread, ns, ending, histogram);
+  }
 }
 
 // Takes a call from the list. What is younger and was unwound was called from it, and is freed: its
@@ -195,12 +201,12 @@ inline bool unlink(ThreadCalls& thread, std::uint32_t wanted) noexcept {
 }
 
 // Everything that is still needed of the call was read: it may be used again from here on.
-void finish(std::uint32_t number, std::uint64_t end) noexcept {
+void finish(std::uint32_t number, const Ending& ending) noexcept {
   Call& call = pool.calls[number];
   ThreadCalls* thread = this_thread != nullptr ? this_thread : claim_thread();
   if (thread->busy == 0) {
     const Busy busy(*thread);
-    count(call, *thread, end, false);
+    count(number, *thread, ending);
     if (call.owner == thread && unlink(*thread, number)) return free_call(*thread, number);
   }
   const CallState before = call.state.exchange(CallState::kEnded);
@@ -208,10 +214,10 @@ void finish(std::uint32_t number, std::uint64_t end) noexcept {
 }
 
 // With all whose functions jumped to this one's.
-void finish_all(std::uint32_t number, std::uint64_t end) noexcept {
+void finish_all(std::uint32_t number, const Ending& ending) noexcept {
   for (unsigned looks = 0; looks <= kMostTails && number != 0; ++looks) {
     const std::uint32_t tail = pool.calls[number].tail;
-    finish(number, end);
+    finish(number, ending);
     number = tail;
   }
 }
@@ -221,6 +227,17 @@ inline std::uint32_t call_at(const std::uint64_t* slot) noexcept {
   const std::uint64_t distance = *slot - thunk_return(0);
   const bool is_thunk = distance < kCallCount * kThunkBytes && distance % kThunkBytes == 0;
   return is_thunk ? static_cast<std::uint32_t>(distance / kThunkBytes) : 0;
+}
+
+// A call by a jump returns to where the function that jumped does.
+inline bool is_from_site(const Probe& probe, const std::uint64_t* slot) noexcept {
+  const std::uint32_t tail = call_at(slot);
+  const std::uint64_t address = tail == 0 ? *slot : swipr_trace_returns[tail].address_minus_1 + 1;
+  const std::uint32_t count = probe.site_count.load();
+  for (std::uint32_t site = 0; site < count && site < kMostSites; ++site) {
+    if (probe.sites[site] == address) return true;
+  }
+  return false;
 }
 
 inline void open(ThreadCalls& thread, std::uint32_t number, std::uint32_t probe,
@@ -235,6 +252,7 @@ inline void open(ThreadCalls& thread, std::uint32_t number, std::uint32_t probe,
   call.tail = tail;
   call.tail_count = 0;
   call.is_tail = false;
+  call.is_detailed = false;
   call.state.store(CallState::kOpen);
   swipr_trace_returns[number] = {.address_minus_1 = *slot - 1, .copy = copy};
   if (tail != 0) {
@@ -273,7 +291,7 @@ void unwind(ThreadCalls& thread, std::uint32_t number, std::uint64_t end) noexce
   const Busy busy(thread);
   for (unsigned looks = 0; looks <= kMostTails && number != 0; ++looks) {
     Call& call = pool.calls[number];
-    count(call, thread, end, true);
+    count(number, thread, {.time = end, .result = 0, .unwound = true});
     number = call.tail;
     call.tail = 0;
     call.is_tail = false;
@@ -304,17 +322,23 @@ struct Destination {
   std::uint64_t is_traced;
 };
 
-Destination swipr_trace_enter(std::uint32_t probe_number, std::uint64_t* slot) noexcept;
-std::uint64_t swipr_trace_exit(std::uint32_t number) noexcept;
+Destination swipr_trace_enter(std::uint32_t probe_number, std::uint64_t* slot, std::uint64_t frame,
+                              std::uint64_t base) noexcept;
+std::uint64_t swipr_trace_exit(std::uint32_t number, std::uint64_t result) noexcept;
 int swipr_trace_personality(int version, int actions, std::uint64_t exception_class,
                             void* exception, void* context) noexcept;
 
-Destination swipr_trace_enter(std::uint32_t probe_number, std::uint64_t* slot) noexcept {
+Destination swipr_trace_enter(std::uint32_t probe_number, std::uint64_t* slot, std::uint64_t frame,
+                              std::uint64_t base) noexcept {
   const Probe& probe = pool.probes[probe_number];
   const Destination untraced{.address = probe.copy, .is_traced = 0};
   if (probe.enabled.load() == 0) return untraced;
   ThreadCalls* const thread = this_thread != nullptr ? this_thread : claim_thread();
   if (thread->busy != 0) return untraced;
+  if (probe.site_count.load() != 0 && !is_from_site(probe, slot)) {
+    ++probe.histograms[thread - pool.threads].elsewhere;
+    return untraced;
+  }
   const Busy busy(*thread);
   free_dead(*thread, slot);
   const std::uint32_t tail = call_at(slot);
@@ -325,14 +349,15 @@ Destination swipr_trace_enter(std::uint32_t probe_number, std::uint64_t* slot) n
   }
   const std::uint32_t number = thread->free_calls[--thread->free_count];
   open(*thread, number, probe_number, slot, probe.copy);
+  if (probe.keeps_details.load() != 0) keep_details(number, slot, frame, base);
   pool.calls[number].start = read_ticks();
   return {.address = thunk_of(number), .is_traced = 1};
 }
 
-std::uint64_t swipr_trace_exit(std::uint32_t number) noexcept {
+std::uint64_t swipr_trace_exit(std::uint32_t number, std::uint64_t result) noexcept {
   const std::uint64_t end = read_ticks();
   const std::uint64_t address = swipr_trace_returns[number].address_minus_1 + 1;
-  finish_all(number, end);
+  finish_all(number, {.time = end, .result = result, .unwound = false});
   return address;
 }
 

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "preload/machine/raw_syscall.h"
+#include "preload/trace/calls/slow_calls.h"
 
 namespace swipr::trace {
 
@@ -23,16 +24,6 @@ namespace {
 using machine::raw_syscall;  // other preloaded libraries replace functions of time
 
 constexpr std::size_t kPageBytes = 4096;
-
-// Far from all code: the room near code is for copies. The kernel takes another place if this one
-// is in use.
-void* map(std::size_t bytes) noexcept {
-  static std::uint64_t next = 0x2000'0000'0000;
-  void* const memory = ::mmap(reinterpret_cast<void*>(next), bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  next += (bytes + kPageBytes - 1) & -kPageBytes;
-  return memory == MAP_FAILED ? nullptr : memory;
-}
 
 void put(std::uint8_t*& at, std::span<const std::uint8_t> bytes) noexcept {
   std::memcpy(at, bytes.data(), bytes.size());
@@ -134,11 +125,16 @@ std::uint64_t measure_ns_per_stamp() noexcept {
   return (last - first) / kStamps * pool.ns_per_tick >> 32;
 }
 
+template <typename Element>
+bool map_table(Element*& table, std::size_t count) noexcept {
+  if (table == nullptr) table = static_cast<Element*>(map_pool_memory(count * sizeof(Element)));
+  return table != nullptr;
+}
+
+// What has been mapped when memory was short stays for the next time.
 bool map_tables() noexcept {
-  pool.calls = static_cast<Call*>(map(kCallCount * sizeof(Call)));
-  pool.threads = static_cast<ThreadCalls*>(map(kThreadCount * sizeof(ThreadCalls)));
-  pool.next_free = static_cast<Atomic<std::uint32_t>*>(map(kCallCount * sizeof(std::uint32_t)));
-  return pool.calls != nullptr && pool.threads != nullptr && pool.next_free != nullptr;
+  return map_table(pool.calls, kCallCount) && map_table(pool.details, kCallCount) &&
+         map_table(pool.threads, kThreadCount) && map_table(pool.next_free, kCallCount);
 }
 
 std::uint64_t read(const std::uint64_t& value) noexcept {
@@ -146,10 +142,14 @@ std::uint64_t read(const std::uint64_t& value) noexcept {
 }
 
 // Memory of places that no thread has had is not touched.
+bool was_used(std::size_t thread) noexcept {
+  return __atomic_load_n(&pool.threads[thread].was_used, __ATOMIC_RELAXED) != 0;
+}
+
 std::uint64_t calls_of(std::uint32_t probe, std::size_t thread) noexcept {
-  if (read(pool.threads[thread].last_number) == 0) return 0;
+  if (!was_used(thread)) return 0;
   const Histogram& part = pool.probes[probe].histograms[thread];
-  return read(part.calls) + read(part.untraced);
+  return read(part.calls) + read(part.untraced) + read(part.elsewhere);
 }
 
 // Its list is gone: calls that are still open free themselves when they end.
@@ -170,6 +170,16 @@ void let_go(ThreadCalls& thread) noexcept {
 }
 
 }  // namespace
+
+// Far from all code: the room near code is for copies. The kernel takes another place if this one
+// is in use.
+void* map_pool_memory(std::size_t bytes) noexcept {
+  static std::uint64_t next = 0x2000'0000'0000;
+  void* const memory = ::mmap(reinterpret_cast<void*>(next), bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  next += (bytes + kPageBytes - 1) & -kPageBytes;
+  return memory == MAP_FAILED ? nullptr : memory;
+}
 
 PoolStatus prepare_pool() noexcept {
   static bool is_ready = false;
@@ -199,26 +209,34 @@ std::uint64_t entry_of(std::uint32_t probe) noexcept {
 bool set_up_probe(std::uint32_t probe, std::uint64_t copy) noexcept {
   Probe& place = pool.probes[probe];
   if (place.histograms == nullptr) {
-    place.histograms = static_cast<Histogram*>(map(kThreadCount * sizeof(Histogram)));
+    place.histograms = static_cast<Histogram*>(map_pool_memory(kThreadCount * sizeof(Histogram)));
   }
   place.copy = copy;
+  place.slow_ns.store(kNeverSlow);
   return place.histograms != nullptr;
 }
 
 void add_up(std::uint32_t probe, Histogram& sum) noexcept {
   sum = {};
-  for (std::size_t thread = 0; thread < kThreadCount; ++thread) {
-    const Histogram& part = pool.probes[probe].histograms[thread];
-    if (calls_of(probe, thread) == 0) continue;
-    sum.calls += read(part.calls);
-    sum.sum_ns += read(part.sum_ns);
-    sum.max_ns = std::max(sum.max_ns, read(part.max_ns));
-    sum.unwound += read(part.unwound);
-    sum.untraced += read(part.untraced);
-    for (std::size_t bucket = 0; bucket < kBucketCount; ++bucket) {
-      sum.buckets[bucket] += read(part.buckets[bucket]);
-    }
+  for (std::size_t thread = 0; thread < kThreadCount; ++thread) add_thread(probe, thread, sum);
+}
+
+bool add_thread(std::uint32_t probe, std::size_t thread, Histogram& sum) noexcept {
+  const Histogram& part = pool.probes[probe].histograms[thread];
+  if (calls_of(probe, thread) == 0) return false;
+  sum.calls += read(part.calls);
+  sum.sum_ns += read(part.sum_ns);
+  sum.max_ns = std::max(sum.max_ns, read(part.max_ns));
+  sum.unwound += read(part.unwound);
+  sum.untraced += read(part.untraced);
+  sum.elsewhere += read(part.elsewhere);
+  sum.slow += read(part.slow);
+  sum.slow_ns += read(part.slow_ns);
+  sum.slow_lost += read(part.slow_lost);
+  for (std::size_t bucket = 0; bucket < kBucketCount; ++bucket) {
+    sum.buckets[bucket] += read(part.buckets[bucket]);
   }
+  return true;
 }
 
 std::uint64_t count_calls(std::uint32_t probe) noexcept {
@@ -232,6 +250,21 @@ std::uint64_t count_calls(std::uint32_t probe) noexcept {
 std::uint64_t cost_of_call_ns() noexcept {
   constexpr std::uint64_t kOthersNs = 16;
   return kOthersNs + 2 * pool.ns_per_stamp;
+}
+
+std::uint64_t cost_of_calls_ns(std::uint32_t probe) noexcept {
+  constexpr std::uint64_t kElsewhereNs = 6;
+  constexpr std::uint64_t kSlowNs = 3000;  // the copy of the stack
+  std::uint64_t measured = 0;
+  std::uint64_t cost_ns = 0;
+  for (std::size_t thread = 0; thread < kThreadCount; ++thread) {
+    if (!was_used(thread)) continue;
+    const Histogram& part = pool.probes[probe].histograms[thread];
+    measured += read(part.calls) + read(part.untraced);
+    cost_ns += read(part.elsewhere) * kElsewhereNs;
+    cost_ns += (read(part.slow) - read(part.slow_lost)) * kSlowNs;
+  }
+  return cost_ns + measured * cost_of_call_ns();
 }
 
 std::uint32_t open_calls_of(std::uint32_t probe) noexcept {
@@ -255,6 +288,7 @@ std::uint32_t open_calls_of(std::uint32_t probe) noexcept {
 
 void follow_fork() noexcept {
   for (Probe& probe : pool.probes) probe.enabled.store(0);
+  forget_slow_calls();
   renumber_this_thread();
 }
 
@@ -269,14 +303,27 @@ std::uint32_t open_calls() noexcept {
 
 // A thread that is found to have ended stays so: its place is claimed again only when it is free,
 // also by a thread with the same tid.
-void reclaim_ended() noexcept {
+void reclaim_ended(void (*before)(void* state, std::size_t place) noexcept, void* state) noexcept {
   for (std::size_t place = 0; place < kThreadCount; ++place) {
     ThreadCalls& thread = pool.threads[place];
     const std::int32_t tid = thread.tid.load();
     if (tid != 0 && ::syscall(SYS_tgkill, pool.pid, tid, 0) != 0 && errno == ESRCH) {
+      if (before != nullptr) before(state, place);
       let_go(thread);
     }
   }
+}
+
+void set_sites(std::uint32_t probe, std::span<const std::uint64_t> sites) noexcept {
+  Probe& place = pool.probes[probe];
+  const std::size_t count = std::min(sites.size(), kMostSites);
+  std::copy_n(sites.begin(), count, place.sites);
+  place.site_count.store(static_cast<std::uint32_t>(count));
+}
+
+bool has_sites(std::uint32_t probe, std::span<const std::uint64_t> sites) noexcept {
+  const Probe& place = pool.probes[probe];
+  return std::equal(sites.begin(), sites.end(), place.sites, place.sites + place.site_count.load());
 }
 
 std::uint64_t real_return_address(std::uint64_t address) noexcept {

@@ -2,7 +2,9 @@
 // Context: control thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "preload/trace/calls/calls.h"
 
@@ -16,6 +18,9 @@ enum class PoolStatus : std::uint8_t {
   kNoInstructions,
 };
 
+// Memory of the process's life, none of it touched. nullptr: there is none.
+void* map_pool_memory(std::size_t bytes) noexcept;
+
 // Before the first probe. Writes all thunks, measures the time stamp counter against
 // CLOCK_MONOTONIC. kNoClock: the counter stops or changes its rate. kNoInstructions: a processor
 // without LAHF in 64-bit mode. Blocks: 10 ms.
@@ -27,10 +32,14 @@ std::uint64_t entry_of(std::uint32_t probe) noexcept;
 
 // What all threads have counted so far.
 void add_up(std::uint32_t probe, Histogram& sum) noexcept;
+// What those of one place have. False: nothing.
+bool add_thread(std::uint32_t probe, std::size_t thread, Histogram& sum) noexcept;
 // Calls so far, with those that were not measured: less is read than by add_up().
 std::uint64_t count_calls(std::uint32_t probe) noexcept;
 // What a traced call costs the program, on a quiet machine.
 std::uint64_t cost_of_call_ns() noexcept;
+// All calls of a function so far, with those that were not measured, and slow ones.
+std::uint64_t cost_of_calls_ns(std::uint32_t probe) noexcept;
 // Calls that have not returned.
 std::uint32_t open_calls() noexcept;
 // The same of one function; a thread's recursive calls are one.
@@ -38,8 +47,13 @@ std::uint32_t open_calls_of(std::uint32_t probe) noexcept;
 // In the child of a fork, in its only thread: no call is measured until a probe is attached again.
 void follow_fork() noexcept;
 
-// Frees what threads that have ended left behind.
-void reclaim_ended() noexcept;
+// Frees what threads that have ended left behind, after `before(state, place)`.
+void reclaim_ended(void (*before)(void* state, std::size_t place) noexcept = nullptr,
+                   void* state = nullptr) noexcept;
+
+// Only calls that return to one of these are measured; none: all. While nobody uses the probe.
+void set_sites(std::uint32_t probe, std::span<const std::uint64_t> sites) noexcept;
+bool has_sites(std::uint32_t probe, std::span<const std::uint64_t> sites) noexcept;
 
 // A return address that is a thunk's: what it stands for. Others are returned as they are.
 // Context: anywhere.

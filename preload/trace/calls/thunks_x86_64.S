@@ -63,7 +63,7 @@ swipr_trace_returns:
 	pop	\register
 	.cfi_adjust_cfa_offset -8
 	.endm
-/* 10 words. The flags: AH has five of them, AL the overflow flag. */
+/* 10 words; the six of arguments are the last ones, in the ABI's order (keep_details). The flags: AH has five of them, AL the overflow flag. */
 	.macro	save_all
 	save	%rax
 	lahf
@@ -98,6 +98,7 @@ swipr_trace_common_exit:			/* (rsp): number of the call; CFA = rsp + 8 */
 	.cfi_escape 0x10,16,26, 0x38,0x1c,0x06,0x34,0x24, 0x80,0x00, 0x0b,0x00,0xff, 0x1a, 0x80,0x00, 0x0b,0x00,0xff, 0x1a, 0x06, 0x0c,0xff,0xff,0xff,0xff, 0x1a, 0x22, 0x22
 	save_all
 	movl	80(%rsp), %edi
+	movq	72(%rsp), %rsi			/* the result: %rax */
 	call	swipr_trace_exit
 	movq	%rax, 80(%rsp)
 	.cfi_offset 16,-8
@@ -119,6 +120,8 @@ swipr_trace_common_entry:			/* (rsp): number of the probe; 8(rsp): return addres
 	save_all
 	movl	80(%rsp), %edi
 	leaq	88(%rsp), %rsi
+	movq	%rbp, %rdx			/* the caller's, as the function's beginning has not run */
+	movq	%rbx, %rcx
 	call	swipr_trace_enter
 	movq	%rax, 80(%rsp)			/* where to go on */
 	testq	%rdx, %rdx

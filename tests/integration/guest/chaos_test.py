@@ -42,7 +42,12 @@ class ChaosTest(SwiprCase):
         """Ends as a client may. The answers to its request."""
         wanted = choice.sample(functions, choice.randrange(1, 9))
         sampling = choice.random() < 0.3  # stacks through traced calls
-        stream = tracing.Stream(self.socket_of(target.pid), wanted, sampling=sampling)
+        more = {}
+        if choice.random() < 0.4:
+            more |= {"slower": choice.choice(["1 ns", "20 us", "p95"]), "frames": choice.choice([0, 8, 256])}
+        if choice.random() < 0.2:
+            more["threads"] = True
+        stream = tracing.Stream(self.socket_of(target.pid), wanted, sampling=sampling, **more)
         if choice.random() < 0.15:
             stream.close()  # in the middle of an attach
             return []
@@ -50,6 +55,7 @@ class ChaosTest(SwiprCase):
         time.sleep(choice.random() * 0.1)
         if choice.random() < 0.7:
             self.calls += sum(stream.end().values())
+            self.slow_calls += len(stream.slow_calls())
         else:
             stream.close()
         return answers
@@ -83,7 +89,7 @@ class ChaosTest(SwiprCase):
 
     def test_no_result_changes_and_no_byte_stays(self):
         choice = random.Random(SEED)
-        self.calls = 0
+        self.calls = self.slow_calls = 0
         answers = []
         rounds = 0
         end = time.monotonic() + SECONDS
@@ -92,10 +98,11 @@ class ChaosTest(SwiprCase):
         attached = sum(answer.state == tracing.ATTACHED for answer in answers)
         self.assertGreater(attached, 0)
         self.assertGreater(self.calls, 0)
+        self.assertGreater(self.slow_calls, 0)
         reasons = {}
         for answer in answers:
             reasons[answer.text] = reasons.get(answer.text, 0) + 1
-        print(f"{rounds} rounds, {attached} attached, {self.calls} calls; {reasons}")
+        print(f"{rounds} rounds, {attached} attached, {self.calls} calls, {self.slow_calls} slow; {reasons}")
 
 
 if __name__ == "__main__":

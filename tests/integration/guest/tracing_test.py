@@ -2,7 +2,9 @@
 program and its code look like afterwards, however the client ends."""
 
 import json
+import os
 import pathlib
+import resource
 import signal
 import subprocess
 import unittest
@@ -256,6 +258,46 @@ class TracingTest(SwiprCase):
         self.assertEqual(probe.state, tracing.REFUSED)
         self.assertIn("refuses to make code writable", probe.text)
         self.check_calls(target, 10)
+        self.end(target)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_a_real_time_thread(self):
+        target = self.start_chaotic()
+        os.sched_setscheduler(target.pid, os.SCHED_FIFO, os.sched_param(1))
+        stream = self.trace(target, "6tripleEl")
+        probe, = stream.read_answers(1)
+        self.assertEqual(probe.state, tracing.REFUSED)
+        self.assertEqual(probe.text, f"thread {target.pid} has a real-time scheduling policy")
+        stream.close()
+        self.check_calls(target, 100)
+        os.sched_setscheduler(target.pid, os.SCHED_OTHER, os.sched_param(0))
+        stream = self.attach(target, "6tripleEl")
+        self.check_calls(target, 100)
+        self.assertEqual(stream.end(), {0: 100})
+        self.end(target)
+
+    def test_low_memory_in_the_middle_of_an_attach(self):
+        target = self.start_chaotic()
+        tables = resource.prlimit(target.pid, resource.RLIMIT_AS)
+        outcomes = set()
+        for mebibytes in range(0, 41):
+            used = int(pathlib.Path(f"/proc/{target.pid}/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.prlimit(target.pid, resource.RLIMIT_AS, (used + (mebibytes << 20), tables[1]))
+            try:
+                stream = self.trace(target, "6tripleEl", slower="1 ns", threads=True)
+                probe, = stream.read_answers(1)
+                outcomes.add(probe.state)
+                stream.close()
+            except (AssertionError, OSError):  # no memory for a recording, or for the connection
+                outcomes.add(None)
+            self.check_calls(target, 100)
+            resource.prlimit(target.pid, resource.RLIMIT_AS, tables)
+            self.wait_until_as_the_file(target.pid)
+        self.assertIn(tracing.ATTACHED, outcomes)
+        self.assertGreaterEqual(len(outcomes), 2, outcomes)
+        stream = self.attach(target, "6tripleEl")
+        self.check_calls(target, 100)
+        self.assertEqual(stream.end(), {0: 100})
         self.end(target)
 
     def test_a_leaf_that_is_called_all_the_time(self):

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "preload/agent/base/log.h"
-#include "preload/trace/calls/pool.h"
+#include "preload/agent/record/stream/probe_in_stream.h"
 
 namespace swipr::agent {
 
@@ -11,43 +11,27 @@ namespace {
 
 // A function that is called 10⁸ times a second costs more than the budget for this long, twice.
 constexpr std::chrono::milliseconds kCheckInterval{40};
+constexpr std::size_t kThreadsBytes =
+    round_to_pages(trace::kThreadCount * sizeof(trace::Histogram));
 // Above this many times the budget one look is enough.
 constexpr std::uint64_t kFarAbove = 4;
 
-std::uint64_t since(Moment start, Moment time) noexcept {
-  return static_cast<std::uint64_t>(std::max(time - start, Moment::zero()).count());
-}
-
 }  // namespace
 
-struct ProbeStream::Probe {
-  bool is_attached;
-  std::uint32_t number;  // in the table
-  std::uint64_t address;
-  std::uint64_t size_bytes;
-  Moment written;                   // the stream has the calls until then
-  std::uint64_t seen_calls;         // at the last check
-  std::uint64_t rate;               // calls per second until then
-  std::uint64_t cost_ns;            // per second
-  std::uint64_t first_max_ns;       // of calls before it was attached
-  std::uint64_t longest_bucket_ns;  // where a call of this recording ended
-  trace::Histogram counted;         // what the stream has, and what was there before
-};
-
-bool ProbeStream::create(std::size_t count, std::uint32_t budget_permille,
-                         std::chrono::nanoseconds interval) noexcept {
+bool ProbeStream::create(std::size_t count, const ProbeSettings& settings) noexcept {
   probes_ = static_cast<Probe*>(map_memory(round_to_pages(count * sizeof(Probe))));
   if (probes_ == nullptr) return false;
   capacity_ = count;
-  budget_permille_ = budget_permille;
-  interval_ = interval;
+  settings_ = settings;
   return true;
 }
 
 void ProbeStream::release() noexcept {
   if (probes_ == nullptr) return;
+  stop_slow_calls();
   for (Probe& probe : std::span(probes_, count_)) {
     if (probe.is_attached) probe_table().remove(probe.number);
+    if (probe.threads != nullptr) unmap_memory(probe.threads, kThreadsBytes);
   }
   unmap_memory(probes_, round_to_pages(capacity_ * sizeof(Probe)));
   probes_ = nullptr;
@@ -69,8 +53,20 @@ void ProbeStream::add(const ProbeAnswer& answer, StreamWriter& stream, Moment st
   probe.written = now;
   if (probe.is_attached) {
     trace::add_up(probe.number, probe.counted);
-    probe.seen_calls = probe.counted.calls + probe.counted.untraced;
+    probe.seen_calls = trace::count_calls(probe.number);
     probe.first_max_ns = probe.counted.max_ns;
+    probe.first = probe.counted;
+    probe.seen_cost_ns = trace::cost_of_calls_ns(probe.number);
+    if (follows_slow_calls()) {
+      probe.threshold_ns = settings_.slower_ns;
+      trace::follow_slow_calls(probe.number,
+                               settings_.slower_ns != 0 ? settings_.slower_ns : trace::kNeverSlow);
+    }
+    if (settings_.by_thread)
+      probe.threads = static_cast<trace::Histogram*>(map_memory(kThreadsBytes));
+    for (std::size_t place = 0; probe.threads != nullptr && place < trace::kThreadCount; ++place) {
+      trace::add_thread(probe.number, place, probe.threads[place]);
+    }
   }
   stream.put_record(wire::ProbeRecord{
       .probe = count_,
@@ -83,22 +79,51 @@ void ProbeStream::add(const ProbeAnswer& answer, StreamWriter& stream, Moment st
   ++count_;
   checked_ = now;
   check_at_ = now + kCheckInterval;
-  due_ = now + interval_;
+  due_ = now + settings_.interval;
 }
 
 void ProbeStream::write(StreamWriter& stream, Moment start, Moment now) noexcept {
-  trace::reclaim_ended();
+  struct State {
+    ProbeStream& probes;
+    StreamWriter& stream;
+    Moment start, now;
+  } state{*this, stream, start, now};
+  // The last calls of a thread, before another one has its place.
+  const auto on_end = [](void* pointer, std::size_t place) noexcept {
+    const State& all = *static_cast<State*>(pointer);
+    for (std::size_t line = 0; line < all.probes.count_; ++line) {
+      all.probes.write_thread(line, place, all.stream, all.start, all.now);
+    }
+  };
+  trace::reclaim_ended(on_end, &state);
   for (std::size_t line = 0; line < count_; ++line) {
     if (probes_[line].is_attached) write_latency(line, stream, start, now);
   }
   tell_threads_left_out(stream);
   // Late ticks do not shift the following ones.
-  due_ += std::max<Moment>((now - due_) / interval_ * interval_, Moment::zero()) + interval_;
+  due_ += std::max<Moment>((now - due_) / settings_.interval * settings_.interval, Moment::zero()) +
+          settings_.interval;
+}
+
+// In the same piece of the stream as LATENCY, so that both are of one stretch.
+void ProbeStream::put_counts(wire::Encoder& out, std::size_t line,
+                             const trace::Histogram& sum) const noexcept {
+  const Probe& probe = probes_[line];
+  encode(out,
+         wire::ProbeCountsRecord{.probe = line,
+                                 .threshold_ns = probe.threshold_ns,
+                                 .slow = sum.slow - probe.counted.slow,
+                                 .slow_ns = sum.slow_ns - probe.counted.slow_ns,
+                                 .lost = sum.slow_lost - probe.counted.slow_lost + probe.unwritten,
+                                 .elsewhere = sum.elsewhere - probe.counted.elsewhere});
 }
 
 void ProbeStream::write_latency(std::size_t line, StreamWriter& stream, Moment start,
                                 Moment now) noexcept {
   Probe& probe = probes_[line];
+  for (std::size_t place = 0; probe.threads != nullptr && place < trace::kThreadCount; ++place) {
+    write_thread(line, place, stream, start, now);
+  }
   trace::Histogram sum;
   trace::add_up(probe.number, sum);
   std::uint64_t longest_ns = probe.longest_bucket_ns;
@@ -117,13 +142,12 @@ void ProbeStream::write_latency(std::size_t line, StreamWriter& stream, Moment s
                                        .unwound = sum.unwound - probe.counted.unwound,
                                        .untraced = sum.untraced - probe.counted.untraced,
                                        .open = trace::open_calls_of(probe.number)});
-    for (std::size_t bucket = 0; bucket < kBucketCount; ++bucket) {
-      const std::uint64_t count = sum.buckets[bucket] - probe.counted.buckets[bucket];
-      if (count != 0) latency.put({.bucket = bucket, .count = count});
-    }
-    latency.end();
+    put_buckets(latency, sum, probe.counted);
+    if (follows_slow_calls() || settings_.has_sites) put_counts(out, line, sum);
   });
   if (!written) return;  // the next one covers this stretch, too
+  probe.unwritten = 0;
+  if (follows_slow_calls() && probe.is_attached) follow_quantile(probe, sum);
   probe.counted = sum;
   probe.written = now;
   probe.longest_bucket_ns = longest_ns;
@@ -133,9 +157,11 @@ void ProbeStream::detach(std::size_t line, wire::ProbeReason reason, std::string
                          StreamWriter& stream, Moment start) noexcept {
   Probe& probe = probes_[line];
   if (!probe.is_attached) return;
+  if (follows_slow_calls()) trace::stop_slow_calls(probe.number);
   probe_table().remove(probe.number);
   const Moment now = monotonic_now();
   write_latency(line, stream, start, now);
+  if (follows_slow_calls()) trace::stop_slow_calls(probe.number);  // a quantile may have been set
   probe.is_attached = false;
   if (reason == wire::ProbeReason::kNone) return;
   FixedText<64> address;
@@ -160,9 +186,12 @@ std::uint64_t ProbeStream::measure(Moment now, Probe*& costliest) noexcept {
   for (Probe& probe : std::span(probes_, count_)) {
     if (!probe.is_attached) continue;
     const std::uint64_t calls = trace::count_calls(probe.number);
+    const std::uint64_t cost_ns = trace::cost_of_calls_ns(probe.number);
     probe.rate = (calls - probe.seen_calls) * 1'000'000'000 / elapsed;
+    probe.cost_ns =
+        (cost_ns - probe.seen_cost_ns) * 1'000'000 / std::max<std::uint64_t>(elapsed / 1000, 1);
     probe.seen_calls = calls;
-    probe.cost_ns = probe.rate * trace::cost_of_call_ns();
+    probe.seen_cost_ns = cost_ns;
     all_ns += probe.cost_ns;
     if (costliest == nullptr || probe.cost_ns > costliest->cost_ns) costliest = &probe;
   }
@@ -172,9 +201,18 @@ std::uint64_t ProbeStream::measure(Moment now, Probe*& costliest) noexcept {
 
 void ProbeStream::check(StreamWriter& stream, Moment start, Moment now) noexcept {
   if (now < check_at_) return;
+  for (Probe& probe : std::span(probes_, count_)) {
+    if (settings_.slower_quantile == 0 || !probe.is_attached || probe.threshold_ns != 0) continue;
+    if (trace::count_calls(probe.number) - probe.first.calls <
+        fewest_calls(settings_.slower_quantile))
+      continue;
+    trace::Histogram sum;
+    trace::add_up(probe.number, sum);
+    follow_quantile(probe, sum);
+  }
   Probe* costliest = nullptr;
   std::uint64_t cost_ns = measure(now, costliest);
-  const std::uint64_t budget_ns = std::uint64_t{budget_permille_} * 1'000'000;
+  const std::uint64_t budget_ns = std::uint64_t{settings_.budget_permille} * 1'000'000;
   const bool is_above = cost_ns > budget_ns;
   while (costliest != nullptr && cost_ns > budget_ns * (was_above_ ? 1 : kFarAbove)) {
     cost_ns -= costliest->cost_ns;

@@ -9,14 +9,24 @@
 #include "preload/agent/modules/module_map.h"
 #include "preload/agent/probes/probe_table.h"
 #include "preload/agent/record/stream/stream_writer.h"
+#include "preload/trace/calls/slow_calls.h"
 
 namespace swipr::agent {
+
+struct ProbeSettings {
+  std::uint32_t budget_permille = 0;
+  std::chrono::nanoseconds interval{0};  // of LATENCY
+  std::uint64_t slower_ns = 0;           // of slow calls; 0: none, or by the quantile
+  std::uint64_t slower_quantile = 0;     // of kQuantileUnits
+  std::uint32_t slow_frames = 0;         // of callers
+  bool has_sites = false;
+  bool by_thread = false;
+};
 
 class ProbeStream {
  public:
   // For `count` functions. False: no memory.
-  [[nodiscard]] bool create(std::size_t count, std::uint32_t budget_permille,
-                            std::chrono::nanoseconds interval) noexcept;
+  [[nodiscard]] bool create(std::size_t count, const ProbeSettings& settings) noexcept;
   // Detaches all, without writing.
   void release() noexcept;
   bool is_open() const noexcept { return probes_ != nullptr; }
@@ -36,6 +46,32 @@ class ProbeStream {
   // Detaches functions whose modules were unmapped.
   void drop_gone(const ModuleMap& modules, ProcMemory& memory, StreamWriter& stream,
                  Moment start) noexcept;
+  // --- slow calls
+  bool follows_slow_calls() const noexcept {
+    return is_open() && (settings_.slower_ns != 0 || settings_.slower_quantile != 0);
+  }
+  // Before functions are attached. False: no memory.
+  bool prepare_slow_calls() const noexcept;
+  // Those that have ended since. `walk(caller, stack, frames)` walks from the caller's registers
+  // through a copy of its stack.
+  template <typename Walk>
+  void write_slow_calls(Walk&& walk, StreamWriter& stream, Moment start) noexcept {
+    static unwind::FrameBuffer frames;  // of the control thread
+    if (!follows_slow_calls()) return;
+    const std::size_t first = trace::slow_calls.next.load();  // the oldest ones
+    for (std::size_t at = 0; at < trace::kSlowCallCount; ++at) {
+      const std::size_t place = (first + at) % trace::kSlowCallCount;
+      const trace::SlowCall* const call = trace::find_slow_call(place);
+      if (call == nullptr) continue;
+      frames.frame_count = 0;
+      frames.flags = 0;
+      if (call->copy_words != 0) walk(caller_of(*call), trace::stack_of(*call), frames);
+      write_slow_call(*call, frames, stream, start);
+      trace::free_slow_call(place);
+    }
+  }
+  // Before the last of them are written. The functions stay attached.
+  void stop_slow_calls() noexcept;
   // Detaches all, and writes what is left.
   void finish(StreamWriter& stream, Moment start) noexcept;
 
@@ -43,6 +79,14 @@ class ProbeStream {
   struct Probe;
 
   void write_latency(std::size_t line, StreamWriter& stream, Moment start, Moment now) noexcept;
+  void put_counts(wire::Encoder& out, std::size_t line, const trace::Histogram& sum) const noexcept;
+  static unwind::Registers caller_of(const trace::SlowCall& call) noexcept;
+  void write_slow_call(const trace::SlowCall& call, const unwind::FrameBuffer& frames,
+                       StreamWriter& stream, Moment start) noexcept;
+  void write_thread(std::size_t line, std::size_t place, StreamWriter& stream, Moment start,
+                    Moment now) noexcept;
+  void introduce(std::size_t place, std::int32_t tid, StreamWriter& stream) noexcept;
+  void follow_quantile(Probe& probe, const trace::Histogram& sum) noexcept;
   void detach(std::size_t line, wire::ProbeReason reason, std::string_view text,
               StreamWriter& stream, Moment start) noexcept;
   std::uint64_t measure(Moment now, Probe*& costliest) noexcept;
@@ -51,13 +95,13 @@ class ProbeStream {
   Probe* probes_ = nullptr;
   std::size_t count_ = 0;
   std::size_t capacity_ = 0;
-  std::uint32_t budget_permille_ = 0;
-  std::chrono::nanoseconds interval_{0};
+  ProbeSettings settings_;
   Moment due_{0};
   Moment check_at_{0};
   Moment checked_{0};
   bool was_above_ = false;
   std::uint32_t threads_left_out_ = 0;
+  std::int32_t introduced_[trace::kThreadCount] = {};  // the thread of each place in the pool
 };
 
 }  // namespace swipr::agent

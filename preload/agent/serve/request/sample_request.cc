@@ -3,6 +3,8 @@
 #include <charconv>
 
 #include "common/core/duration_text.h"
+#include "common/core/quantile_text.h"
+#include "common/wire/slow_calls.h"
 #include "common/wire/traced_calls.h"
 #include "preload/agent/base/text/text_view.h"
 #include "preload/agent/serve/request/http_request.h"
@@ -127,6 +129,37 @@ bool read_probes(const JsonField& field, RecordingRequest& out, TextWriter& erro
   return true;
 }
 
+bool read_slower(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  if (field.kind == JsonField::Kind::kString) {
+    out.slower_quantile = parse_quantile(field.text).value_or(0);
+    if (out.slower_quantile != 0 || read_time(field, out.slower)) return true;
+  }
+  return refuse(error, field.name, "must be a string such as \"5 ms\" or \"p95\"");
+}
+
+bool read_frames(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  std::uint64_t frames = 0;
+  if (field.kind != JsonField::Kind::kNumber || !parse_whole(field.text, frames) ||
+      frames > wire::kMostSlowFrames) {
+    return refuse(error, field.name, "must be a whole number from 0 to 256");
+  }
+  out.slow_frames = static_cast<std::uint32_t>(frames);
+  return true;
+}
+
+bool read_sites(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  if (field.kind != JsonField::Kind::kString) return refuse(error, field.name, "must be a string");
+  std::string_view rest = field.text;
+  wire::ProbeRequest site;
+  std::size_t count = 0;
+  while (wire::take_probe(rest, site)) ++count;
+  if (!rest.empty() || count == 0 || count > wire::kMostSites) {
+    return refuse(error, field.name, "must have 1 to 32 lines, as probes has them");
+  }
+  out.sites = field.text;
+  return true;
+}
+
 bool read_arguments(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
   bool wanted = !out.omits_arguments;
   const bool read = read_bool(field, wanted, error);
@@ -222,6 +255,10 @@ bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWrite
     if (field.name == "sampling"sv) return read_bool(field, out.sampling, error);
     if (field.name == "latencyInterval"sv) return read_latency_interval(field, out, error);
     if (field.name == "probes"sv) return read_probes(field, out, error);
+    if (field.name == "slower"sv) return read_slower(field, out, error);
+    if (field.name == "frames"sv) return read_frames(field, out, error);
+    if (field.name == "sites"sv) return read_sites(field, out, error);
+    if (field.name == "threads"sv) return read_bool(field, out.by_thread, error);
     return read_record_field(field, out, error);
   });
   return read && fits_together(out, error);

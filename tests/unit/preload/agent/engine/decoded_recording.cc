@@ -94,6 +94,9 @@ class Reader {
       case wire::RecordType::kRuntime:
       case wire::RecordType::kProbe:
       case wire::RecordType::kLatency:
+      case wire::RecordType::kSlowCall:
+      case wire::RecordType::kProbeCounts:
+      case wire::RecordType::kCallThread:
         break;
       case wire::RecordType::kUser:
         if (const auto user = wire::decode_user(record.payload)) out_.users.push_back(user->user);

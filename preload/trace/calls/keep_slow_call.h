@@ -1,0 +1,117 @@
+// The hooks' part of slow_calls.h. Included by hooks_x86_64.cc only, as it is compiled for them.
+#pragma once
+
+#include <sys/syscall.h>
+
+#include "preload/machine/raw_syscall.h"
+#include "preload/trace/calls/slow_calls.h"
+
+namespace swipr::trace {
+
+struct Ending {
+  std::uint64_t time;  // time stamp counter
+  std::uint64_t result;
+  bool unwound;
+};
+
+// Pushed by the common entry: its last six words, above them four more and the probe's number.
+inline void keep_details(std::uint32_t number, const std::uint64_t* slot, std::uint64_t frame,
+                         std::uint64_t base) noexcept {
+  constexpr std::ptrdiff_t kFirst = -11;
+  CallDetails& details = pool.details[number];
+  for (std::ptrdiff_t at = 0; at < 6; ++at) details.arguments[at] = slot[kFirst + at];
+  details.frame = frame;
+  details.base = base;
+  pool.calls[number].is_detailed = true;
+}
+
+inline bool take(Atomic<SlowState>& state) noexcept {
+  SlowState free = SlowState::kFree;
+  return state.load() == SlowState::kFree && state.compare_exchange(free, SlowState::kTaken);
+}
+
+// The next free place. kSlowCallCount: there is none near.
+inline std::size_t take_slow_place() noexcept {
+  for (unsigned looks = 0; looks < 16; ++looks) {
+    const std::size_t place = slow_calls.next.fetch_add(1) % kSlowCallCount;
+    if (take(slow_calls.states[place])) return place;
+  }
+  return kSlowCallCount;
+}
+
+// The first free one, + 1, so that few are ever touched. 0: none.
+inline std::uint32_t take_slow_stack() noexcept {
+  for (std::uint32_t stack = 0; stack < kSlowStackCount; ++stack) {
+    if (take(slow_calls.stack_states[stack])) return stack + 1;
+  }
+  return 0;
+}
+
+// Copies words by a system call, which does not fault at the end of a stack, and puts what thunks
+// stand for in their place: they stand for other calls when the copy is read. Returns their number.
+inline std::uint32_t copy_stack(std::uint64_t* copy, std::uint64_t from,
+                                std::uint32_t words) noexcept {
+  struct Piece {
+    std::uint64_t address;
+    std::uint64_t bytes;
+  };
+  const Piece target{reinterpret_cast<std::uint64_t>(copy), words * sizeof(std::uint64_t)};
+  const Piece source{from, words * sizeof(std::uint64_t)};
+  const long result =
+      machine::raw_syscall(SYS_process_vm_readv, pool.pid, reinterpret_cast<long>(&target), 1L,
+                           reinterpret_cast<long>(&source), 1L, 0L);
+  if (result <= 0) return 0;
+  const auto read = static_cast<std::uint32_t>(result / static_cast<long>(sizeof(std::uint64_t)));
+  const auto thunks = reinterpret_cast<std::uint64_t>(swipr_trace_thunks);
+  for (std::uint32_t word = 0; word < read; ++word) {
+    const std::uint64_t distance = copy[word] - thunks;
+    if (distance >= kCallCount * kThunkBytes) continue;
+    copy[word] = swipr_trace_returns[distance / kThunkBytes].address_minus_1 + 1;
+  }
+  return read;
+}
+
+inline void fill(SlowCall& slow, std::uint32_t number, const ThreadCalls& thread, std::uint64_t ns,
+                 const Ending& ending) noexcept {
+  const Call& call = pool.calls[number];
+  slow.end = ending.time;
+  slow.ns = ns;
+  slow.number = call.number;
+  slow.result = ending.result;
+  slow.unwound = ending.unwound;
+  slow.return_address = swipr_trace_returns[number].address_minus_1 + 1;
+  slow.stack = reinterpret_cast<std::uint64_t>(call.slot + 1);
+  slow.is_detailed = call.is_detailed;
+  if (call.is_detailed) slow.details = pool.details[number];
+  slow.probe = call.probe;
+  slow.tid = thread.tid.load();
+  slow.place = static_cast<std::uint32_t>(&thread - pool.threads);
+  slow.copy = call.is_detailed && slow_calls.stack_words != 0 ? take_slow_stack() : 0;
+  slow.copy_words = 0;
+  if (slow.copy != 0) {
+    slow.copy_words =
+        copy_stack(slow_calls.stacks[slow.copy - 1], slow.stack, slow_calls.stack_words);
+  }
+}
+
+// The control thread stops it (stop_slow_calls), and then waits for who is in here.
+[[gnu::noinline]] void keep_slow_call(std::uint32_t number, const ThreadCalls& thread,
+                                      std::uint64_t ns, const Ending& ending,
+                                      Histogram& histogram) noexcept {
+  slow_calls.working.fetch_add(1);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (ns > pool.probes[pool.calls[number].probe].slow_ns.load()) {
+    ++histogram.slow;
+    histogram.slow_ns += ns;
+    const std::size_t place = take_slow_place();
+    if (place == kSlowCallCount) {
+      ++histogram.slow_lost;
+    } else {
+      fill(slow_calls.calls[place], number, thread, ns, ending);
+      slow_calls.states[place].store(SlowState::kDone);
+    }
+  }
+  slow_calls.working.fetch_add(static_cast<std::uint32_t>(-1));
+}
+
+}  // namespace swipr::trace

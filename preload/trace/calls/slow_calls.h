@@ -1,0 +1,67 @@
+// Calls that took longer than their function's threshold, from the hooks to the control thread.
+//
+// A hook takes a free place, fills it and marks it. A place of a thread that is cancelled in its
+// hook stays taken, and no other waits for it. The stack is copied, not walked: a walk needs vector
+// registers, tables that may not be there, and code that the program may be executing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "preload/trace/calls/calls.h"
+
+namespace swipr::trace {
+
+inline constexpr std::size_t kSlowCallCount = 1024;
+inline constexpr std::size_t kSlowStackCount = 128;
+inline constexpr std::size_t kSlowStackWords = 4096;  // of each
+
+enum class SlowState : std::uint32_t { kFree, kTaken, kDone };
+
+struct SlowCall {
+  std::uint64_t end;  // time stamp counter
+  std::uint64_t ns;
+  std::uint64_t number;  // in the thread
+  std::uint64_t result;
+  std::uint64_t return_address;
+  std::uint64_t stack;  // the caller's stack pointer
+  CallDetails details;
+  std::uint32_t probe;
+  std::int32_t tid;
+  std::uint32_t place;       // of the thread
+  std::uint32_t copy;        // of the stack, + 1; 0: there was no room
+  std::uint32_t copy_words;  // of it that could be read
+  bool is_detailed;
+  bool unwound;
+};
+
+struct SlowCalls {
+  Atomic<SlowState>* states;  // kSlowCallCount; nullptr: never asked for
+  SlowCall* calls;
+  Atomic<SlowState>* stack_states;  // kSlowStackCount
+  std::uint64_t (*stacks)[kSlowStackWords];
+  Atomic<std::uint32_t> next;     // where the search for a free place begins
+  Atomic<std::uint32_t> working;  // hooks that are keeping a call
+  std::uint32_t stack_words;      // that are copied of a stack
+};
+extern SlowCalls slow_calls;
+
+// --- the control thread
+// False: no memory. `stack_words`: of each stack.
+bool prepare_slow_calls(std::uint32_t stack_words) noexcept;
+// Details of calls are kept from now on; those above the threshold are kept as a whole.
+void follow_slow_calls(std::uint32_t probe, std::uint64_t threshold_ns) noexcept;
+// No hook keeps a call of it any more when this returns, unless the thread was left without a CPU
+// for longer than it waits.  Blocks: 20 ms.
+void stop_slow_calls(std::uint32_t probe) noexcept;
+// nullptr: none that is complete.  Lifetime: until it is freed.
+const SlowCall* find_slow_call(std::size_t place) noexcept;
+std::span<const std::uint64_t> stack_of(const SlowCall& call) noexcept;
+void free_slow_call(std::size_t place) noexcept;
+// In the child of a fork, in its only thread.
+void forget_slow_calls() noexcept;
+// When a call ended, on CLOCK_MONOTONIC. `now_ns` was read just now.
+std::uint64_t end_ns_of(const SlowCall& call, std::uint64_t now_ns) noexcept;
+
+}  // namespace swipr::trace

@@ -32,6 +32,7 @@ commands::Outcome run(const options::Command& command) {
               [](const options::ReportOptions& chosen) { return commands::run_report(chosen); },
               [](const options::TopOptions& chosen) { return commands::run_top(chosen); },
               [](const options::LatencyOptions& chosen) { return commands::run_latency(chosen); },
+              [](const options::SlowerOptions& chosen) { return commands::run_slower(chosen); },
               [](const options::ViewOptions& chosen) { return commands::run_view(chosen); },
               [](const options::AgentOptions& chosen) { return commands::run_agent(chosen); },
               [](const options::PushOptions& chosen) { return commands::run_push(chosen); },

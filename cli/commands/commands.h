@@ -11,6 +11,7 @@ Outcome run_convert(const options::ConvertOptions& options);
 Outcome run_report(const options::ReportOptions& options);
 Outcome run_top(const options::TopOptions& options);
 Outcome run_latency(const options::LatencyOptions& options);
+Outcome run_slower(const options::SlowerOptions& options);
 Outcome run_view(const options::ViewOptions& options);
 Outcome run_agent(const options::AgentOptions& options);
 Outcome run_push(const options::PushOptions& options);

@@ -52,7 +52,7 @@ _swipr() {
       ;;
     *)
       case $command in
-        '') words='record convert report top latency view agent push list doctor preload-path help --help --version' ;;
+        '') words='record convert report top latency slower view agent push list doctor preload-path help --help --version' ;;
         record)
           words='--pid --name --socket --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --tasks --json --no-arguments --no-follow --help --'
           ;;
@@ -61,7 +61,8 @@ _swipr() {
           ;;
         report) words='--weight --state --thread --from --to --only --hide --focus --frames --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --json --help' ;;
         top) words='--pid --name --window --interval --weight --once --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
-        latency) words='--pid --name --interval --count --duration --max-overhead --debug-dir --json --help' ;;
+        latency) words='--pid --name --at --threads --interval --count --duration --max-overhead --debug-dir --json --help' ;;
+        slower) words='--pid --name --at --count --args --stack --duration --max-overhead --debug-dir --json --help' ;;
         view) words='--pid --duration --no-browser --state --thread --from --to --only --hide --focus --frames --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         agent)
           words='--rate --slice --slices --once --continuous --mode --max-overhead --max-host-overhead --pids --include --exclude --socket-dir --max-processes --output-dir --rotating-output --keep --no-flamegraph --push --upload-results --server-host --service-name --label --token-file --ca-file --tenant --spool --spool-size --disable-application-identifiers --insert-dso-name --external-metadata --app-id-args-filter --disable-metrics-collection --disable-metadata-collection --config --pid-file --log-file --controller-pid --metrics-file --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help'

@@ -122,15 +122,31 @@ struct TopOptions {
   SymbolOptions symbols;
 };
 
-struct LatencyOptions {
+// Functions of a process that are traced.
+struct TraceOptions {
   std::optional<Pid> pid;
   std::string name;                         // of the process, if there is no pid
   std::vector<std::string> functions;       // as a person names them
-  std::chrono::nanoseconds interval{0};     // of the running table; 0: none
-  std::uint64_t count = 0;                  // intervals; 0: no limit
+  std::string site;                         // FILE:LINE of calls that count; empty: all
   std::chrono::nanoseconds duration{0};     // 0: no limit
   std::uint32_t max_overhead_permille = 0;  // of one CPU; 0: the agent's default
   std::vector<std::string> debug_directories;
+};
+
+struct LatencyOptions {
+  TraceOptions trace;
+  std::chrono::nanoseconds interval{0};  // of the running table; 0: none
+  std::uint64_t count = 0;               // intervals; 0: no limit
+  bool threads = false;
+  bool json = false;
+};
+
+struct SlowerOptions {
+  TraceOptions trace;
+  std::string threshold;        // "5 ms", "p95"
+  std::uint64_t count = 0;      // slow calls; 0: no limit
+  std::uint64_t arguments = 3;  // that are shown
+  bool stack = false;           // all callers
   bool json = false;
 };
 
@@ -195,7 +211,7 @@ struct AnswerOptions {
 };
 
 using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, TopOptions,
-                             LatencyOptions, ViewOptions, AgentOptions, PushOptions, ListOptions,
-                             DoctorOptions, PreloadPathOptions, AnswerOptions>;
+                             LatencyOptions, SlowerOptions, ViewOptions, AgentOptions, PushOptions,
+                             ListOptions, DoctorOptions, PreloadPathOptions, AnswerOptions>;
 
 }  // namespace swipr::options

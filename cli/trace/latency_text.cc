@@ -111,6 +111,14 @@ class Table {
     }
   }
 
+  // Each with its threads below it.
+  void put_all(std::size_t row, std::span<const FunctionLatency> functions) {
+    for (const FunctionLatency& function : functions) {
+      put(row++, function);
+      for (const FunctionLatency& thread : function.threads) put(row++, thread);
+    }
+  }
+
   Canvas& canvas() { return canvas_; }
 
  private:
@@ -187,12 +195,19 @@ std::string describe(const FunctionLatency& function) {
   add(totals.exceptions, "ended by an exception");
   add(totals.untraced, "more not measured");
   add(function.open, "not returned yet");
+  add(function.elsewhere, "from elsewhere");
   if (!parts.empty()) text += fmt::format("  {}\n", fmt::join(parts, ", "));
   if (const std::string ways = describe_modes(durations); !ways.empty()) text += "  " + ways + "\n";
   if (!function.end.empty()) {
     text += fmt::format("  no longer traced: {}\n", host::clean_text(function.end));
   }
   return text;
+}
+
+std::size_t count_rows(std::span<const FunctionLatency> functions) {
+  std::size_t rows = functions.size();
+  for (const FunctionLatency& function : functions) rows += function.threads.size();
+  return rows;
 }
 
 std::string ways(std::size_t count) {
@@ -223,9 +238,9 @@ std::string format_summary(std::span<const FunctionLatency> functions, const Pag
     if (function.durations.calls() != 0) called.push_back(function);
   }
   if (called.empty()) return text;
-  Table table(page, called.size() + 1, 0);
+  Table table(page, count_rows(called) + 1, 0);
   table.put_header(0);
-  for (std::size_t row = 0; row < called.size(); ++row) table.put(row + 1, called[row]);
+  table.put_all(1, called);
   text += "\n" + table.canvas().plain();
   const std::size_t most = std::max<std::size_t>((page.columns - kLabelColumns) / kChartColumns, 1);
   for (std::size_t first = 0; first < called.size(); first += most) {
@@ -244,11 +259,9 @@ std::string format_table_header(const Page& page) {
 
 std::string format_table_rows(std::string_view time, std::span<const FunctionLatency> functions,
                               const Page& page) {
-  Table table(page, functions.size(), kClockColumns);
-  for (std::size_t row = 0; row < functions.size(); ++row) {
-    if (row == 0) table.canvas().put(row, 0, time, kClockColumns);
-    table.put(row, functions[row]);
-  }
+  Table table(page, count_rows(functions), kClockColumns);
+  if (!functions.empty()) table.canvas().put(0, 0, time, kClockColumns);
+  table.put_all(0, functions);
   return table.canvas().plain();
 }
 

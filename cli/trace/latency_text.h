@@ -17,9 +17,12 @@ struct FunctionLatency {
   std::string name;
   std::string module;  // short name of its file
   Durations durations;
-  std::chrono::nanoseconds traced{0};  // for how long
-  std::uint64_t open = 0;              // calls that have not returned
-  std::string end;                     // why it is no longer traced; empty: it is
+  std::chrono::nanoseconds traced{0};      // for how long
+  std::uint64_t open = 0;                  // calls that have not returned
+  std::string end{};                       // why it is no longer traced; empty: it is
+  std::uint64_t elsewhere = 0;             // calls from other places than those asked for
+  std::vector<FunctionLatency> threads{};  // the same of each, by name
+  std::uint64_t tid = 0;
 };
 
 struct Page {

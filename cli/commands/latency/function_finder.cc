@@ -80,6 +80,10 @@ class FunctionFinder {
     }
   }
 
+  Result<std::vector<CallSite>> find_sites(const std::string& place) {
+    return find_call_sites(process_, modules_, symbolizer_, place);
+  }
+
   TracedFunction traced(const Candidate& candidate) const {
     const profile::Module& module = process_.modules[candidate.module];
     return {candidate.name, candidate.file, module.path, module.build_id, candidate.begin};
@@ -274,9 +278,15 @@ class FunctionFinder {
 
 Result<FoundFunctions> find_traced_functions(const profile::Recording& process,
                                              const std::vector<std::string>& texts,
+                                             const std::string& site,
                                              const std::vector<std::string>& debug_directories) {
   FunctionFinder finder(process, debug_directories);
   FoundFunctions result;
+  if (!site.empty()) {
+    auto sites = finder.find_sites(site);
+    if (!sites) return sites.error();
+    result.sites = *std::move(sites);
+  }
   std::set<std::pair<std::string, ImageAddr>> seen;
   for (const std::string& text : texts) {
     const auto query = tracing::parse_function_query(text);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/latency/call_sites.h"
 #include "cli/profile/recording/recording.h"
 #include "common/core/addresses.h"
 #include "common/host/result.h"
@@ -20,15 +21,15 @@ struct TracedFunction {
 
 struct FoundFunctions {
   std::vector<TracedFunction> functions;
+  std::vector<CallSite> sites;  // of the calls that are measured; none: all
   std::vector<std::string> notes;
 };
 
-// `process` has the modules that are mapped now.  Blocks: while symbol tables are read; if a name
-// is not found, or is a line, while all DWARF is.
-// Errors: not found, ambiguous, not a function of its own; with the reason, and what could be
-// meant.
+// `process` has the modules that are mapped now. `site`: FILE:LINE of the calls, or empty.  Blocks:
+// while symbol tables are read; if a name is not found, or is a line, while all DWARF is. Errors:
+// not found, ambiguous, not a function of its own; with the reason, and what could be meant.
 host::Result<FoundFunctions> find_traced_functions(
     const profile::Recording& process, const std::vector<std::string>& texts,
-    const std::vector<std::string>& debug_directories);
+    const std::string& site, const std::vector<std::string>& debug_directories);
 
 }  // namespace swipr::commands

@@ -44,6 +44,17 @@ std::string mode_json(const tracing::Mode& mode) {
   return fmt::format("{{\"ns\":{},\"share\":{:.6f}}}", mode.peak.count(), mode.share);
 }
 
+// Those of one function; without parts.
+std::string thread_json(const FunctionLatency& thread) {
+  const std::string_view name = thread.name;
+  return fmt::format(
+      "{{\"tid\":{},\"thread\":{},\"calls\":{},\"exceptions\":{},\"sum_ns\":{},"
+      "\"mean_ns\":{},\"quantiles_ns\":{}}}",
+      thread.tid, json_string(name.substr(2, name.rfind(' ') - 2)), thread.durations.calls(),
+      thread.durations.totals().exceptions, thread.durations.totals().sum.count(),
+      ns_or_null(thread.durations.mean()), quantiles_json(thread.durations));
+}
+
 std::string function_json(const FunctionLatency& function) {
   const Durations& durations = function.durations;
   const Durations::Totals& totals = durations.totals();
@@ -59,6 +70,8 @@ std::string function_json(const FunctionLatency& function) {
                   totals.sum.count(), ns_or_null(durations.mean())));
   out.write(fmt::format("\"quantiles_ns\":{},", quantiles_json(durations)));
   exporters::write_json_array(out, "modes", tracing::find_modes(durations), mode_json);
+  out.write(fmt::format(",\"elsewhere\":{},", function.elsewhere));
+  exporters::write_json_array(out, "threads", function.threads, thread_json);
   out.write(fmt::format(",\"buckets\":{}}}", buckets_json(durations)));
   return std::move(out.text);
 }

@@ -5,6 +5,7 @@
 
 #include "cli/options/parsers/parser_support.h"
 #include "cli/options/parsers/parsers.h"
+#include "cli/options/parsers/trace_options.h"
 #include "cli/options/values.h"
 
 namespace swipr::options {
@@ -25,6 +26,7 @@ Examples:
   swipr latency --pid 4711 handle --duration 10s
   swipr latency --name redis-server dictFind processCommand -i 1s
   swipr latency --pid 4711 'libc.so.6!malloc' -d 5s --json
+  swipr latency --pid 4711 recv --at main.cc:1312 --threads
 )";
 
 }  // namespace
@@ -33,38 +35,20 @@ void LatencyParser::add_to(CLI::App& parent) {
   app = parent.add_subcommand("latency", "Show how long calls of functions take, in a histogram");
   app->formatter(with_usage("latency --pid N | --name NAME  [OPTION…]  FUNCTION…"));
   app->footer(std::string(kLatencyFooter));
-  app->add_option("FUNCTION", options.functions, "Functions to measure, at most 32");
-  app->add_option_function<std::string>("--pid", store(options.pid, parse_pid), "This process")
-      ->type_name("N");
-  app->add_option("--name", options.name, "The first process with this name")->type_name("NAME");
+  add_trace_options(*app, options.trace);
   app->add_option_function<std::string>("-i,--interval", store(options.interval, parse_length),
                                         "Print a row for each function at this interval")
       ->type_name("TIME");
   app->add_option_function<std::string>("--count", store(options.count, parse_count),
                                         "Stop after this many intervals")
       ->type_name("N");
-  app->add_option_function<std::string>("-d,--duration", store(options.duration, parse_length),
-                                        "Stop after this time")
-      ->type_name("TIME");
-  app->add_option_function<std::string>(
-         "--max-overhead", store(options.max_overhead_permille, parse_overhead),
-         "Stop tracing a function whose calls cost more of one CPU (default 2%)")
-      ->type_name("PERCENT");
-  app->add_option("--debug-dir", options.debug_directories,
-                  "Search DIR for separate debug files, before /usr/lib/debug; repeatable")
-      ->type_name("DIR")
-      ->allow_extra_args(false);
+  app->add_flag("--threads", options.threads, "Show the calls of each thread, too");
   app->add_flag("--json", options.json, "Print JSON: a line for each interval, and one for all");
 }
 
 ParseResult LatencyParser::finish() {
   using namespace std::chrono_literals;
-  if (options.pid.has_value() != options.name.empty()) {
-    return UsageError{"latency: either --pid N or --name NAME is required"};
-  }
-  if (options.functions.empty()) {
-    return UsageError{"latency: a FUNCTION is required, as in: swipr latency --pid 4711 handle"};
-  }
+  if (auto error = check_trace_options("latency", options.trace)) return *error;
   if (options.interval != 0ns && (options.interval < 10ms || options.interval > 1h)) {
     return UsageError{"latency: --interval must be between 10ms and 1h"};
   }

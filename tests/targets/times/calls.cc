@@ -3,9 +3,19 @@
 //                                durations that the program measured around them, sorted, in a line
 //   throw COUNT                  calls of throwing_call(), of which each second one throws
 //   hot MILLISECONDS             hot_call() as often as possible; prints how often
+//   many COUNT FAST SLOW EVERY   four threads call labelled_call(id, ns) as often, through
+//   from_left()
+//                                and from_right() in turns; prints id:tid:duration of each, in a
+//                                line
 // Each answer is one line; the program ends with its standard input.
+#include <pthread.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/targets/target.h"
@@ -44,6 +54,20 @@ TARGET_FRAME int hot_call(int value) {
   return sink + value * 3;
 }
 
+TARGET_FRAME std::int64_t labelled_call(std::int64_t id, std::int64_t duration_ns) {
+  const std::int64_t end = now_ns() + duration_ns;
+  while (now_ns() < end) sink = sink + 1;
+  return 3 * id;
+}
+
+CALLS_FRAME std::int64_t from_left(std::int64_t id, std::int64_t duration_ns) {
+  return labelled_call(id, duration_ns) + sink;  // of from_left
+}
+
+CALLS_FRAME std::int64_t from_right(std::int64_t id, std::int64_t duration_ns) {
+  return labelled_call(id, duration_ns) - sink;  // of from_right
+}
+
 namespace twins {
 
 CALLS_FRAME int twin(int value) {
@@ -76,6 +100,44 @@ void spin(std::int64_t count, std::int64_t fast, std::int64_t slow, std::int64_t
   std::sort(durations.begin(), durations.end());
   for (const std::int64_t duration : durations)
     std::printf("%lld ", static_cast<long long>(duration));
+  target::say("");
+}
+
+struct Labelled {
+  std::int64_t id = 0, ns = 0;
+  int tid = 0;
+};
+
+// Its threads stay, as they are asked for their names.
+void call_from_threads(std::int64_t count, std::int64_t fast, std::int64_t slow,
+                       std::int64_t every) {
+  constexpr int kThreads = 4;
+  static std::vector<Labelled> made[kThreads];
+  static std::atomic<int> done{0};
+  done = 0;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    std::thread([=] {
+      pthread_setname_np(pthread_self(), ("caller-" + std::to_string(thread)).c_str());
+      made[thread].clear();
+      for (std::int64_t call = 0; call < count; ++call) {
+        const std::int64_t id = 1000 * (thread + 1) + call;
+        const std::int64_t ns = call % every == every - 1 ? slow : fast;
+        const std::int64_t begin = now_ns();
+        const std::int64_t result = id % 2 == 0 ? from_left(id, ns) : from_right(id, ns);
+        sink = static_cast<int>(result);
+        made[thread].push_back({id, now_ns() - begin, static_cast<int>(gettid())});
+      }
+      ++done;
+      for (;;) pause();
+    }).detach();
+  }
+  while (done != kThreads) usleep(1000);
+  for (const auto& calls : made) {
+    for (const Labelled& call : calls) {
+      std::printf("%lld:%d:%lld ", static_cast<long long>(call.id), call.tid,
+                  static_cast<long long>(call.ns));
+    }
+  }
   target::say("");
 }
 
@@ -112,6 +174,8 @@ int main() {
     long long count = 0, fast = 0, slow = 0, every = 1;
     if (std::sscanf(line, "spin %lld %lld %lld %lld", &count, &fast, &slow, &every) == 4) {
       spin(count, fast, slow, every);
+    } else if (std::sscanf(line, "many %lld %lld %lld %lld", &count, &fast, &slow, &every) == 4) {
+      call_from_threads(count, fast, slow, every);
     } else if (std::sscanf(line, "throw %lld", &count) == 1) {
       throw_often(count);
     } else if (std::sscanf(line, "hot %lld", &count) == 1) {

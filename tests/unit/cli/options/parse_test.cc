@@ -51,15 +51,17 @@ TEST(ParseRecord, TakesAPlaceForTheJsonSummary) {
 }
 
 TEST(ParseLatency, TakesFunctionsAndLimits) {
-  const auto options =
-      parsed<LatencyOptions>({"latency", "--pid", "7", "shop::buy(int)", "-i", "1s", "'f*'",
-                              "--count", "3", "-d", "10s", "--max-overhead", "5%", "--json"});
-  EXPECT_EQ(options.pid, Pid{7});
-  EXPECT_THAT(options.functions, ElementsAre("shop::buy(int)", "'f*'"));
+  const auto options = parsed<LatencyOptions>(
+      {"latency", "--pid", "7", "shop::buy(int)", "-i", "1s", "'f*'", "--count", "3", "-d", "10s",
+       "--max-overhead", "5%", "--json", "--at", "shop.cc:12", "--threads"});
+  EXPECT_EQ(options.trace.pid, Pid{7});
+  EXPECT_THAT(options.trace.functions, ElementsAre("shop::buy(int)", "'f*'"));
   EXPECT_EQ(options.interval, 1s);
   EXPECT_EQ(options.count, 3u);
-  EXPECT_EQ(options.duration, 10s);
-  EXPECT_EQ(options.max_overhead_permille, 50u);
+  EXPECT_EQ(options.trace.duration, 10s);
+  EXPECT_EQ(options.trace.max_overhead_permille, 50u);
+  EXPECT_EQ(options.trace.site, "shop.cc:12");
+  EXPECT_TRUE(options.threads);
   EXPECT_TRUE(options.json);
   EXPECT_EQ(parsed<LatencyOptions>({"latency", "--name", "x", "f"}).interval, 0s);
 }
@@ -71,6 +73,25 @@ TEST(ParseLatency, RefusesWhatCannotBeMeant) {
   EXPECT_THAT(error_of({"latency", "--pid", "7", "f", "-i", "5ms"}), HasSubstr("10ms and 1h"));
   EXPECT_THAT(error_of({"latency", "--pid", "7", "f", "--count", "5"}),
               HasSubstr("only with --interval"));
+}
+
+TEST(ParseSlower, TakesTheThresholdFromTheEnd) {
+  const auto options = parsed<SlowerOptions>(
+      {"slower", "--pid", "7", "f", "g", "1.5ms", "--count", "3", "--args", "0", "--stack"});
+  EXPECT_THAT(options.trace.functions, ElementsAre("f", "g"));
+  EXPECT_EQ(options.threshold, "1500 us");
+  EXPECT_EQ(options.count, 3u);
+  EXPECT_EQ(options.arguments, 0u);
+  EXPECT_TRUE(options.stack);
+  EXPECT_EQ(parsed<SlowerOptions>({"slower", "--name", "x", "f", "p99.9"}).threshold, "p99.9");
+}
+
+TEST(ParseSlower, RefusesWhatCannotBeMeant) {
+  EXPECT_THAT(error_of({"slower", "--pid", "7", "5ms"}), HasSubstr("a FUNCTION is required"));
+  EXPECT_THAT(error_of({"slower", "--pid", "7", "f"}), HasSubstr("a FUNCTION is required"));
+  EXPECT_THAT(error_of({"slower", "--pid", "7", "f", "g"}), HasSubstr("not 'g'"));
+  EXPECT_THAT(error_of({"slower", "--pid", "7", "f", "p100"}), HasSubstr("not 'p100'"));
+  EXPECT_THAT(error_of({"slower", "--pid", "7", "f", "1ms", "--args", "7"}), HasSubstr("--args"));
 }
 
 TEST(ParseVersion, NamesVersionCommitAndBuildType) {
@@ -217,8 +238,9 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"record", "--json", "-o", "x"},
                    "--json needs a value, but the option -o follows"},
         WrongUsage{{"report", "--jsno"}, "did you mean '--json'?"},
-        WrongUsage{{"xyzzy"},
-                   "use record, convert, report, top, latency, view, agent, push, list or doctor"},
+        WrongUsage{
+            {"xyzzy"},
+            "use record, convert, report, top, latency, slower, view, agent, push, list or doctor"},
         WrongUsage{{"convert", "--format", "raw"},
                    "html, pprof, speedscope, firefox, perf, collapsed"},
         WrongUsage{{"convert", "--format", "perf", "--weight", "gold"}, "weight 'gold'"},

@@ -103,6 +103,49 @@ TEST(LatencyRecords, OfSomeThreadsOnlyAreNotAdded) {
   EXPECT_EQ(records.damaged(), 0u);
 }
 
+TEST(LatencyRecords, OfThreadsAreKeptApart) {
+  LatencyRecords records(1);
+  wire::LatencyRecord part = stretch(0, 0, 1, 1, 1);
+  part.tid = 7;
+  records.apply(BlockOf().latency(part, {{1, 4}}).bytes());
+  part.tid = 8;
+  records.apply(BlockOf().latency(part, {{1, 2}}).bytes());
+  const Probe& probe = records.probes()[0];
+  EXPECT_EQ(probe.threads.at(7).calls(), 4u);
+  EXPECT_EQ(probe.latest_threads.at(8).calls(), 2u);
+  EXPECT_EQ(probe.all.calls(), 0u);
+  records.take_latest();
+  EXPECT_TRUE(records.probes()[0].latest_threads.empty());
+  EXPECT_EQ(records.probes()[0].threads.size(), 2u);
+}
+
+TEST(LatencyRecords, HaveSlowCallsInOrderOfTheirEnds) {
+  std::array<std::byte, 512> bytes{};
+  wire::Encoder out(bytes);
+  const std::array<std::uint64_t, 2> callers = {0x401234, 0x400000};
+  encode(out, wire::SlowCallRecord{.tid = 7, .begin_ns = 100, .duration_ns = 50}, callers);
+  encode(out, wire::SlowCallRecord{.tid = 8, .begin_ns = 110, .duration_ns = 20}, {});
+  encode(out, wire::SlowCallRecord{.probe = 1}, {});  // not asked for
+  encode(out, wire::CallThreadRecord{.tid = 7, .name = "worker"});
+  encode(out, wire::ProbeCountsRecord{.threshold_ns = 19, .slow = 3, .slow_ns = 90, .lost = 1});
+  encode(out, wire::ProbeCountsRecord{.threshold_ns = 15, .slow = 1, .slow_ns = 20});
+  LatencyRecords records(1);
+  records.apply(out.bytes());
+  EXPECT_EQ(records.damaged(), 1u);
+  const auto calls = records.take_slow_calls();
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].record.tid, 8u);
+  EXPECT_EQ(calls[1].callers, (std::vector<std::uint64_t>{0x401234, 0x400000}));
+  EXPECT_TRUE(records.take_slow_calls().empty());
+  EXPECT_EQ(records.thread_name(7), "worker");
+  EXPECT_EQ(records.thread_name(8), "");
+  const Probe::Counts& counts = records.probes()[0].counts;
+  EXPECT_EQ(counts.threshold, 15ns);
+  EXPECT_EQ(counts.slow, 4u);
+  EXPECT_EQ(counts.slow_time, 110ns);
+  EXPECT_EQ(counts.lost, 1u);
+}
+
 TEST(LatencyRecords, KnowWhyTheStreamEnded) {
   LatencyRecords records(1);
   records.apply(BlockOf().end(wire::EndReason::kFailed, "no memory").bytes());

@@ -32,6 +32,7 @@ inline bool take(Atomic<SlowState>& state) noexcept {
 
 // The next free place. kSlowCallCount: there is none near.
 inline std::size_t take_slow_place() noexcept {
+  if (slow_calls.room.load() <= 0 || slow_calls.room.fetch_add(-1) <= 0) return kSlowCallCount;
   for (unsigned looks = 0; looks < 16; ++looks) {
     const std::size_t place = slow_calls.next.fetch_add(1) % kSlowCallCount;
     if (take(slow_calls.states[place])) return place;

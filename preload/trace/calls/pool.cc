@@ -254,7 +254,6 @@ std::uint64_t cost_of_call_ns() noexcept {
 
 std::uint64_t cost_of_calls_ns(std::uint32_t probe) noexcept {
   constexpr std::uint64_t kElsewhereNs = 6;
-  constexpr std::uint64_t kSlowNs = 3000;  // the copy of the stack
   std::uint64_t measured = 0;
   std::uint64_t cost_ns = 0;
   for (std::size_t thread = 0; thread < kThreadCount; ++thread) {
@@ -262,7 +261,7 @@ std::uint64_t cost_of_calls_ns(std::uint32_t probe) noexcept {
     const Histogram& part = pool.probes[probe].histograms[thread];
     measured += read(part.calls) + read(part.untraced);
     cost_ns += read(part.elsewhere) * kElsewhereNs;
-    cost_ns += (read(part.slow) - read(part.slow_lost)) * kSlowNs;
+    cost_ns += (read(part.slow) - read(part.slow_lost)) * kSlowCallNs;
   }
   return cost_ns + measured * cost_of_call_ns();
 }

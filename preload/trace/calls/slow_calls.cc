@@ -63,6 +63,10 @@ void free_slow_call(std::size_t place) noexcept {
   slow_calls.states[place].store(SlowState::kFree);
 }
 
+void make_room_for_slow_calls(std::uint64_t calls) noexcept {
+  slow_calls.room.store(static_cast<std::int32_t>(calls < kSlowCallCount ? calls : kSlowCallCount));
+}
+
 void forget_slow_calls() noexcept {
   SlowCalls& all = slow_calls;
   all.working.store(0);

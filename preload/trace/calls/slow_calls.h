@@ -42,6 +42,7 @@ struct SlowCalls {
   Atomic<SlowState>* stack_states;  // kSlowStackCount
   std::uint64_t (*stacks)[kSlowStackWords];
   Atomic<std::uint32_t> next;     // where the search for a free place begins
+  Atomic<std::int32_t> room;      // calls that may still be kept until the next reading
   Atomic<std::uint32_t> working;  // hooks that are keeping a call
   std::uint32_t stack_words;      // that are copied of a stack
 };
@@ -61,6 +62,10 @@ std::span<const std::uint64_t> stack_of(const SlowCall& call) noexcept;
 void free_slow_call(std::size_t place) noexcept;
 // In the child of a fork, in its only thread.
 void forget_slow_calls() noexcept;
+// What keeping a call costs the program.
+inline constexpr std::uint64_t kSlowCallNs = 3000;
+// As many calls are kept until the next reading.
+void make_room_for_slow_calls(std::uint64_t calls) noexcept;
 // When a call ended, on CLOCK_MONOTONIC. `now_ns` was read just now.
 std::uint64_t end_ns_of(const SlowCall& call, std::uint64_t now_ns) noexcept;
 

@@ -102,7 +102,8 @@ class SlowerTest(SwiprCase):
 
     def test_exceptions(self):
         target = self.start_calls()
-        running = self.start_tracing("slower", target, "throwing_call", "1ns", "--json", "--args", "1")
+        running = self.start_tracing("slower", target, "throwing_call", "1ns", "--json", "--args", "1",
+                                     "--max-overhead", "1000%")
         target.send("throw 100\n")
         self.assertEqual(target.read_line(), "50")
         *listed, last = self.finish(running)

@@ -69,6 +69,7 @@ class ProbeStream {
       write_slow_call(*call, frames, stream, start);
       trace::free_slow_call(place);
     }
+    make_room();
   }
   // Before the last of them are written. The functions stay attached.
   void stop_slow_calls() noexcept;
@@ -80,6 +81,7 @@ class ProbeStream {
 
   void write_latency(std::size_t line, StreamWriter& stream, Moment start, Moment now) noexcept;
   void put_counts(wire::Encoder& out, std::size_t line, const trace::Histogram& sum) const noexcept;
+  void make_room() noexcept;
   static unwind::Registers caller_of(const trace::SlowCall& call) noexcept;
   void write_slow_call(const trace::SlowCall& call, const unwind::FrameBuffer& frames,
                        StreamWriter& stream, Moment start) noexcept;
@@ -99,6 +101,7 @@ class ProbeStream {
   Moment due_{0};
   Moment check_at_{0};
   Moment checked_{0};
+  Moment room_made_{0};
   bool was_above_ = false;
   std::uint32_t threads_left_out_ = 0;
   std::int32_t introduced_[trace::kThreadCount] = {};  // the thread of each place in the pool

@@ -91,7 +91,20 @@ void ProbeStream::write_slow_call(const trace::SlowCall& call, const unwind::Fra
 // A frame of the program takes some tens of bytes; the walk ends where the copy does.
 bool ProbeStream::prepare_slow_calls() const noexcept {
   constexpr std::uint32_t kWordsForFrame = 64;
+  trace::make_room_for_slow_calls(trace::kSlowCallCount);
   return trace::prepare_slow_calls(settings_.slow_frames * kWordsForFrame);
+}
+
+// Half of the budget is for keeping slow calls. What comes above it is counted only.
+void ProbeStream::make_room() noexcept {
+  constexpr std::uint64_t kFewest = 64;
+  const Moment now = monotonic_now();
+  const auto ms =
+      static_cast<std::uint64_t>(std::max<std::int64_t>((now - room_made_).count(), 0)) / 1'000'000;
+  room_made_ = now;
+  const std::uint64_t budget_ns =
+      std::uint64_t{settings_.budget_permille} * 1000 / 2 * std::min<std::uint64_t>(ms, 1000);
+  trace::make_room_for_slow_calls(std::max(budget_ns / trace::kSlowCallNs, kFewest));
 }
 
 unwind::Registers ProbeStream::caller_of(const trace::SlowCall& call) noexcept {

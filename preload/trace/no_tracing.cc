@@ -32,7 +32,7 @@ bool prepare_slow_calls(std::uint32_t) noexcept { return false; }
 void follow_slow_calls(std::uint32_t, std::uint64_t) noexcept {}
 void stop_slow_calls(std::uint32_t) noexcept {}
 const SlowCall* find_slow_call(std::size_t) noexcept { return nullptr; }
-std::span<const std::uint64_t> stack_of(const SlowCall&) noexcept { return {}; }
+const std::uint64_t* stack_of(const SlowCall&) noexcept { return nullptr; }
 void make_room_for_slow_calls(std::uint64_t) noexcept {}
 void free_slow_call(std::size_t) noexcept {}
 std::uint64_t end_ns_of(const SlowCall&, std::uint64_t) noexcept { return 0; }

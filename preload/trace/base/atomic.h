@@ -24,8 +24,8 @@ class Atomic {
   }
   // False: `expected` is what was found instead.
   bool compare_exchange(Value& expected, Value desired) noexcept {
-    return __atomic_compare_exchange_n(&value_, &expected, desired, false, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_ACQUIRE);
+    return __atomic_compare_exchange(&value_, &expected, &desired, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE);
   }
 
  private:

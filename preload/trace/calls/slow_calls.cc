@@ -53,8 +53,8 @@ const SlowCall* find_slow_call(std::size_t place) noexcept {
   return is_done ? &all.calls[place] : nullptr;
 }
 
-std::span<const std::uint64_t> stack_of(const SlowCall& call) noexcept {
-  return {slow_calls.stacks[call.copy - 1], call.copy_words};
+const std::uint64_t* stack_of(const SlowCall& call) noexcept {
+  return slow_calls.stacks[call.copy - 1];
 }
 
 void free_slow_call(std::size_t place) noexcept {

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "preload/trace/calls/calls.h"
 
@@ -58,7 +57,8 @@ void follow_slow_calls(std::uint32_t probe, std::uint64_t threshold_ns) noexcept
 void stop_slow_calls(std::uint32_t probe) noexcept;
 // nullptr: none that is complete.  Lifetime: until it is freed.
 const SlowCall* find_slow_call(std::size_t place) noexcept;
-std::span<const std::uint64_t> stack_of(const SlowCall& call) noexcept;
+// call.copy_words of it; only if there are some.
+const std::uint64_t* stack_of(const SlowCall& call) noexcept;
 void free_slow_call(std::size_t place) noexcept;
 // In the child of a fork, in its only thread.
 void forget_slow_calls() noexcept;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "common/wire/traced_calls.h"
 #include "preload/agent/base/moment.h"
@@ -65,7 +66,8 @@ class ProbeStream {
       if (call == nullptr) continue;
       frames.frame_count = 0;
       frames.flags = 0;
-      if (call->copy_words != 0) walk(caller_of(*call), trace::stack_of(*call), frames);
+      if (call->copy_words != 0)
+        walk(caller_of(*call), std::span(trace::stack_of(*call), call->copy_words), frames);
       write_slow_call(*call, frames, stream, start);
       trace::free_slow_call(place);
     }

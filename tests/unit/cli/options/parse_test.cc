@@ -328,7 +328,7 @@ TEST(ParseView, RecordsForTenSecondsUnlessTold) {
 }
 
 TEST(ParseHelp, IsTextAndHidesTheAgentsCommand) {
-  for (std::vector<const char*> arguments :
+  for (const std::vector<const char*>& arguments :
        {std::vector{"--help"}, std::vector{"record", "--help"}, std::vector{"convert", "--help"}}) {
     const auto result = parse(arguments);
     ASSERT_TRUE(std::holds_alternative<Text>(result));

@@ -101,11 +101,11 @@ def measure_slow(folder):
     costs = {kind: [] for kind in kinds}
     kept = {kind: 0 for kind in kinds}
     for _ in range(ROUNDS):
-        stream = program.trace("timed_call", interval="1 ms")
+        stream = program.trace("timed_call", interval="10 ms")
         plain = median_ns()
         stream.end()
         for kind, frames in kinds.items():
-            stream = program.trace("timed_call", interval="1 ms", slower="1 us", frames=frames)
+            stream = program.trace("timed_call", interval="10 ms", timeInterval="1 ms", slower="1 us", frames=frames)
             costs[kind].append(median_ns() - plain)
             stream.end()
             kept[kind] += len(stream.slow_calls())

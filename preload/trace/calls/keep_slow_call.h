@@ -100,7 +100,6 @@ inline void fill(SlowCall& slow, std::uint32_t number, const ThreadCalls& thread
                                       std::uint64_t ns, const Ending& ending,
                                       Histogram& histogram) noexcept {
   slow_calls.working.fetch_add(1);
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
   if (ns > pool.probes[pool.calls[number].probe].slow_ns.load()) {
     ++histogram.slow;
     histogram.slow_ns += ns;

@@ -40,9 +40,10 @@ void follow_slow_calls(std::uint32_t probe, std::uint64_t threshold_ns) noexcept
 void stop_slow_calls(std::uint32_t probe) noexcept {
   pool.probes[probe].slow_ns.store(kNeverSlow);
   pool.probes[probe].keeps_details.store(0);
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);  // with the hook's increment
   const timespec pause{.tv_sec = 0, .tv_nsec = 200'000};
-  for (int round = 0; round < 100 && slow_calls.working.load() != 0; ++round) {
+  // A read-modify-write, as the hook's increment is one: the two are in one order, so that either
+  // the hook is seen here, or it sees the stores above. A load would allow neither.
+  for (int round = 0; round < 100 && slow_calls.working.fetch_add(0) != 0; ++round) {
     machine::raw_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, reinterpret_cast<long>(&pause));
   }
 }

@@ -52,6 +52,8 @@ enum class RecordType : std::uint8_t {
   kSlowCall = 21,     // a call of it that took long, with its caller
   kProbeCounts = 22,  // how many did, and more about its calls
   kCallThread = 23,   // the name of a thread that makes such calls
+  kStackCalls = 24,   // a stack within calls of traced functions
+  kCallEnd = 25,      // a call that a sample has met has ended
 };
 
 enum class ThreadState : std::uint8_t { kRunning = 0, kRunnable = 1, kBlocked = 2, kUnknown = 3 };
@@ -260,6 +262,8 @@ inline constexpr std::string_view kSignalsSent = "signals_sent";
 inline constexpr std::string_view kSignalsLate = "signals_late";     // unanswered by the next tick
 inline constexpr std::string_view kThreads = "threads";              // seen so far
 inline constexpr std::string_view kProcessCpuNs = "process_cpu_ns";  // growth during the recording
+// Ends of calls that samples met (sampled_calls.h), lost because there were too many at once.
+inline constexpr std::string_view kCallEndsLost = "call_ends_lost";
 // With SWIPR_UNWINDER:
 inline constexpr std::string_view kUnwinderMissing = "unwinder_missing";  // 1: no libunwind
 inline constexpr std::string_view kStacksCompared = "stacks_compared";    // walked by both

@@ -11,6 +11,7 @@
 #include "preload/handler/runtime_slots.h"
 #include "preload/unwind/base/replaced_code.h"
 #include "preload/unwind/walk/page_probe_reader.h"
+#include "preload/unwind/walk/stack_calls.h"
 #include "preload/unwind/walk/stack_words.h"
 
 namespace swipr::handler {
@@ -130,6 +131,24 @@ unwind::WalkEnd leave_to_agent(Slot& slot, std::span<std::uint64_t> room,
   return unwind::WalkEnd::kUnbuilt;
 }
 
+// Words of the stack from copied_from on.
+std::uint64_t copied_extent(const Slot& slot) noexcept {
+  const auto words = slot.copied_stack();
+  if (slot.copy != Slot::Copy::kWords || words.empty()) return words.size();
+  return words.back() >> unwind::kStackWordBits;
+}
+
+// Of the stack that was walked or copied just now. In a copy the words are no thunks' any more.
+[[gnu::noinline]] void find_calls(Slot& slot, unwind::PageProbeReader& memory) noexcept {
+  if (slot.copy == Slot::Copy::kNone) {
+    return unwind::find_stack_calls(slot.frames, memory, slot.calls);
+  }
+  const std::uint64_t stack = slot.registers.values[unwind::kStackRegister];
+  const std::uint64_t end = slot.copied_from + copied_extent(slot) * sizeof(std::uint64_t);
+  if (end < stack) return;
+  unwind::find_calls_of_words(stack, (end - stack) / sizeof(std::uint64_t), memory, slot.calls);
+}
+
 }  // namespace
 
 std::uint32_t slot_number(const Slot& slot) noexcept {
@@ -151,6 +170,7 @@ void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
   slot.copy = Slot::Copy::kNone;
   slot.copied_words = 0;
   slot.end = unwind::WalkEnd::kNoRule;
+  slot.calls.clear();
   // The count is incremented before the load. Both are in one total order with the agent's store
   // and its load of the count: a handler that is not counted loads the new map.
   shared.pins.fetch_add(1, std::memory_order_seq_cst);
@@ -169,6 +189,8 @@ void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
         slot.copy = Slot::Copy::kWhole;
       }
     }
+    if (unwind::calls_are_followed.load(std::memory_order_relaxed)) [[unlikely]]
+      find_calls(slot, memory);
     take_tokens(slot, runtime);
   }
   shared.pins.fetch_sub(1, std::memory_order_release);
@@ -212,6 +234,7 @@ void forget_after_fork() noexcept {
   runtime_shared.snapshot.store(nullptr, std::memory_order_relaxed);
   runtime_shared.slots.store(nullptr, std::memory_order_relaxed);
   shared.pins.store(0, std::memory_order_relaxed);
+  unwind::calls_are_followed.store(false, std::memory_order_relaxed);
 }
 
 bool retired_maps_are_free() noexcept { return shared.pins.load(std::memory_order_seq_cst) == 0; }

@@ -18,6 +18,7 @@
 #include "common/core/ids.h"
 #include "common/core/signal_safe.h"
 #include "preload/handler/mend_call.h"
+#include "preload/unwind/base/open_calls.h"
 #include "preload/unwind/table/code_map.h"
 #include "preload/unwind/walk/walk.h"
 
@@ -44,6 +45,7 @@ struct Slot {
   // Of the interrupted code. Here and not in the handler, whose stack may be small.
   unwind::Registers registers;
   unwind::FrameBuffer frames;
+  unwind::OpenCalls calls;  // empty unless calls are followed
   // If the walk ended at a table that is not built: the registers of the last frame.
   unwind::Registers stopped;
   // If the control thread has to continue: words of the stack from this address on, in `frames.pcs`

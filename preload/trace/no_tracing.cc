@@ -1,5 +1,6 @@
 // Machines on which no function can be traced yet: every request is refused before it gets here.
 #include "preload/trace/calls/pool.h"
+#include "preload/trace/calls/sampled_calls.h"
 #include "preload/trace/calls/slow_calls.h"
 #include "preload/trace/gate/gate.h"
 #include "preload/trace/search/forbidden_names.h"
@@ -10,6 +11,7 @@ namespace swipr::trace {
 
 constinit Pool pool{};
 constinit SlowCalls slow_calls{};
+constinit SampledCalls sampled_calls{};
 
 GateStatus prepare_gate(int) noexcept { return GateStatus::kUnsupported; }
 void answer_gate(std::uint64_t, std::uint64_t&, std::uint64_t) noexcept {}
@@ -28,6 +30,9 @@ bool add_thread(std::uint32_t, std::size_t, Histogram&) noexcept { return false;
 std::uint64_t cost_of_calls_ns(std::uint32_t) noexcept { return 0; }
 void set_sites(std::uint32_t, std::span<const std::uint64_t>) noexcept {}
 bool has_sites(std::uint32_t, std::span<const std::uint64_t>) noexcept { return true; }
+bool prepare_sampled_calls() noexcept { return false; }
+std::uint64_t ns_between(std::uint64_t, std::uint64_t) noexcept { return 0; }
+std::uint64_t stamp_now() noexcept { return 0; }
 bool prepare_slow_calls(std::uint32_t) noexcept { return false; }
 void follow_slow_calls(std::uint32_t, std::uint64_t) noexcept {}
 void stop_slow_calls(std::uint32_t) noexcept {}

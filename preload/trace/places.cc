@@ -81,7 +81,30 @@ void restore(std::uint64_t address, std::span<std::uint8_t> bytes) noexcept {
   }
 }
 
-constexpr unwind::ReplacedCode kReplaced{.original_place = &original_place, .restore = &restore};
+// With those that it was jumped to from. A word that is left over from an earlier call is not where
+// the call of that thunk keeps its return address.
+void add_calls(std::uint64_t address, std::uint64_t word, unwind::OpenCalls& out) noexcept {
+  const std::uint64_t distance = word - thunk_return(0);
+  if (distance >= kCallCount * kThunkBytes || distance % kThunkBytes != 0) return;
+  auto number = static_cast<std::uint32_t>(distance / kThunkBytes);
+  for (unsigned looks = 0; looks <= kMostTails && number != 0; ++looks) {
+    const Call& call = pool.calls[number];
+    const CallState state = call.state.load();
+    const bool is_open = state == CallState::kOpen || state == CallState::kLeft;
+    if (!is_open || reinterpret_cast<std::uint64_t>(call.slot) != address) return;
+    if (call.start != 0) out.add({.probe = call.probe, .place = number, .start = call.start});
+    number = call.tail;
+  }
+}
+
+void note_sampled(const unwind::OpenCalls& calls) noexcept {
+  for (const unwind::OpenCall& call : calls.calls()) pool.calls[call.place].is_sampled.store(true);
+}
+
+constexpr unwind::ReplacedCode kReplaced{.original_place = &original_place,
+                                         .restore = &restore,
+                                         .add_calls = &add_calls,
+                                         .note_sampled = &note_sampled};
 
 }  // namespace
 

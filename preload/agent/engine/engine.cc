@@ -180,6 +180,7 @@ Recording* Engine::start(const RecordingRequest& request, OutputQueue& output,
       recording != nullptr && recording->create(request, output, monotonic_now(), error);
   if (created && begin(*recording, request, agent_cpu_before, error)) {
     *free = recording;
+    choose_whether_calls_are_followed();
     ++ended_.recordings_started;
     FixedText<32> interval;
     interval.append_number(static_cast<std::uint64_t>(request.interval.count())).append(" ns");
@@ -293,6 +294,7 @@ void Engine::finish(Recording* recording, wire::EndReason reason, const char* te
   write_slow_calls(*recording);
   recording->finish_probes();
   if (!recording->is_complete()) close_accounts(*recording);
+  write_call_ends();
   if (recording->failure() != nullptr) {
     reason = wire::EndReason::kFailed;
     text = recording->failure();
@@ -304,6 +306,7 @@ void Engine::finish(Recording* recording, wire::EndReason reason, const char* te
   *found = nullptr;
   recording->release();
   unmap_memory(recording, kRecordingBytes);
+  choose_whether_calls_are_followed();
   if (!any_recording()) close();
 }
 

@@ -48,6 +48,8 @@ class Engine {
   const char* prepare_slow_calls(const Recording& recording,
                                  const RecordingRequest& request) noexcept;
   void write_slow_calls(Recording& recording) noexcept;
+  void write_call_ends() noexcept;
+  void choose_whether_calls_are_followed() noexcept;
   void look_after_probes(Moment now) noexcept;
   Moment probes_due() const noexcept;
   void warn(Recording& recording) noexcept;

@@ -9,6 +9,7 @@
 #include "preload/agent/engine/engine.h"
 #include "preload/agent/probes/probe_table.h"
 #include "preload/handler/signals/disposition.h"
+#include "preload/unwind/base/replaced_code.h"
 
 namespace swipr::agent {
 
@@ -68,6 +69,9 @@ void Engine::attach_probes(Recording& recording, const RecordingRequest& request
                                     process_.can_signal ? handler::installed_signal() : 0);
   }
   if (refusal == nullptr) refusal = prepare_slow_calls(recording, request);
+  if (refusal == nullptr && recording.samples() && !ProbeStream::prepare_call_ends()) {
+    refusal = "there is no memory for the calls that samples meet";
+  }
   std::string_view text = request.probes;
   wire::ProbeRequest wanted;
   while (wire::take_probe(text, wanted)) {
@@ -103,6 +107,23 @@ void Engine::write_slow_calls(Recording& recording) noexcept {
   recording.write_slow_calls(
       [this](const unwind::Registers& caller, std::span<const std::uint64_t> stack,
              unwind::FrameBuffer& frames) noexcept { sampler_.walk_copy(caller, stack, frames); });
+}
+
+// Of all recordings: a call that one of them has met is told to all.
+void Engine::write_call_ends() noexcept {
+  if (!unwind::calls_are_followed.load(std::memory_order_relaxed)) return;
+  ProbeStream::take_call_ends([this](const ProbeStream::CallEnd& call) {
+    for (Recording* recording : recordings_) {
+      if (recording != nullptr) recording->write_call_end(call);
+    }
+  });
+}
+
+void Engine::choose_whether_calls_are_followed() noexcept {
+  const bool any = std::any_of(recordings_.begin(), recordings_.end(), [](const Recording* one) {
+    return one != nullptr && one->probes().joins_samples();
+  });
+  unwind::calls_are_followed.store(any, std::memory_order_relaxed);
 }
 
 void Engine::look_after_probes(Moment now) noexcept {

@@ -69,6 +69,7 @@ void Engine::tick(unsigned number, Moment now) noexcept {
   Recording& recording = *recordings_[number];
   recording.close_tick(process_.modules, process_.threads);
   write_slow_calls(recording);
+  write_call_ends();
   recording.write_latencies(now);
   recording.send(now);
   recording.begin_tick(now);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "common/wire/names.h"
 #include "preload/agent/base/clock.h"
@@ -35,7 +36,8 @@ ProbeSettings settings_of(const RecordingRequest& request) noexcept {
           .slower_quantile = request.slower_quantile,
           .slow_frames = request.slow_frames,
           .has_sites = !request.sites.empty(),
-          .by_thread = request.by_thread};
+          .by_thread = request.by_thread,
+          .joins_samples = request.sampling};
 }
 
 }  // namespace
@@ -227,16 +229,27 @@ void Recording::note_many_tasks(std::uint32_t left_out) noexcept {
                                            "no waits are recorded");
 }
 
-std::uint32_t Recording::intern(const unwind::FrameBuffer& frames, WaitKey wait, bool& is_new,
+// 0: there is no room. `is_new`: the stack itself, whatever calls it is in.
+std::uint32_t Recording::try_intern(const unwind::FrameBuffer& frames, WaitKey wait,
+                                    std::span<const std::uint64_t> calls, bool& is_new) noexcept {
+  const std::uint32_t id = stream_.stacks().intern(frames, wait, is_new);
+  bool is_new_within = false;
+  return id == 0 || calls.empty() ? id : stream_.stacks().intern_within(id, calls, is_new_within);
+}
+
+std::uint32_t Recording::intern(const unwind::FrameBuffer& frames, WaitKey wait,
+                                const unwind::OpenCalls& calls, bool& is_new,
                                 const ModuleMap& modules, ThreadList& threads) noexcept {
   ++counters_.stacks_walked;
   if ((frames.flags & wire::kStackRootReached) != 0) ++counters_.stacks_rooted;
   if ((frames.flags & wire::kStackCut) != 0) ++counters_.stacks_cut;
-  std::uint32_t id = stream_.stacks().intern(frames, wait, is_new);
+  std::array<std::uint64_t, ProbeStream::kMostCallWords> room;
+  const auto within = probes_.calls_of(calls, room);
+  const std::uint32_t id = try_intern(frames, wait, within, is_new);
   if (id != 0) return id;
   sync_modules(modules, threads);
   start_stack_generation(threads);
-  return stream_.stacks().intern(frames, wait, is_new);
+  return try_intern(frames, wait, within, is_new);
 }
 
 void Recording::start_stack_generation(ThreadList& threads) noexcept {

@@ -89,8 +89,10 @@ class Recording {
 
   // --- what it says
   // The id of a stack, for entries of the same generation; 0: it cannot be kept.
-  std::uint32_t intern(const unwind::FrameBuffer& frames, WaitKey wait, bool& is_new,
-                       const ModuleMap& modules, ThreadList& threads) noexcept;
+  // `calls`: that it is in, of all functions that are traced.
+  std::uint32_t intern(const unwind::FrameBuffer& frames, WaitKey wait,
+                       const unwind::OpenCalls& calls, bool& is_new, const ModuleMap& modules,
+                       ThreadList& threads) noexcept;
   // Writes the current modules; sync_modules continues from there and also writes code that was
   // announced to debuggers.
   void begin_modules(const ModuleMap& modules) noexcept { modules_.begin(modules, stream_); }
@@ -109,6 +111,9 @@ class Recording {
   template <typename Walk>
   void write_slow_calls(Walk&& walk) noexcept {
     probes_.write_slow_calls(walk, stream_, start_);
+  }
+  void write_call_end(const ProbeStream::CallEnd& call) noexcept {
+    if (!probes_.write_call_end(call, stream_)) ++counters_.call_ends_lost;
   }
   void finish_probes() noexcept { probes_.finish(stream_, start_); }
   // Writes new modules; a removed one starts a new generation of stacks.
@@ -143,6 +148,8 @@ class Recording {
   const RecordingCounters& counters() const noexcept { return counters_; }
 
  private:
+  std::uint32_t try_intern(const unwind::FrameBuffer& frames, WaitKey wait,
+                           std::span<const std::uint64_t> calls, bool& is_new) noexcept;
   void start_stack_generation(ThreadList& threads) noexcept;
   void write_user() noexcept;  // if it has changed
   bool write_totals() noexcept;

@@ -47,6 +47,9 @@ void Recording::put_counters(wire::TotalsEncoder& totals) const noexcept {
     totals.put("tasks_moved", counters_.tasks_moved);
     totals.put("tasks_left_out", counters_.tasks_left_out);
   }
+  if (probes_.joins_samples()) {
+    totals.put(name::kCallEndsLost, counters_.call_ends_lost + probes_.call_ends_lost());
+  }
   if (counters_.unwinder_missing) totals.put(name::kUnwinderMissing, 1);
 }
 

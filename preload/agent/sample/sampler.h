@@ -123,6 +123,7 @@ class Sampler {
                          RecordedThread& known) noexcept;
   void settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
   WaitPlace read_wait_place(Tid tid) noexcept;
+  void find_calls() noexcept;
   bool is_asleep(const Thread& thread) noexcept;
   bool is_hidden(const WaitPlace& wait, Tid tid) const noexcept;
   Look look_at_hidden(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
@@ -164,8 +165,8 @@ class Sampler {
   void read_runqueue(Recording& recording, const Thread& thread, RecordedThread& known) noexcept;
   static std::uint32_t wire_syscall(const WaitPlace& place) noexcept;  // as records have it
   WaitKey wait_key(Thread& thread, const RecordedThread& known, const WaitPlace& wait) noexcept;
-  std::uint32_t intern(Recording& recording, const unwind::FrameBuffer& frames,
-                       WaitKey wait) noexcept;
+  std::uint32_t intern(Recording& recording, const unwind::FrameBuffer& frames, WaitKey wait,
+                       const unwind::OpenCalls& calls = {}) noexcept;
   void sample_task(Recording& recording, std::uint64_t task) noexcept;
 
   SampledProcess& process_;
@@ -177,6 +178,7 @@ class Sampler {
   std::chrono::nanoseconds looking_until_{0};  // on the control thread's CPU clock
   std::uint32_t looks_ = 0;
   unwind::FrameBuffer frames_{};
+  unwind::OpenCalls calls_{};  // that frames_ are in
 };
 
 }  // namespace swipr::agent

@@ -7,6 +7,7 @@
 #include "preload/agent/threads/own_waiters.h"
 #include "preload/handler/signal_handler.h"
 #include "preload/machine/older_calls.h"
+#include "preload/unwind/walk/stack_calls.h"
 
 namespace swipr::agent {
 
@@ -102,6 +103,7 @@ Sampler::Look Sampler::look_at_unwalked(Recording& recording, std::uint32_t plac
     return Look::kRunning;
   }
   frames_.frame_count = 0;
+  calls_.clear();
   settle(recording, place, known, wait);
   return Look::kSettled;
 }
@@ -132,6 +134,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
                                     Moment now) noexcept {
   Thread& thread = process_.threads[place];
   const unwind::WalkEnd end = walk_from_outside(wait, thread);
+  find_calls();
   if (process_.unwinder.is_on()) {
     StackPieces stack(process_.memory);
     process_.unwinder.walk(stack.reader(), process_.modules, process_.memory);
@@ -156,6 +159,16 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
   known.looks.holder = runtime_wait.note;
   settle(recording, place, known, wait, runtime_wait.key);
   return Look::kSettled;
+}
+
+// That the stack in frames_ is in. The walk's pieces of the stack may be of another moment than
+// these, which does not matter if the thread has slept meanwhile.
+void Sampler::find_calls() noexcept {
+  calls_.clear();
+  if (!unwind::calls_are_followed.load(std::memory_order_relaxed)) [[likely]]
+    return;
+  StackPieces stack(process_.memory);
+  unwind::find_stack_calls(frames_, stack, calls_);
 }
 
 // Waits are not recorded. Its clock is that of its sleep only if it is read after the check.
@@ -277,7 +290,7 @@ void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& 
   read_runqueue(recording, process_.threads[place], known);
   WaitKey key = wait_key(process_.threads[place], known, wait);
   key.runtime = runtime_wait;
-  const std::uint32_t stack = intern(recording, frames_, key);
+  const std::uint32_t stack = intern(recording, frames_, key, calls_);
   known.run.settle(stack, recording.stack_generation(), known.account.cpu_ns());
   recording.accounts().end_run(known, stack, known.run.thread_state());
 }

@@ -27,6 +27,7 @@ inline constexpr std::size_t kThunkBytes = 16;
 inline constexpr std::size_t kEntryBytes = 16;
 inline constexpr std::size_t kProbeCount = SWIPR_TRACE_ENTRY_BYTES / kEntryBytes;
 inline constexpr std::size_t kThreadCount = 512;
+inline constexpr unsigned kMostTails = 64;  // calls that end together
 
 // What a thunk and its call frame information read.
 struct Return {
@@ -42,7 +43,7 @@ enum class CallState : std::uint8_t { kFree, kOpen, kUnwound, kEnded, kLeft };
 struct ThreadCalls;
 
 struct Call {
-  std::uint64_t start;   // time stamp counter
+  std::uint64_t start;   // time stamp counter; 0: not begun yet
   std::uint64_t* slot;   // of the return address
   ThreadCalls* owner;    // whose list it is in
   std::uint64_t number;  // in the thread
@@ -52,6 +53,7 @@ struct Call {
   std::uint16_t tail_count;  // of them
   bool is_tail;              // of another
   bool is_detailed;          // its CallDetails are its own
+  Atomic<bool> is_sampled;   // a sample met it: its end is told
   Atomic<CallState> state;
 };
 

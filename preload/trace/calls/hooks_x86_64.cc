@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "preload/trace/calls/calls.h"
+#include "preload/trace/calls/keep_sampled_call.h"
 #include "preload/trace/calls/keep_slow_call.h"
 
 namespace swipr::trace {
@@ -12,7 +13,6 @@ namespace swipr::trace {
 namespace {
 
 constexpr unsigned kMostLooks = 8;
-constexpr unsigned kMostTails = 64;
 constexpr std::uint32_t kBatch = 17;  // 15 batches are the 255 thunks of a page
 constexpr std::uint32_t kBatchesInPage = 15;
 static_assert(kBatch * kBatchesInPage == kThunksInPage - 1);
@@ -180,6 +180,8 @@ inline void count(std::uint32_t number, const ThreadCalls& thread, const Ending&
   if (ns > pool.probes[call.probe].slow_ns.load()) [[unlikely]] {
     keep_slow_call(number, thread, ns, ending, histogram);
   }
+  if (call.is_sampled.load()) [[unlikely]]
+    keep_sampled_call(number, ns, ending.unwound);
 }
 
 // Takes a call from the list. What is younger and was unwound was called from it, and is freed: its
@@ -253,6 +255,8 @@ inline void open(ThreadCalls& thread, std::uint32_t number, std::uint32_t probe,
   call.tail_count = 0;
   call.is_tail = false;
   call.is_detailed = false;
+  call.is_sampled.store(false);
+  call.start = 0;
   call.state.store(CallState::kOpen);
   swipr_trace_returns[number] = {.address_minus_1 = *slot - 1, .copy = copy};
   if (tail != 0) {
@@ -260,6 +264,7 @@ inline void open(ThreadCalls& thread, std::uint32_t number, std::uint32_t probe,
     pool.calls[tail].is_tail = true;
     swipr_trace_returns[number].address_minus_1 = swipr_trace_returns[tail].address_minus_1;
   }
+  order();  // a handler that finds the thunk finds the call
   *slot = thunk_return(number);  // the thunk stores the same: is_dead() relies on it from here on
   order();
   thread.youngest = number;

@@ -25,25 +25,16 @@ inline void keep_details(std::uint32_t number, const std::uint64_t* slot, std::u
   pool.calls[number].is_detailed = true;
 }
 
-inline bool take(Atomic<SlowState>& state) noexcept {
-  SlowState free = SlowState::kFree;
-  return state.load() == SlowState::kFree && state.compare_exchange(free, SlowState::kTaken);
-}
-
 // The next free place. kSlowCallCount: there is none near.
 inline std::size_t take_slow_place() noexcept {
   if (slow_calls.room.load() <= 0 || slow_calls.room.fetch_add(-1) <= 0) return kSlowCallCount;
-  for (unsigned looks = 0; looks < 16; ++looks) {
-    const std::size_t place = slow_calls.next.fetch_add(1) % kSlowCallCount;
-    if (take(slow_calls.states[place])) return place;
-  }
-  return kSlowCallCount;
+  return take_next_place(slow_calls.states, kSlowCallCount, slow_calls.next);
 }
 
 // The first free one, + 1, so that few are ever touched. 0: none.
 inline std::uint32_t take_slow_stack() noexcept {
   for (std::uint32_t stack = 0; stack < kSlowStackCount; ++stack) {
-    if (take(slow_calls.stack_states[stack])) return stack + 1;
+    if (try_take(slow_calls.stack_states[stack])) return stack + 1;
   }
   return 0;
 }
@@ -108,7 +99,7 @@ inline void fill(SlowCall& slow, std::uint32_t number, const ThreadCalls& thread
       ++histogram.slow_lost;
     } else {
       fill(slow_calls.calls[place], number, thread, ns, ending);
-      slow_calls.states[place].store(SlowState::kDone);
+      slow_calls.states[place].store(KeptState::kDone);
     }
   }
   slow_calls.working.fetch_add(static_cast<std::uint32_t>(-1));

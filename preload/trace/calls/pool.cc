@@ -12,6 +12,7 @@
 #include <span>
 
 #include "preload/machine/raw_syscall.h"
+#include "preload/trace/calls/sampled_calls.h"
 #include "preload/trace/calls/slow_calls.h"
 
 namespace swipr::trace {
@@ -288,6 +289,7 @@ std::uint32_t open_calls_of(std::uint32_t probe) noexcept {
 void follow_fork() noexcept {
   for (Probe& probe : pool.probes) probe.enabled.store(0);
   forget_slow_calls();
+  forget_sampled_calls();
   renumber_this_thread();
 }
 

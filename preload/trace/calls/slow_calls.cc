@@ -7,6 +7,7 @@
 
 #include "preload/machine/raw_syscall.h"
 #include "preload/trace/calls/pool.h"
+#include "preload/trace/calls/sampled_calls.h"
 
 namespace swipr::trace {
 
@@ -19,8 +20,8 @@ bool prepare_slow_calls(std::uint32_t stack_words) noexcept {
   if (all.states != nullptr) return true;
   struct Memory {
     SlowCall calls[kSlowCallCount];
-    Atomic<SlowState> states[kSlowCallCount];
-    Atomic<SlowState> stack_states[kSlowStackCount];
+    Atomic<KeptState> states[kSlowCallCount];
+    Atomic<KeptState> stack_states[kSlowStackCount];
     alignas(4096) std::uint64_t stacks[kSlowStackCount][kSlowStackWords];
   };
   auto* const memory = static_cast<Memory*>(map_pool_memory(sizeof(Memory)));
@@ -50,7 +51,7 @@ void stop_slow_calls(std::uint32_t probe) noexcept {
 
 const SlowCall* find_slow_call(std::size_t place) noexcept {
   const SlowCalls& all = slow_calls;
-  const bool is_done = all.states != nullptr && all.states[place].load() == SlowState::kDone;
+  const bool is_done = all.states != nullptr && all.states[place].load() == KeptState::kDone;
   return is_done ? &all.calls[place] : nullptr;
 }
 
@@ -60,8 +61,8 @@ const std::uint64_t* stack_of(const SlowCall& call) noexcept {
 
 void free_slow_call(std::size_t place) noexcept {
   const std::uint32_t copy = slow_calls.calls[place].copy;
-  if (copy != 0) slow_calls.stack_states[copy - 1].store(SlowState::kFree);
-  slow_calls.states[place].store(SlowState::kFree);
+  if (copy != 0) slow_calls.stack_states[copy - 1].store(KeptState::kFree);
+  slow_calls.states[place].store(KeptState::kFree);
 }
 
 void make_room_for_slow_calls(std::uint64_t calls) noexcept {
@@ -76,16 +77,13 @@ void forget_slow_calls() noexcept {
     probe.keeps_details.store(0);
   }
   for (std::size_t at = 0; all.states != nullptr && at < kSlowCallCount; ++at) {
-    all.states[at].store(SlowState::kFree);
-    if (at < kSlowStackCount) all.stack_states[at].store(SlowState::kFree);
+    all.states[at].store(KeptState::kFree);
+    if (at < kSlowStackCount) all.stack_states[at].store(KeptState::kFree);
   }
 }
 
 std::uint64_t end_ns_of(const SlowCall& call, std::uint64_t now_ns) noexcept {
-  const std::uint64_t now = __builtin_ia32_rdtsc();
-  const std::uint64_t ticks = now > call.end ? now - call.end : 0;
-  const auto age_ns =
-      static_cast<std::uint64_t>(static_cast<unsigned __int128>(ticks) * pool.ns_per_tick >> 32);
+  const std::uint64_t age_ns = ns_between(call.end, stamp_now());
   return age_ns < now_ns ? now_ns - age_ns : 0;
 }
 

@@ -1,22 +1,20 @@
 // Calls that took longer than their function's threshold, from the hooks to the control thread.
 //
-// A hook takes a free place, fills it and marks it. A place of a thread that is cancelled in its
-// hook stays taken, and no other waits for it. The stack is copied, not walked: a walk needs vector
-// registers, tables that may not be there, and code that the program may be executing.
+// The stack is copied, not walked: a walk needs vector registers, tables that may not be there, and
+// code that the program may be executing.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "preload/trace/calls/calls.h"
+#include "preload/trace/calls/kept_state.h"
 
 namespace swipr::trace {
 
 inline constexpr std::size_t kSlowCallCount = 1024;
 inline constexpr std::size_t kSlowStackCount = 128;
 inline constexpr std::size_t kSlowStackWords = 4096;  // of each
-
-enum class SlowState : std::uint32_t { kFree, kTaken, kDone };
 
 struct SlowCall {
   std::uint64_t end;  // time stamp counter
@@ -36,9 +34,9 @@ struct SlowCall {
 };
 
 struct SlowCalls {
-  Atomic<SlowState>* states;  // kSlowCallCount; nullptr: never asked for
+  Atomic<KeptState>* states;  // kSlowCallCount; nullptr: never asked for
   SlowCall* calls;
-  Atomic<SlowState>* stack_states;  // kSlowStackCount
+  Atomic<KeptState>* stack_states;  // kSlowStackCount
   std::uint64_t (*stacks)[kSlowStackWords];
   Atomic<std::uint32_t> next;     // where the search for a free place begins
   Atomic<std::int32_t> room;      // calls that may still be kept until the next reading

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "common/core/signal_safe.h"
+#include "preload/unwind/base/open_calls.h"
 
 namespace swipr::unwind {
 
@@ -22,10 +23,17 @@ struct ReplacedCode {
   CodePlace (*original_place)(CodePlace place, bool exact) noexcept;
   // Undoes changes in bytes that were read from `address` on.
   void (*restore)(std::uint64_t address, std::span<std::uint8_t> bytes) noexcept;
+  // Adds the calls that return by the word at `address` of a stack. Whose stack it is does not run,
+  // or asks itself.
+  void (*add_calls)(std::uint64_t address, std::uint64_t word, OpenCalls& out) noexcept;
+  // Their ends are told (preload/trace/calls/sampled_calls.h). Before they can end.
+  void (*note_sampled)(const OpenCalls& calls) noexcept;
 };
 
 // nullptr: no function was ever traced. Set once.
 inline constinit std::atomic<const ReplacedCode*> replaced_code{nullptr};
+// Calls of sampled stacks are wanted. Only with replaced_code.
+inline constinit std::atomic<bool> calls_are_followed{false};
 
 SWIPR_SIGNAL_SAFE inline CodePlace original_place(CodePlace place, bool exact) noexcept {
   const ReplacedCode* const replaced = replaced_code.load(std::memory_order_acquire);

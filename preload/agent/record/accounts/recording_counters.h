@@ -29,6 +29,7 @@ struct RecordingCounters {
   // With tasks.
   std::uint64_t tasks_moved = 0;     // looks in vain: it ran meanwhile
   std::uint64_t tasks_left_out = 0;  // at most, of one look
+  std::uint64_t call_ends_lost = 0;  // of calls that samples met, because the stream was full
   // With SWIPR_UNWINDER.
   bool unwinder_missing = false;
 };

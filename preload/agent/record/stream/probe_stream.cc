@@ -23,6 +23,8 @@ bool ProbeStream::create(std::size_t count, const ProbeSettings& settings) noexc
   if (probes_ == nullptr) return false;
   capacity_ = count;
   settings_ = settings;
+  start_stamp_ = trace::stamp_now();
+  lost_before_ = trace::sampled_calls.lost.load();
   return true;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "common/wire/traced_calls.h"
@@ -10,7 +11,9 @@
 #include "preload/agent/modules/module_map.h"
 #include "preload/agent/probes/probe_table.h"
 #include "preload/agent/record/stream/stream_writer.h"
+#include "preload/trace/calls/sampled_calls.h"
 #include "preload/trace/calls/slow_calls.h"
+#include "preload/unwind/base/open_calls.h"
 
 namespace swipr::agent {
 
@@ -22,6 +25,7 @@ struct ProbeSettings {
   std::uint32_t slow_frames = 0;         // of callers
   bool has_sites = false;
   bool by_thread = false;
+  bool joins_samples = false;  // samples are taken, and say in which calls
 };
 
 class ProbeStream {
@@ -73,6 +77,25 @@ class ProbeStream {
     }
     make_room();
   }
+  // --- calls that samples meet
+  using CallEnd = trace::SampledCall;
+  // Before functions are attached. False: no memory.
+  static bool prepare_call_ends() noexcept { return trace::prepare_sampled_calls(); }
+  // Those since the last time, of the whole process.
+  template <typename Use>
+  static void take_call_ends(Use&& use) noexcept {
+    trace::take_sampled_calls(use);
+  }
+  bool joins_samples() const noexcept { return is_open() && settings_.joins_samples; }
+  // Those of this recording among them, as a stack has them (pack_call). Returns a part of `out`.
+  static constexpr std::size_t kMostCallWords = 2 * wire::kMostOpenCalls;
+  std::span<const std::uint64_t> calls_of(const unwind::OpenCalls& calls,
+                                          std::span<std::uint64_t, kMostCallWords> out) const noexcept;
+  // Of the process, since the recording began, for which there was no place.
+  std::uint64_t call_ends_lost() const noexcept;
+  // False: the stream has no room.
+  bool write_call_end(const CallEnd& call, StreamWriter& stream) const noexcept;
+
   // Before the last of them are written. The functions stay attached.
   void stop_slow_calls() noexcept;
   // Detaches all, and writes what is left.
@@ -94,6 +117,8 @@ class ProbeStream {
   void detach(std::size_t line, wire::ProbeReason reason, std::string_view text,
               StreamWriter& stream, Moment start) noexcept;
   std::uint64_t measure(Moment now, Probe*& costliest) noexcept;
+  std::optional<wire::OpenCall> find_call(std::uint32_t probe, std::uint32_t place,
+                                          std::uint64_t start) const noexcept;
   void tell_threads_left_out(StreamWriter& stream) noexcept;
 
   Probe* probes_ = nullptr;
@@ -104,6 +129,8 @@ class ProbeStream {
   Moment check_at_{0};
   Moment checked_{0};
   Moment room_made_{0};
+  std::uint64_t start_stamp_ = 0;  // time stamp counter at the start of the recording
+  std::uint64_t lost_before_ = 0;  // ends of calls
   bool was_above_ = false;
   std::uint32_t threads_left_out_ = 0;
   std::int32_t introduced_[trace::kThreadCount] = {};  // the thread of each place in the pool

@@ -14,29 +14,36 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
   return hash ^ (hash >> 32);
 }
 
-std::uint64_t hash_of(const unwind::FrameBuffer& frames, WaitKey wait) noexcept {
-  std::uint64_t hash = mix(frames.frame_count, frames.flags << 32 | wait.syscall);
-  hash = mix(hash, wait.channel);
-  hash = mix(hash, std::uint64_t{wait.runtime.holder_tid} << 8 |
-                       static_cast<std::uint64_t>(wait.runtime.kind));
-  hash = mix(hash, wait.runtime.type);
-  for (std::uint32_t frame = 0; frame < frames.frame_count; ++frame) {
-    hash = mix(hash, frames.pcs[frame] ^ std::uint64_t{frames.kinds[frame]} << 56);
-  }
-  return hash;
-}
-
-bool is_same(const StoredStack& stored, std::uint64_t hash, const unwind::FrameBuffer& frames,
-             WaitKey wait) noexcept {
-  return stored.hash == hash && stored.frame_count == frames.frame_count &&
-         stored.flags == frames.flags && stored.wait == wait &&
-         stored.omitted_at == frames.omitted_at &&
-         std::memcmp(stored.pcs(), frames.pcs.data(), frames.frame_count * sizeof(frames.pcs[0])) ==
-             0 &&
-         std::memcmp(stored.kinds(), frames.kinds.data(), frames.frame_count) == 0;
-}
-
 }  // namespace
+
+struct StackTable::Key {
+  std::span<const std::uint64_t> pcs;
+  std::span<const std::uint8_t> kinds;  // of each pc; none: of none
+  std::uint64_t flags = 0;
+  std::uint32_t omitted_at = 0;
+  WaitKey wait{};
+  std::uint32_t base = 0;
+
+  std::uint64_t hash() const noexcept {
+    std::uint64_t hash = mix(pcs.size(), flags << 32 | wait.syscall);
+    hash = mix(hash, std::uint64_t{base} << 32 | wait.channel);
+    hash = mix(hash, std::uint64_t{wait.runtime.holder_tid} << 8 |
+                         static_cast<std::uint64_t>(wait.runtime.kind));
+    hash = mix(hash, wait.runtime.type);
+    for (std::size_t frame = 0; frame < pcs.size(); ++frame) {
+      const std::uint64_t kind = frame < kinds.size() ? kinds[frame] : 0;
+      hash = mix(hash, pcs[frame] ^ kind << 56);
+    }
+    return hash;
+  }
+
+  bool is_of(const StoredStack& stored) const noexcept {
+    return stored.frame_count == pcs.size() && stored.flags == flags && stored.wait == wait &&
+           stored.base == base && stored.omitted_at == omitted_at &&
+           std::memcmp(stored.pcs(), pcs.data(), pcs.size_bytes()) == 0 &&
+           std::memcmp(stored.kinds(), kinds.data(), kinds.size()) == 0;
+  }
+};
 
 bool StackTable::create(std::uint32_t max_stacks) noexcept {
   max_stacks_ = max_stacks < kMaxStacks ? max_stacks : kMaxStacks;
@@ -61,30 +68,44 @@ StoredStack& StackTable::stack(std::uint32_t id) noexcept { return at(by_id_[id]
 
 std::uint32_t StackTable::intern(const unwind::FrameBuffer& frames, WaitKey wait,
                                  bool& is_new) noexcept {
+  return intern({.pcs = std::span(frames.pcs).first(frames.frame_count),
+                 .kinds = std::span(frames.kinds).first(frames.frame_count),
+                 .flags = frames.flags,
+                 .omitted_at = frames.omitted_at,
+                 .wait = wait},
+                is_new);
+}
+
+std::uint32_t StackTable::intern_within(std::uint32_t base, std::span<const std::uint64_t> calls,
+                                        bool& is_new) noexcept {
+  return intern({.pcs = calls, .kinds = {}, .flags = stack(base).flags, .base = base}, is_new);
+}
+
+std::uint32_t StackTable::intern(const Key& key, bool& is_new) noexcept {
   is_new = false;
-  const std::uint64_t hash = hash_of(frames, wait);
+  const std::uint64_t hash = key.hash();
   std::size_t entry = hash % kIndexEntries;
   for (; index_[entry] != 0; entry = (entry + 1) % kIndexEntries) {
     const StoredStack& stored = at(index_[entry] - 1);
-    if (is_same(stored, hash, frames, wait)) return stored.id;
+    if (stored.hash == hash && key.is_of(stored)) return stored.id;
   }
-  const std::size_t pcs_bytes = frames.frame_count * sizeof(std::uint64_t);
   const std::size_t bytes =
-      (sizeof(StoredStack) + pcs_bytes + frames.frame_count + kUnitBytes - 1) / kUnitBytes *
-      kUnitBytes;
+      (sizeof(StoredStack) + key.pcs.size_bytes() + key.kinds.size() + kUnitBytes - 1) /
+      kUnitBytes * kUnitBytes;
   if (count_ == max_stacks_ || bytes > kArenaBytes - used_bytes_) return 0;
   const auto unit = static_cast<std::uint32_t>(used_bytes_ / kUnitBytes);
   auto* stored = new (arena_ + used_bytes_) StoredStack{
       .hash = hash,
       .id = ++count_,
-      .frame_count = frames.frame_count,
-      .omitted_at = frames.omitted_at,
-      .flags = static_cast<std::uint32_t>(frames.flags),
-      .wait = wait,
+      .frame_count = static_cast<std::uint32_t>(key.pcs.size()),
+      .omitted_at = key.omitted_at,
+      .flags = static_cast<std::uint32_t>(key.flags),
+      .wait = key.wait,
+      .base = key.base,
   };
   auto* tail = reinterpret_cast<std::byte*>(stored + 1);
-  std::memcpy(tail, frames.pcs.data(), pcs_bytes);
-  std::memcpy(tail + pcs_bytes, frames.kinds.data(), frames.frame_count);
+  std::memcpy(tail, key.pcs.data(), key.pcs.size_bytes());
+  std::memcpy(tail + key.pcs.size_bytes(), key.kinds.data(), key.kinds.size());
   used_bytes_ += bytes;
   index_[entry] = unit + 1;
   by_id_[count_] = unit;

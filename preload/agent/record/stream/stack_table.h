@@ -4,15 +4,27 @@
 // fills.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "common/wire/sampled_calls.h"
 #include "preload/agent/proc/wait_channels.h"
 #include "preload/unwind/walk/walk.h"
 
 namespace swipr::agent {
 
-// A stack in the table. pcs and kinds follow the header.
+// A call as two words, where StoredStack has pcs.
+inline std::array<std::uint64_t, 2> pack_call(const wire::OpenCall& call) noexcept {
+  return {call.probe << 32 | call.place, call.start_ns};
+}
+inline wire::OpenCall unpack_call(std::uint64_t first, std::uint64_t second) noexcept {
+  return {.probe = first >> 32, .place = first & 0xffff'ffff, .start_ns = second};
+}
+
+// A stack in the table. pcs and kinds follow the header. With `base` it is that stack within traced
+// calls, which are in place of the pcs (pack_call).
 struct StoredStack {
   std::uint64_t hash = 0;
   std::uint32_t id = 0;
@@ -20,6 +32,7 @@ struct StoredStack {
   std::uint32_t omitted_at = 0;
   std::uint32_t flags = 0;  // wire::StackFlags
   WaitKey wait;
+  std::uint32_t base = 0;
   bool defined = false;   // a record in the stream defines it
   bool defining = false;  // … in the bytes that are being written
 
@@ -41,6 +54,9 @@ class StackTable {
 
   // The id; 0: full. `is_new`: it was added.
   std::uint32_t intern(const unwind::FrameBuffer& frames, WaitKey wait, bool& is_new) noexcept;
+  // The same for a stack of the table within calls, as pack_call() makes them.
+  std::uint32_t intern_within(std::uint32_t base, std::span<const std::uint64_t> calls,
+                              bool& is_new) noexcept;
   // Removes all stacks.
   void start_generation() noexcept;
 
@@ -56,6 +72,8 @@ class StackTable {
   static constexpr std::size_t kByIdBytes = (std::size_t{kMaxStacks} + 1) * sizeof(std::uint32_t);
   static constexpr std::size_t kArenaBytes = kMemoryBytes - kIndexBytes - kByIdBytes;
 
+  struct Key;
+  std::uint32_t intern(const Key& key, bool& is_new) noexcept;
   StoredStack& at(std::uint32_t unit) noexcept;
 
   std::byte* memory_ = nullptr;

@@ -64,6 +64,7 @@ bool StreamWriter::introduce(ThreadInStream& known, const Thread& thread,
 }
 
 bool StreamWriter::define_ahead(std::uint32_t stack) noexcept {
+  if (const std::uint32_t base = base_of(stack); base != 0) return define_ahead(base);
   if (definition_bytes(stack) <= blocks_.max_bytes() / 2) return true;
   return functions_.define_ahead(blocks_, stacks_.stack(stack));
 }
@@ -72,23 +73,43 @@ void StreamWriter::define(wire::Encoder& out, std::uint32_t stack) noexcept {
   if (stack == 0) return;
   StoredStack& stored = stacks_.stack(stack);
   if (stored.defined || stored.defining) return;
+  stored.defining = true;
+  if (stored.base != 0) {
+    define(out, stored.base);
+    return encode_stack_calls(out, stored);
+  }
   functions_.define(out, stored);
   encode_stack(out, stored);
-  stored.defining = true;
 }
 
 void StreamWriter::settle_definition(std::uint32_t stack, bool written) noexcept {
   if (stack == 0) return;
   StoredStack& stored = stacks_.stack(stack);
   if (stored.defining && written) stored.defined = true;
-  if (stored.defining) functions_.settle(stored, written);
+  if (stored.base != 0) settle_definition(stored.base, written);
+  if (stored.defining && stored.base == 0) functions_.settle(stored, written);
   stored.defining = false;
 }
 
 std::size_t StreamWriter::definition_bytes(std::uint32_t stack) noexcept {
   if (stack == 0 || stacks_.stack(stack).defined) return 0;
   const StoredStack& stored = stacks_.stack(stack);
-  return kStackBytes + kFrameBytes * stored.frame_count + functions_.definition_bytes(stored);
+  const std::size_t bytes = kStackBytes + kFrameBytes * stored.frame_count;
+  if (stored.base != 0) return 2 * bytes + definition_bytes(stored.base);
+  return bytes + functions_.definition_bytes(stored);
+}
+
+std::uint32_t StreamWriter::base_of(std::uint32_t stack) noexcept {
+  return stack == 0 ? 0 : stacks_.stack(stack).base;
+}
+
+void StreamWriter::encode_stack_calls(wire::Encoder& out, const StoredStack& stack) noexcept {
+  wire::StackCallsRecord record{.stack_id = stack.id, .base_id = stack.base};
+  const std::span words(stack.pcs(), stack.frame_count);
+  for (std::size_t at = 0; at + 1 < words.size(); at += 2) {
+    record.calls[record.call_count++] = unpack_call(words[at], words[at + 1]);
+  }
+  wire::encode(out, record);
 }
 
 void StreamWriter::encode_stack(wire::Encoder& out, const StoredStack& stack) noexcept {

@@ -86,6 +86,8 @@ class StreamWriter {
 
  private:
   void encode_stack(wire::Encoder& out, const StoredStack& stack) noexcept;
+  void encode_stack_calls(wire::Encoder& out, const StoredStack& stack) noexcept;
+  std::uint32_t base_of(std::uint32_t stack) noexcept;
 
   BlockWriter blocks_;
   StackTable stacks_;

@@ -33,6 +33,7 @@ commands::Outcome run(const options::Command& command) {
               [](const options::TopOptions& chosen) { return commands::run_top(chosen); },
               [](const options::LatencyOptions& chosen) { return commands::run_latency(chosen); },
               [](const options::SlowerOptions& chosen) { return commands::run_slower(chosen); },
+              [](const options::TraceRecordOptions& chosen) { return commands::run_trace(chosen); },
               [](const options::ViewOptions& chosen) { return commands::run_view(chosen); },
               [](const options::AgentOptions& chosen) { return commands::run_agent(chosen); },
               [](const options::PushOptions& chosen) { return commands::run_push(chosen); },

@@ -12,6 +12,7 @@ Outcome run_report(const options::ReportOptions& options);
 Outcome run_top(const options::TopOptions& options);
 Outcome run_latency(const options::LatencyOptions& options);
 Outcome run_slower(const options::SlowerOptions& options);
+Outcome run_trace(const options::TraceRecordOptions& options);
 Outcome run_view(const options::ViewOptions& options);
 Outcome run_agent(const options::AgentOptions& options);
 Outcome run_push(const options::PushOptions& options);

@@ -52,18 +52,19 @@ _swipr() {
       ;;
     *)
       case $command in
-        '') words='record convert report top latency slower view agent push list doctor preload-path help --help --version' ;;
+        '') words='record convert report top latency slower trace view agent push list doctor preload-path help --help --version' ;;
         record)
           words='--pid --name --socket --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --tasks --json --no-arguments --no-follow --help --'
           ;;
         convert)
-          words='--format --output --weight --state --thread --from --to --only --hide --focus --frames --merge-threads --invert --diff --state-frames --pprof-labels --frame-kinds --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'
+          words='--format --output --weight --state --thread --from --to --only --hide --focus --frames --split --merge-threads --invert --diff --state-frames --pprof-labels --frame-kinds --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'
           ;;
-        report) words='--weight --state --thread --from --to --only --hide --focus --frames --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --json --help' ;;
+        report) words='--weight --state --thread --from --to --only --hide --focus --frames --split --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --json --help' ;;
         top) words='--pid --name --window --interval --weight --once --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         latency) words='--pid --name --at --threads --interval --count --duration --max-overhead --debug-dir --json --help' ;;
         slower) words='--pid --name --at --count --args --stack --duration --max-overhead --debug-dir --json --help' ;;
-        view) words='--pid --duration --no-browser --state --thread --from --to --only --hide --focus --frames --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
+        trace) words='--pid --name --at --duration --interval --rate --max-overhead --output --embed-symbols --debug-dir --help' ;;
+        view) words='--pid --duration --no-browser --state --thread --from --to --only --hide --focus --frames --split --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         agent)
           words='--rate --slice --slices --once --continuous --mode --max-overhead --max-host-overhead --pids --include --exclude --socket-dir --max-processes --output-dir --rotating-output --keep --no-flamegraph --push --upload-results --server-host --service-name --label --token-file --ca-file --tenant --spool --spool-size --disable-application-identifiers --insert-dso-name --external-metadata --app-id-args-filter --disable-metrics-collection --disable-metadata-collection --config --pid-file --log-file --controller-pid --metrics-file --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help'
           ;;

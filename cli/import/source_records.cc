@@ -67,11 +67,17 @@ bool SourceRecords::apply(const wire::RawRecord& record) {
     case wire::RecordType::kRuntime:
       return on_runtime(record);
     case wire::RecordType::kProbe:
+      return on_probe(record);
     case wire::RecordType::kLatency:
+      return on_latency(record);
+    case wire::RecordType::kStackCalls:
+      return on_stack_calls(record);
+    case wire::RecordType::kCallEnd:
+      return on_call_end(record);
     case wire::RecordType::kSlowCall:
     case wire::RecordType::kProbeCounts:
     case wire::RecordType::kCallThread:
-      return true;  // durations of calls are not part of a profile
+      return true;  // single calls are not part of a profile
   }
   return true;  // a record type of a later version
 }
@@ -81,7 +87,10 @@ void SourceRecords::on_loss() {
   for (auto& [index, thread] : threads_) thread.last_stack_known = false;
   // Ids are redefined only after the writer has run out of memory. If that has happened, the
   // lost part may have redefined any id.
-  if (stack_ids_reused_) stacks_.clear();
+  if (stack_ids_reused_) {
+    stacks_.clear();
+    call_sets_.clear();
+  }
   records_lost_ = true;
 }
 
@@ -95,6 +104,9 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
     threads_.clear();
     functions_.clear();
     stacks_.clear();
+    call_sets_.clear();
+    traced_.clear();
+    calls_.clear();
     stack_ids_reused_ = records_lost_ = ended_ = vanished_ = false;
     stacks_lost_ = now_ns_ = 0;
     received_ = {};
@@ -180,14 +192,21 @@ bool SourceRecords::on_stack(const wire::RawRecord& record) {
   entry.root_reached = (stack->flags & wire::kStackRootReached) != 0;
   ++received_.stacks;
   if (entry.root_reached) ++received_.stacks_rooted;
-  const std::uint32_t index = builder_.intern_stack(std::move(entry));
-  if (stacks_.find(stack->stack_id) != profile::kNone) {
+  define_stack(stack->stack_id, builder_.intern_stack(std::move(entry)), profile::kNone);
+  return true;
+}
+
+void SourceRecords::define_stack(std::uint64_t id, std::uint32_t stack, std::uint32_t calls) {
+  if (stacks_.find(id) != profile::kNone) {
     // The first redefinition that was read need not be the first that was written.
-    if (records_lost_ && !stack_ids_reused_) stacks_.clear();
+    if (records_lost_ && !stack_ids_reused_) {
+      stacks_.clear();
+      call_sets_.clear();
+    }
     stack_ids_reused_ = true;
   }
-  stacks_.define(stack->stack_id, index);
-  return true;
+  stacks_.define(id, stack);
+  if (!traced_.empty()) call_sets_.define(id, calls);
 }
 
 bool SourceRecords::on_tick(const wire::RawRecord& record) {
@@ -212,7 +231,7 @@ void SourceRecords::add_sample(const wire::SampleEntry& entry, std::uint64_t fla
   profile::Sample sample;
   sample.time = duration_of(start_monotonic_ns_ + now_ns_);
   sample.thread = thread.index;
-  sample.stack = stack_of(thread, entry, flags);
+  find_stack(thread, entry, flags, sample);
   sample.state = static_cast<profile::State>(entry.state);
   sample.ticks = entry.ticks;
   sample.cpu = duration_of(entry.cpu_ns);
@@ -230,16 +249,19 @@ void SourceRecords::add_sample(const wire::SampleEntry& entry, std::uint64_t fla
   samples.push_back(sample);
 }
 
-std::uint32_t SourceRecords::stack_of(Thread& thread, const wire::SampleEntry& entry,
-                                      std::uint64_t flags) {
-  if ((flags & wire::kSampleSameStack) != 0) {
-    if (!thread.last_stack_known) ++stacks_lost_;
-    return thread.last_stack_known ? thread.last_stack : profile::kNone;
+void SourceRecords::find_stack(Thread& thread, const wire::SampleEntry& entry, std::uint64_t flags,
+                               profile::Sample& sample) {
+  if ((flags & wire::kSampleSameStack) == 0) {
+    thread.last_stack = stacks_.find(entry.stack_id);
+    thread.last_calls = call_sets_.find(entry.stack_id);
+    thread.last_stack_known = entry.stack_id == 0 || thread.last_stack != profile::kNone;
   }
-  thread.last_stack = stacks_.find(entry.stack_id);
-  thread.last_stack_known = entry.stack_id == 0 || thread.last_stack != profile::kNone;
-  if (!thread.last_stack_known) ++stacks_lost_;
-  return thread.last_stack;
+  if (!thread.last_stack_known) {
+    ++stacks_lost_;
+    return;
+  }
+  sample.stack = thread.last_stack;
+  sample.calls = thread.last_calls;
 }
 
 bool SourceRecords::on_totals(const wire::RawRecord& record) {

@@ -8,10 +8,12 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "cli/import/recording_builder.h"
 #include "cli/import/stack_ids.h"
 #include "common/wire/decoder.h"
+#include "common/wire/sampled_calls.h"
 
 namespace swipr::importers {
 
@@ -42,6 +44,7 @@ class SourceRecords {
     std::uint64_t
         last_entry_ns;  // of its last entry, else of its start; from the start of the source
     std::uint32_t last_stack = profile::kNone;
+    std::uint32_t last_calls = profile::kNone;
     bool last_stack_known = false;
   };
 
@@ -61,11 +64,23 @@ class SourceRecords {
   bool on_code_gone(const wire::RawRecord& record);
   bool on_function(const wire::RawRecord& record);
   bool on_runtime(const wire::RawRecord& record);
+  bool on_probe(const wire::RawRecord& record);
+  bool on_latency(const wire::RawRecord& record);
+  bool on_stack_calls(const wire::RawRecord& record);
+  bool on_call_end(const wire::RawRecord& record);
 
+  struct OpenCallHash {
+    std::size_t operator()(const wire::OpenCall& call) const;
+  };
+  // Indexes in the Recording.
+  std::uint32_t traced_of(std::uint64_t probe);
+  std::uint32_t call_of(const wire::OpenCall& call);
   std::uint32_t process();
   Thread& thread_of(std::uint64_t thread_index);
   std::uint32_t resolve(const wire::FrameEntry& frame);
-  std::uint32_t stack_of(Thread& thread, const wire::SampleEntry& entry, std::uint64_t flags);
+  void find_stack(Thread& thread, const wire::SampleEntry& entry, std::uint64_t flags,
+                  profile::Sample& sample);
+  void define_stack(std::uint64_t id, std::uint32_t stack, std::uint32_t calls);
   void add_sample(const wire::SampleEntry& entry, std::uint64_t flags, std::size_t first_of_tick);
   void complete_totals(profile::Process& process) const;
   void warn_of_losses(const profile::Process& process);
@@ -81,6 +96,9 @@ class SourceRecords {
   std::unordered_map<std::uint64_t, Thread> threads_;
   std::unordered_map<std::uint64_t, std::uint32_t> functions_;  // index in the Recording, by number
   StackIds stacks_;
+  StackIds call_sets_;                 // of the same ids: in which calls the stack is
+  std::vector<std::uint32_t> traced_;  // index in the Recording, by line of the request
+  std::unordered_map<wire::OpenCall, std::uint32_t, OpenCallHash> calls_;
   bool stack_ids_reused_ = false;
   bool records_lost_ = false;
   bool ended_ = false;

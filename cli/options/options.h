@@ -68,6 +68,16 @@ struct SymbolOptions {
   bool cache = true;                           // of names, between conversions
 };
 
+enum class SplitPart : std::uint8_t { kSlow, kNormal, kDifference };
+// Samples inside calls of a traced function, by the duration of the call.
+struct SplitOption {
+  std::string text;            // as typed
+  std::string function;        // empty: the only one
+  std::uint64_t quantile = 0;  // of kQuantileUnits; 0: by the threshold
+  std::chrono::nanoseconds threshold{0};
+  SplitPart part = SplitPart::kSlow;
+};
+
 // Filters. Expressions are POSIX extended ones; empty: none.
 struct FilterOptions {
   profile::SampleFilter samples;
@@ -76,6 +86,7 @@ struct FilterOptions {
   std::string hide;
   std::string focus;
   bool merge_threads = false;
+  std::vector<SplitOption> splits;  // one after the other
 };
 
 struct ConvertOptions {
@@ -150,6 +161,13 @@ struct SlowerOptions {
   bool json = false;
 };
 
+struct TraceRecordOptions {
+  TraceOptions trace;
+  std::chrono::nanoseconds interval = std::chrono::milliseconds(10);
+  std::string output;           // empty: a generated name
+  bool embeds_symbols = false;  // store names in the recording
+};
+
 struct PushOptions {
   std::vector<std::string> inputs;  // recordings, pprof files, .col files
   std::string url;
@@ -210,8 +228,9 @@ struct AnswerOptions {
   std::string disposition;  // file name for the client; empty: none
 };
 
-using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, TopOptions,
-                             LatencyOptions, SlowerOptions, ViewOptions, AgentOptions, PushOptions,
-                             ListOptions, DoctorOptions, PreloadPathOptions, AnswerOptions>;
+using Command =
+    std::variant<RecordOptions, ConvertOptions, ReportOptions, TopOptions, LatencyOptions,
+                 SlowerOptions, TraceRecordOptions, ViewOptions, AgentOptions, PushOptions,
+                 ListOptions, DoctorOptions, PreloadPathOptions, AnswerOptions>;
 
 }  // namespace swipr::options

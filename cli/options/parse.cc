@@ -31,13 +31,14 @@ Examples:
   swipr top --pid 4711                        what it does now, in the terminal
   swipr latency --pid 4711 handle             how long calls of a function take, in a histogram
   swipr slower --pid 4711 handle p99          its slowest calls, with arguments and callers
+  swipr trace --pid 4711 handle -d 10s        record, and what its slow calls do: report --split
   swipr view app.swipr                        show the recording in the browser
 
 Exit codes: 0 done, 1 failed, 2 wrong usage; `record -- CMD` ends with the code of CMD.
 )";
 
 constexpr std::string_view kCommandList =
-    "record, convert, report, top, latency, slower, view, agent, push, list or doctor";
+    "record, convert, report, top, latency, slower, trace, view, agent, push, list or doctor";
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   const std::string similar = find_similar(word, known);
@@ -128,7 +129,8 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
                   bool has_separator) {
   CLI::App app("swipr: a sampling profiler for programs on Linux", "swipr");
   app.formatter(
-      with_usage("record|convert|report|top|latency|slower|view|agent|push|list|doctor [OPTION…]"));
+      with_usage("record|convert|report|top|latency|slower|trace|view|agent|push|list|doctor "
+                 "[OPTION…]"));
   app.footer(std::string(kMainFooter));
   const std::string version = fmt::format("swipr {}", kBuildVersion);
   app.set_version_flag("--version", version, "Print version, commit and build type");
@@ -139,6 +141,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   TopParser top;
   LatencyParser latency;
   SlowerParser slower;
+  TraceParser trace;
   ViewParser view;
   AgentParser agent;
   PushParser push;
@@ -152,6 +155,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   top.add_to(app);
   latency.add_to(app);
   slower.add_to(app);
+  trace.add_to(app);
   view.add_to(app);
   agent.add_to(app);
   push.add_to(app);
@@ -191,6 +195,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   if (top.app->parsed()) return top.finish();
   if (latency.app->parsed()) return latency.finish();
   if (slower.app->parsed()) return slower.finish();
+  if (trace.app->parsed()) return trace.finish();
   if (view.app->parsed()) return view.finish();
   if (agent.app->parsed()) return agent.finish();
   if (push.app->parsed()) return push.finish();

@@ -199,6 +199,10 @@ void append(Recording& recording, Recording other, Align align) {
   const std::uint32_t frames = count_of(recording.frames);
   const std::uint32_t stacks = count_of(recording.stacks);
   const std::uint32_t threads = count_of(recording.threads);
+  const std::uint32_t traced = count_of(recording.traced);
+  const std::uint32_t calls = count_of(recording.calls);
+  const std::uint32_t call_sets = count_of(recording.call_sets);
+  const std::uint32_t open_calls = count_of(recording.open_calls);
   const nanoseconds moved = align == Align::kBegin
                                 ? extent_of(recording).begin - extent_of(other).begin
                                 : monotonic_zero(other) - monotonic_zero(recording);
@@ -222,7 +226,18 @@ void append(Recording& recording, Recording other, Align align) {
     sample.time += moved;
     sample.thread += threads;
     shift(sample.stack, stacks);
+    shift(sample.calls, call_sets);
   }
+  for (TracedFunction& function : other.traced) {
+    function.process += processes;
+    shift(function.frame, frames);
+  }
+  for (Call& call : other.calls) {
+    call.function += traced;
+    call.begin += moved;
+  }
+  for (CallSet& set : other.call_sets) set.first += open_calls;
+  for (std::uint32_t& call : other.open_calls) call += calls;
   const auto move_behind = [](auto& into, auto& from) {
     into.insert(into.end(), std::make_move_iterator(from.begin()),
                 std::make_move_iterator(from.end()));
@@ -236,6 +251,10 @@ void append(Recording& recording, Recording other, Align align) {
   move_behind(recording.threads, other.threads);
   move_behind(recording.samples, other.samples);
   move_behind(recording.warnings, other.warnings);
+  move_behind(recording.traced, other.traced);
+  move_behind(recording.calls, other.calls);
+  move_behind(recording.call_sets, other.call_sets);
+  move_behind(recording.open_calls, other.open_calls);
   append(recording.embedded, std::move(other.embedded), processes);
   std::stable_sort(recording.samples.begin(), recording.samples.end(),
                    [](const Sample& a, const Sample& b) { return a.time < b.time; });

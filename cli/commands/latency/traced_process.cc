@@ -37,12 +37,7 @@ session::StreamRequest complete(session::StreamRequest request, const TraceStart
   request.max_overhead_permille = options.max_overhead_permille;
   request.jitter = false;
   request.sampling = false;
-  for (const TracedFunction& function : start.found.functions) {
-    request.probes += place_line(function.begin, function.build_id, function.path);
-  }
-  for (const CallSite& site : start.found.sites) {
-    request.sites += place_line(site.return_address, site.build_id, site.path);
-  }
+  add_traced_functions(request, start.found);
   return request;
 }
 
@@ -77,6 +72,15 @@ Result<profile::Recording> read_modules(session::Target target) {
 }
 
 }  // namespace
+
+void add_traced_functions(session::StreamRequest& request, const FoundFunctions& found) {
+  for (const TracedFunction& function : found.functions) {
+    request.probes += place_line(function.begin, function.build_id, function.path);
+  }
+  for (const CallSite& site : found.sites) {
+    request.sites += place_line(site.return_address, site.build_id, site.path);
+  }
+}
 
 Result<TraceStart> find_what_to_trace(const options::TraceOptions& options) {
   auto target = connect(options);

@@ -30,6 +30,9 @@ struct TraceStart {
 // Errors: no such process, function or place; with the reason, and what could be meant.
 host::Result<TraceStart> find_what_to_trace(const options::TraceOptions& options);
 
+// Adds what the process is asked for.
+void add_traced_functions(session::StreamRequest& request, const FoundFunctions& found);
+
 class TracedProcess {
  public:
   // `request` lacks the functions. `on_records` is called when the records of a block have been

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -49,11 +50,12 @@ host::Result<void> export_recording(profile::Recording& recording, const ExportO
   NamedRecording named = symbolize_recording(recording, options.symbols);
   notes.insert(notes.end(), std::make_move_iterator(named.notes.begin()),
                std::make_move_iterator(named.notes.end()));
-  if (auto kept = filter_stacks(recording, named.names, options.filters); !kept) return kept;
+  const auto base = filter_stacks(recording, named.names, options.filters);
+  if (!base) return base.error();
   exporters::Options writing;
   writing.weight = options.weight;
   writing.state_frames = state_frames_of(options.state_frames);
-  writing.first_base_process = options.first_base_process;
+  writing.first_base_process = std::min(options.first_base_process, *base);
   if (options.invert && options.format == options::Format::kHtml) {
     writing.inverted = true;
   } else if (options.invert) {

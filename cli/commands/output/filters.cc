@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/commands/output/export_recording.h"
+#include "cli/commands/output/splits.h"
 #include "cli/export/text/text.h"
 #include "cli/profile/filter.h"
 #include "cli/profile/tables/thread_times.h"
@@ -132,8 +133,14 @@ Result<Inputs> load_inputs(const std::vector<std::string>& paths, const std::str
   return inputs;
 }
 
-Result<void> filter_stacks(profile::Recording& recording, profile::Names& names,
-                           const options::FilterOptions& filters) {
+Result<std::uint32_t> filter_stacks(profile::Recording& recording, profile::Names& names,
+                                    const options::FilterOptions& filters) {
+  std::uint32_t first_base_process = profile::kNone;
+  for (const options::SplitOption& split : filters.splits) {
+    auto base = apply_split(recording, names, split);
+    if (!base) return base.error();
+    first_base_process = *base;
+  }
   auto only = compile("--only", filters.only);
   if (!only) return only.error();
   auto hide = compile("--hide", filters.hide);
@@ -146,7 +153,10 @@ Result<void> filter_stacks(profile::Recording& recording, profile::Names& names,
                           .only = *std::move(only),
                           .hide = *std::move(hide),
                           .focus = *std::move(focus)});
-  return check_rest(before, recording.samples.size(), filters);
+  if (auto rest = check_rest(before, recording.samples.size(), filters); !rest) {
+    return rest.error();
+  }
+  return first_base_process;
 }
 
 void invert_stacks(profile::Recording& recording, profile::Names& names, bool with_states) {

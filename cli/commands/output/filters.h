@@ -24,9 +24,10 @@ struct Inputs {
 host::Result<Inputs> load_inputs(const std::vector<std::string>& paths, const std::string& base,
                                  const options::FilterOptions& filters, Credit credit);
 
-// --only, --hide, --focus. Errors: a bad expression; no sample is left.
-host::Result<void> filter_stacks(profile::Recording& recording, profile::Names& names,
-                                 const options::FilterOptions& filters);
+// --split, --only, --hide, --focus. Returns the first process of the base that --split has made of
+// other calls; kNone: none. Errors: a bad expression; no sample is left.
+host::Result<std::uint32_t> filter_stacks(profile::Recording& recording, profile::Names& names,
+                                          const options::FilterOptions& filters);
 
 // --invert. `with_states`: what threads wait in becomes a frame of its own beforehand.
 void invert_stacks(profile::Recording& recording, profile::Names& names, bool with_states);

@@ -14,6 +14,7 @@
 #include "cli/export/formats/pprof_tags.h"
 #include "cli/export/text/gzip.h"
 #include "cli/export/text/text.h"
+#include "cli/profile/call_split.h"
 #include "cli/profile/group/aggregate.h"
 #include "cli/profile/tables/machine_work.h"
 
@@ -36,9 +37,12 @@ constexpr auto kSampleTypes = std::to_array<SampleType>({
 
 class PprofWriter {
  public:
+  // `call_of_stack`: profile::separate_calls(); empty: no labels of calls.
   PprofWriter(const profile::Recording& recording, const profile::Names& names,
-              const Options& options)
+              const Options& options, std::span<const std::uint32_t> call_of_stack = {})
       : recording_(recording),
+        names_(names),
+        call_of_stack_(call_of_stack),
         options_(options),
         weight_(options.weight.value_or(profile::natural_weight(recording))),
         tables_(recording, names),
@@ -153,6 +157,7 @@ class PprofWriter {
     if (merged.state == profile::State::kBlocked && merged.stack != profile::kNone) {
       write_wait_labels(sample, recording_.stacks[merged.stack]);
     }
+    write_call_labels(sample, merged.stack);
     if (recording_.processes.size() > 1) {
       add_number(sample, "pid", recording_.processes[thread.process].pid.value);
     }
@@ -170,6 +175,17 @@ class PprofWriter {
       add_number(sample, "holder_tid", stack.holder.value);
   }
 
+  // Of the innermost traced call. Numbers of nanoseconds have their unit, so that
+  // -tagfocus=call_ns=5ms: selects calls by their duration.
+  void write_call_labels(PprofBuilder<SampleTag>& sample, std::uint32_t stack) {
+    if (stack >= call_of_stack_.size() || call_of_stack_[stack] == profile::kNone) return;
+    const profile::Call& call = recording_.calls[call_of_stack_[stack]];
+    const std::uint32_t frame = recording_.traced[call.function].frame;
+    if (frame == profile::kNone) return;
+    add_label(sample, "call", names_.frames[frame].back().function);
+    if (call.duration) add_number(sample, "call_ns", call.duration->count(), "nanoseconds");
+  }
+
   void add_label(PprofBuilder<SampleTag>& sample, std::string_view key, std::string_view text) {
     const std::int64_t key_index = tables_.string(key);
     const std::int64_t text_index = tables_.string(text);
@@ -178,11 +194,14 @@ class PprofWriter {
     label.add_int64(LabelTag::kStr, text_index);
   }
 
-  void add_number(PprofBuilder<SampleTag>& sample, std::string_view key, std::int64_t number) {
+  void add_number(PprofBuilder<SampleTag>& sample, std::string_view key, std::int64_t number,
+                  std::string_view unit = {}) {
     const std::int64_t key_index = tables_.string(key);
+    const std::int64_t unit_index = unit.empty() ? 0 : tables_.string(unit);
     PprofBuilder<LabelTag> label(sample, SampleTag::kLabel);
     label.add_int64(LabelTag::kKey, key_index);
     label.add_int64(LabelTag::kNum, number);
+    if (unit_index != 0) label.add_int64(LabelTag::kNumUnit, unit_index);
   }
 
   // Always with a period and a duration: stores take a profile without them and break later.
@@ -238,6 +257,8 @@ class PprofWriter {
   }
 
   const profile::Recording& recording_;
+  const profile::Names& names_;
+  std::span<const std::uint32_t> call_of_stack_;
   const Options& options_;
   profile::Weight weight_;  // the default sample type
   PprofTables tables_;
@@ -258,8 +279,14 @@ std::vector<profile::MergedStack> merge(const profile::Recording& recording,
 
 host::Result<void> write_pprof(const profile::Recording& recording, const profile::Names& names,
                                const Options& options, Sink& sink) {
-  const std::string profile =
-      PprofWriter(recording, names, options).write(merge(recording, options));
+  std::string profile;
+  if (options.pprof_labels == PprofLabels::kAll && !recording.calls.empty()) {
+    profile::Recording by_call = recording;
+    const auto call_of_stack = profile::separate_calls(by_call);
+    profile = PprofWriter(by_call, names, options, call_of_stack).write(merge(by_call, options));
+  } else {
+    profile = PprofWriter(recording, names, options).write(merge(recording, options));
+  }
   const auto compressed = write_gzip(profile, sink);
   if (!compressed) return compressed.error();
   return sink.flush();

@@ -22,7 +22,7 @@ enum class ProfileTag : protozero::pbf_tag_type {
 };
 enum class ValueTypeTag : protozero::pbf_tag_type { kType = 1, kUnit = 2 };
 enum class SampleTag : protozero::pbf_tag_type { kLocationId = 1, kValue = 2, kLabel = 3 };
-enum class LabelTag : protozero::pbf_tag_type { kKey = 1, kStr = 2, kNum = 3 };
+enum class LabelTag : protozero::pbf_tag_type { kKey = 1, kStr = 2, kNum = 3, kNumUnit = 4 };
 enum class MappingTag : protozero::pbf_tag_type {
   kId = 1,
   kMemoryStart = 2,

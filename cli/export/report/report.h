@@ -11,12 +11,15 @@
 
 namespace swipr::exporters {
 
+struct ReportSplit;  // report_split.h
+
 struct ReportOptions {
   profile::Weight weight = profile::Weight::kCpu;
   // Limit of functions, threads and waits; paths: twice as many; processes: a quarter.
   std::size_t row_count = 20;
-  std::size_t columns = 0;  // truncate lines to this width; 0: no limit
-  bool coloured = false;    // for a terminal with colours
+  std::size_t columns = 0;             // truncate lines to this width; 0: no limit
+  bool coloured = false;               // for a terminal with colours
+  const ReportSplit* split = nullptr;  // a comparison that comes first; nullptr: none
 };
 
 host::Result<void> write_report_text(const profile::Recording& recording,

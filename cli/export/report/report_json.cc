@@ -2,6 +2,7 @@
 
 #include "cli/export/report/report.h"
 #include "cli/export/report/report_paths.h"
+#include "cli/export/report/report_split.h"
 #include "cli/export/text/text.h"
 #include "cli/profile/tables/lock_waits.h"
 #include "cli/profile/tables/machine_work.h"
@@ -70,6 +71,7 @@ host::Result<void> write_report_json(const profile::Recording& recording,
       {"threads", Json::array()},
       {"waits", Json::array()},
       {"warnings", recording.warnings}};
+  if (options.split != nullptr) report["split"] = split_json(*options.split);
   for (const auto& process : recording.processes)
     report["processes"].push_back(process_json(process));
   for (const auto& function : top.functions) {

@@ -11,6 +11,7 @@
 #include "cli/export/report/report.h"
 #include "cli/export/report/report_paths.h"
 #include "cli/export/report/report_processes.h"
+#include "cli/export/report/report_split.h"
 #include "cli/export/report/terminal_page.h"
 #include "cli/export/text/text.h"
 #include "cli/profile/tables/lock_waits.h"
@@ -295,6 +296,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
     return sink.flush();
   }
   page.line("");
+  if (options.split != nullptr) put_split(page, *options.split, options);
   const auto top = profile::top_functions(recording, names, options.weight);
   put_functions(page, top, options);
   page.line("");

@@ -1,5 +1,8 @@
 #include "cli/options/parsers/parser_support.h"
 
+#include <vector>
+
+#include "cli/options/split_value.h"
 #include "cli/options/values.h"
 
 namespace swipr::options {
@@ -59,6 +62,17 @@ void add_filters(CLI::App& app, FilterOptions& filters) {
                                        "are frames of Python …, native: "
                                        "hide those of Python …")
       ->type_name("KINDS");
+  app.add_option_function<std::vector<std::string>>(
+         "--split",
+         [&filters](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             store(filters.splits.emplace_back(), parse_split)(text);
+           }
+         },
+         "Of recordings by trace: only inside calls of FUNCTION that took longer than a duration, "
+         "or a quantile of all calls (repeatable)")
+      ->type_name("[FUNCTION:]p95|TIME[:slow|normal|difference]")
+      ->allow_extra_args(false);
   app.add_flag("--merge-threads", filters.merge_threads, "Merge all threads of a process into one");
 }
 

@@ -51,6 +51,14 @@ struct LatencyParser {
   ParseResult finish();
 };
 
+struct TraceParser {
+  TraceRecordOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+};
+
 struct SlowerParser {
   SlowerOptions options;
   CLI::App* app = nullptr;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -108,6 +109,35 @@ struct Thread {
   std::string name;  // the last one seen
 };
 
+// A function whose calls were traced.
+struct TracedFunction {
+  std::uint32_t process = 0;
+  std::uint32_t frame = kNone;  // its first instruction, for its name; kNone: it was not found
+  bool was_traced = false;
+  std::string problem{};  // why it was not, or not to the end; follows "because"
+  // All calls that ended, by duration (common/core/duration_buckets.h).
+  std::map<std::uint32_t, std::uint64_t> buckets{};
+  std::chrono::nanoseconds calls_time{0};  // sum of their durations
+  std::chrono::nanoseconds longest{0};     // of them; 0: not known
+  std::uint64_t unwound = 0;               // of them ended by an exception
+  std::uint64_t untraced = 0;              // calls that were not measured
+  std::uint64_t open = 0;                  // calls that had not returned at the end
+};
+
+// A call that at least one sample has met. Of calls that a function makes to itself the outermost.
+struct Call {
+  std::uint32_t function = 0;                          // in Recording::traced
+  std::chrono::nanoseconds begin{0};                   // CLOCK_MONOTONIC of the recorded machine
+  std::optional<std::chrono::nanoseconds> duration{};  // none: it had not returned
+  bool unwound = false;                                // it ended by an exception
+};
+
+// The calls that a sample is in: a part of Recording::open_calls.
+struct CallSet {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
 // The time that one thread spent in one stack up to `time`.
 struct Sample {
   std::chrono::nanoseconds time{0};  // CLOCK_MONOTONIC of the recorded machine
@@ -121,6 +151,7 @@ struct Sample {
   // Part of `cpu` and `wall` that credit_cpu() has moved here from earlier samples of the thread;
   // negative: away. Without it the samples of a thread are laid end to end.
   std::chrono::nanoseconds credited{0};
+  std::uint32_t calls = kNone;  // the CallSet it is in; kNone: in no traced call
 
   std::chrono::nanoseconds begin() const { return time - (wall - credited); }
 };
@@ -145,7 +176,13 @@ struct Recording {
   std::vector<std::string> warnings;  // one line each: what is missing and why
   EmbeddedNames embedded;
   std::vector<Difference> differences;
+  std::vector<TracedFunction> traced;
+  std::vector<Call> calls;
+  std::vector<CallSet> call_sets;
+  std::vector<std::uint32_t> open_calls;  // indexes of calls, of one CallSet after the other
 };
+
+std::span<const std::uint32_t> calls_of(const Recording& recording, const Sample& sample);
 
 enum class Weight : std::uint8_t { kSamples, kCpu, kWall, kBlocked, kRunqueue };
 

@@ -25,6 +25,12 @@ Weight natural_weight(const Recording& recording) {
   return has(State::kRunnable) ? Weight::kRunqueue : Weight::kSamples;
 }
 
+std::span<const std::uint32_t> calls_of(const Recording& recording, const Sample& sample) {
+  if (sample.calls == kNone) return {};
+  const CallSet set = recording.call_sets[sample.calls];
+  return std::span(recording.open_calls).subspan(set.first, set.count);
+}
+
 void keep_states(Recording& recording, StateSet states) {
   if (states.empty()) return;
   std::erase_if(recording.samples,

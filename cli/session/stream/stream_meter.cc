@@ -85,6 +85,8 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
     case wire::RecordType::kUser:
     case wire::RecordType::kDifference:
     case wire::RecordType::kFunction:
+    case wire::RecordType::kStackCalls:
+    case wire::RecordType::kCallEnd:
       break;
   }
   return true;  // other record types are checked by the importer

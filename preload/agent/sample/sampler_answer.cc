@@ -147,8 +147,8 @@ bool Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
   return true;
 }
 
-std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames,
-                              WaitKey wait, const unwind::OpenCalls& calls) noexcept {
+std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames, WaitKey wait,
+                              const unwind::OpenCalls& calls) noexcept {
   if (frames.frame_count == 0) return 0;
   if (process_.languages.has_nameless(frames)) ++recording.counters().stacks_nameless;
   bool is_new = false;

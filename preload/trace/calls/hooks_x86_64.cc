@@ -264,7 +264,7 @@ inline void open(ThreadCalls& thread, std::uint32_t number, std::uint32_t probe,
     pool.calls[tail].is_tail = true;
     swipr_trace_returns[number].address_minus_1 = swipr_trace_returns[tail].address_minus_1;
   }
-  order();  // a handler that finds the thunk finds the call
+  order();                       // a handler that finds the thunk finds the call
   *slot = thunk_return(number);  // the thunk stores the same: is_dead() relies on it from here on
   order();
   thread.youngest = number;

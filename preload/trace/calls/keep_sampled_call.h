@@ -15,11 +15,8 @@ namespace swipr::trace {
     return;
   }
   const Call& call = pool.calls[number];
-  all.calls[place] = {.start = call.start,
-                      .ns = ns,
-                      .place = number,
-                      .probe = call.probe,
-                      .unwound = unwound};
+  all.calls[place] = {
+      .start = call.start, .ns = ns, .place = number, .probe = call.probe, .unwound = unwound};
   all.states[place].store(KeptState::kDone);
 }
 

@@ -2,6 +2,9 @@
 //   spin COUNT FAST SLOW EVERY   COUNT calls of timed_call(ns): FAST, each EVERYth SLOW; prints the
 //                                durations that the program measured around them, sorted, in a line
 //   throw COUNT                  calls of throwing_call(), of which each second one throws
+//   serve COUNT                  two threads make so many calls of handle_request() each: 1 ms in
+//                                look_up(), in every 20th rehash() for 8 ms, in every 25th
+//                                load_page(), which sleeps for 8 ms; prints how many of all three
 //   hot MILLISECONDS             hot_call() as often as possible; prints how often
 //   many COUNT FAST SLOW EVERY   four threads call labelled_call(id, ns) as often, through
 //   from_left()
@@ -66,6 +69,32 @@ CALLS_FRAME std::int64_t from_left(std::int64_t id, std::int64_t duration_ns) {
 
 CALLS_FRAME std::int64_t from_right(std::int64_t id, std::int64_t duration_ns) {
   return labelled_call(id, duration_ns) - sink;  // of from_right
+}
+
+CALLS_FRAME int look_up(int value) {
+  const std::int64_t end = now_ns() + 1'000'000;
+  while (now_ns() < end) sink = value;
+  return sink + value;
+}
+
+CALLS_FRAME int rehash(int value) {
+  const std::int64_t end = now_ns() + 8'000'000;
+  while (now_ns() < end) sink = value;
+  return sink - value;
+}
+
+CALLS_FRAME int load_page(int value) {
+  usleep(8'000);
+  return sink * value;
+}
+
+// It calls itself: once of its own, with nothing to do.
+CALLS_FRAME int handle_request(int number) {
+  if (number < 0) return sink;
+  int result = look_up(number) + handle_request(-1);
+  if (number % 20 == 3) result += rehash(number);
+  if (number % 25 == 7) result += load_page(number);
+  return result;
 }
 
 namespace twins {
@@ -141,6 +170,26 @@ void call_from_threads(std::int64_t count, std::int64_t fast, std::int64_t slow,
   target::say("");
 }
 
+void serve(int count) {
+  constexpr int kThreads = 2;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([count] {
+      for (int number = 0; number < count; ++number) sink = handle_request(number);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  int rehashed = 0, loaded = 0, slow = 0;
+  for (int number = 0; number < count; ++number) {
+    if (number % 20 == 3) ++rehashed;
+    if (number % 25 == 7) ++loaded;
+    if (number % 20 == 3 || number % 25 == 7) ++slow;
+  }
+  std::printf("%d %d %d %d\n", kThreads * count, kThreads * slow, kThreads * rehashed,
+              kThreads * loaded);
+  std::fflush(stdout);
+}
+
 void throw_often(std::int64_t count) {
   int caught = 0;
   for (std::int64_t call = 0; call < count; ++call) {
@@ -176,6 +225,8 @@ int main() {
       spin(count, fast, slow, every);
     } else if (std::sscanf(line, "many %lld %lld %lld %lld", &count, &fast, &slow, &every) == 4) {
       call_from_threads(count, fast, slow, every);
+    } else if (std::sscanf(line, "serve %lld", &count) == 1) {
+      serve(static_cast<int>(count));
     } else if (std::sscanf(line, "throw %lld", &count) == 1) {
       throw_often(count);
     } else if (std::sscanf(line, "hot %lld", &count) == 1) {

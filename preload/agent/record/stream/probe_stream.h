@@ -89,8 +89,8 @@ class ProbeStream {
   bool joins_samples() const noexcept { return is_open() && settings_.joins_samples; }
   // Those of this recording among them, as a stack has them (pack_call). Returns a part of `out`.
   static constexpr std::size_t kMostCallWords = 2 * wire::kMostOpenCalls;
-  std::span<const std::uint64_t> calls_of(const unwind::OpenCalls& calls,
-                                          std::span<std::uint64_t, kMostCallWords> out) const noexcept;
+  std::span<const std::uint64_t> calls_of(
+      const unwind::OpenCalls& calls, std::span<std::uint64_t, kMostCallWords> out) const noexcept;
   // Of the process, since the recording began, for which there was no place.
   std::uint64_t call_ends_lost() const noexcept;
   // False: the stream has no room.

@@ -32,8 +32,7 @@ std::uint64_t ProbeStream::call_ends_lost() const noexcept {
   return trace::sampled_calls.lost.load() - lost_before_;
 }
 
-bool ProbeStream::write_call_end(const CallEnd& ended,
-                                 StreamWriter& stream) const noexcept {
+bool ProbeStream::write_call_end(const CallEnd& ended, StreamWriter& stream) const noexcept {
   if (!joins_samples()) return true;
   const auto call = find_call(ended.probe, ended.place, ended.start);
   if (!call) return true;

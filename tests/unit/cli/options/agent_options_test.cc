@@ -1,10 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "cli/options/agent_settings.h"
-#include "cli/options/parse.h"
+#include "tests/unit/cli/options/parsed.h"
 
 namespace swipr::options {
 namespace {
@@ -14,18 +15,12 @@ using testing::ElementsAre;
 
 AgentOptions agent_options(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "agent");
-  auto result = parse_command_line(arguments);
-  if (auto* error = std::get_if<UsageError>(&result)) ADD_FAILURE() << error->message;
-  auto* command = std::get_if<Command>(&result);
-  auto* options = command == nullptr ? nullptr : std::get_if<AgentOptions>(command);
-  return options == nullptr ? AgentOptions{} : *options;
+  return parsed<AgentOptions>(std::move(arguments));
 }
 
 std::string agent_error(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "agent");
-  auto result = parse_command_line(arguments);
-  auto* error = std::get_if<UsageError>(&result);
-  return error == nullptr ? "no error" : error->message;
+  return error_of(std::move(arguments));
 }
 
 TEST(ParseAgent, HasDefaults) {

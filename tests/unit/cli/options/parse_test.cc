@@ -5,31 +5,14 @@
 
 #include <vector>
 
+#include "tests/unit/cli/options/parsed.h"
+
 namespace swipr::options {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-ParseResult parse(std::vector<const char*> arguments) { return parse_command_line(arguments); }
-
-template <typename Options>
-Options parsed(std::vector<const char*> arguments) {
-  auto result = parse(std::move(arguments));
-  if (auto* error = std::get_if<UsageError>(&result)) ADD_FAILURE() << error->message;
-  auto* command = std::get_if<Command>(&result);
-  auto* options = command == nullptr ? nullptr : std::get_if<Options>(command);
-  if (options != nullptr) return *options;
-  ADD_FAILURE() << "another command, or none";
-  return {};
-}
-
-std::string error_of(std::vector<const char*> arguments) {
-  auto result = parse(std::move(arguments));
-  auto* error = std::get_if<UsageError>(&result);
-  return error == nullptr ? "no error" : error->message;
-}
 
 TEST(ParseRecord, TakesAProcessAndLimits) {
   const auto options = parsed<RecordOptions>(
@@ -48,50 +31,6 @@ TEST(ParseRecord, TakesAPlaceForTheJsonSummary) {
   EXPECT_THAT(error_of({"record", "--json", "-", "--", "true"}), HasSubstr("--json FILE"));
   EXPECT_THAT(error_of({"record", "--pid", "1", "-o", "-", "--json", "-"}),
               HasSubstr("--json FILE"));
-}
-
-TEST(ParseLatency, TakesFunctionsAndLimits) {
-  const auto options = parsed<LatencyOptions>(
-      {"latency", "--pid", "7", "shop::buy(int)", "-i", "1s", "'f*'", "--count", "3", "-d", "10s",
-       "--max-overhead", "5%", "--json", "--at", "shop.cc:12", "--threads"});
-  EXPECT_EQ(options.trace.pid, Pid{7});
-  EXPECT_THAT(options.trace.functions, ElementsAre("shop::buy(int)", "'f*'"));
-  EXPECT_EQ(options.interval, 1s);
-  EXPECT_EQ(options.count, 3u);
-  EXPECT_EQ(options.trace.duration, 10s);
-  EXPECT_EQ(options.trace.max_overhead_permille, 50u);
-  EXPECT_EQ(options.trace.site, "shop.cc:12");
-  EXPECT_TRUE(options.threads);
-  EXPECT_TRUE(options.json);
-  EXPECT_EQ(parsed<LatencyOptions>({"latency", "--name", "x", "f"}).interval, 0s);
-}
-
-TEST(ParseLatency, RefusesWhatCannotBeMeant) {
-  EXPECT_THAT(error_of({"latency", "f"}), HasSubstr("either --pid N or --name NAME"));
-  EXPECT_THAT(error_of({"latency", "--pid", "7", "--name", "x", "f"}), HasSubstr("either --pid N"));
-  EXPECT_THAT(error_of({"latency", "--pid", "7"}), HasSubstr("a FUNCTION is required"));
-  EXPECT_THAT(error_of({"latency", "--pid", "7", "f", "-i", "5ms"}), HasSubstr("10ms and 1h"));
-  EXPECT_THAT(error_of({"latency", "--pid", "7", "f", "--count", "5"}),
-              HasSubstr("only with --interval"));
-}
-
-TEST(ParseSlower, TakesTheThresholdFromTheEnd) {
-  const auto options = parsed<SlowerOptions>(
-      {"slower", "--pid", "7", "f", "g", "1.5ms", "--count", "3", "--args", "0", "--stack"});
-  EXPECT_THAT(options.trace.functions, ElementsAre("f", "g"));
-  EXPECT_EQ(options.threshold, "1500 us");
-  EXPECT_EQ(options.count, 3u);
-  EXPECT_EQ(options.arguments, 0u);
-  EXPECT_TRUE(options.stack);
-  EXPECT_EQ(parsed<SlowerOptions>({"slower", "--name", "x", "f", "p99.9"}).threshold, "p99.9");
-}
-
-TEST(ParseSlower, RefusesWhatCannotBeMeant) {
-  EXPECT_THAT(error_of({"slower", "--pid", "7", "5ms"}), HasSubstr("a FUNCTION is required"));
-  EXPECT_THAT(error_of({"slower", "--pid", "7", "f"}), HasSubstr("a FUNCTION is required"));
-  EXPECT_THAT(error_of({"slower", "--pid", "7", "f", "g"}), HasSubstr("not 'g'"));
-  EXPECT_THAT(error_of({"slower", "--pid", "7", "f", "p100"}), HasSubstr("not 'p100'"));
-  EXPECT_THAT(error_of({"slower", "--pid", "7", "f", "1ms", "--args", "7"}), HasSubstr("--args"));
 }
 
 TEST(ParseVersion, NamesVersionCommitAndBuildType) {
@@ -238,9 +177,9 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{{"record", "--json", "-o", "x"},
                    "--json needs a value, but the option -o follows"},
         WrongUsage{{"report", "--jsno"}, "did you mean '--json'?"},
-        WrongUsage{
-            {"xyzzy"},
-            "use record, convert, report, top, latency, slower, view, agent, push, list or doctor"},
+        WrongUsage{{"xyzzy"},
+                   "use record, convert, report, top, latency, slower, trace, view, agent, push, "
+                   "list or doctor"},
         WrongUsage{{"convert", "--format", "raw"},
                    "html, pprof, speedscope, firefox, perf, collapsed"},
         WrongUsage{{"convert", "--format", "perf", "--weight", "gold"}, "weight 'gold'"},

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "preload/trace/calls/pool.h"
+#include "preload/trace/calls/sampled_calls.h"
 #include "preload/trace/traced_function.h"
 #include "preload/unwind/base/replaced_code.h"
 #include "preload/unwind/walk/page_probe_reader.h"
+#include "preload/unwind/walk/stack_calls.h"
 #include "preload/unwind/walk/walk.h"
 #include "tests/unit/preload/trace/loaded_functions.h"
 #include "tests/unit/preload/trace/traced_functions.h"
@@ -27,6 +29,7 @@ namespace {
 struct Step {
   std::uint64_t pc = 0;
   std::vector<std::uint64_t> frames;
+  std::vector<unwind::OpenCall> calls;  // that the stack is in
   bool is_complete = false;
 };
 
@@ -45,6 +48,9 @@ void on_step(int, siginfo_t*, void* context) {
   step.pc = registers.values[unwind::kPc];
   const auto& walked = *steps->frames;
   step.frames.assign(walked.pcs.begin(), walked.pcs.begin() + walked.frame_count);
+  unwind::OpenCalls calls;
+  unwind::find_stack_calls(walked, reader, calls);
+  step.calls.assign(calls.calls().begin(), calls.calls().end());
   step.is_complete = (walked.flags & wire::kStackRootReached) != 0;
   steps->all.push_back(std::move(step));
 }
@@ -85,16 +91,19 @@ class Placed {
         program.plan(program.find(reinterpret_cast<std::uint64_t>(function)), function_, plan));
     traced_ = new TracedFunction;  // for ever
     EXPECT_EQ(traced_->set_up(function_, plan, --probe), Refusal::kNone);
+    probe_ = probe;
     EXPECT_EQ(traced_->attach().status, GateStatus::kDone);
   }
   ~Placed() { EXPECT_EQ(traced_->detach().status, GateStatus::kDone); }
   Placed(const Placed&) = delete;
   Placed& operator=(const Placed&) = delete;
   bool contains(std::uint64_t pc) const { return pc >= function_.address && pc < function_.end(); }
+  std::uint32_t probe() const { return probe_; }
 
  private:
   Function function_;
   TracedFunction* traced_;
+  std::uint32_t probe_ = 0;
 };
 
 class TracedSteps : public testing::TestWithParam<int> {
@@ -173,6 +182,45 @@ TEST_P(TracedSteps, HaveTheCallersOfTheProgram) {
     sigaddset(&trap, SIGTRAP);
     pthread_sigmask(SIG_UNBLOCK, &trap, nullptr);
     compare();
+  }).join();
+}
+
+// Each function is called once. Steps in its own code are in its call, and all steps know the same
+// one of it; its end is told.
+TEST_P(TracedSteps, KnowTheirCalls) {
+  ASSERT_TRUE(prepare_sampled_calls());
+  std::thread([this] {
+    sigset_t trap;
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    pthread_sigmask(SIG_UNBLOCK, &trap, nullptr);
+    std::vector<std::unique_ptr<Placed>> placed;
+    for (void* const function : functions_of(GetParam())) {
+      placed.push_back(std::make_unique<Placed>(function));
+    }
+    take_sampled_calls([](const SampledCall&) {});
+    record(GetParam());
+    for (const auto& function : placed) {
+      std::set<std::pair<std::uint32_t, std::uint64_t>> seen;
+      for (const Step& step : steps_.all) {
+        const auto call =
+            std::ranges::find(step.calls, function->probe(), &unwind::OpenCall::probe);
+        if (call != step.calls.end()) seen.insert({call->place, call->start});
+        // Behind the jump at its beginning.
+        const bool is_inside = function->contains(step.pc) && !seen.empty();
+        EXPECT_TRUE(!is_inside || call != step.calls.end()) << std::hex << step.pc;
+      }
+      ASSERT_EQ(seen.size(), 1u);
+      std::size_t ends = 0;
+      take_sampled_calls([&](const SampledCall& end) {
+        if (end.probe != function->probe()) return;
+        EXPECT_TRUE(seen.contains({end.place, end.start}));
+        EXPECT_FALSE(end.unwound);
+        ++ends;
+      });
+      EXPECT_TRUE(placed.size() != 1 || ends == 1);
+    }
+    EXPECT_TRUE(steps_.all.back().calls.empty());
   }).join();
 }
 

@@ -60,6 +60,24 @@ TEST_F(StackTableTest, StacksThatDifferInAnythingDiffer) {
   EXPECT_NE(table_.intern(*frames_, {}, is_new_), plain);
 }
 
+TEST_F(StackTableTest, AStackWithinCallsIsItsOwn) {
+  const std::uint32_t base = intern(0x1000);
+  const auto first = pack_call({.probe = 31, .place = 5, .start_ns = 1'000});
+  const auto second = pack_call({.probe = 31, .place = 5, .start_ns = 1'001});
+  const std::uint32_t within = table_.intern_within(base, first, is_new_);
+  EXPECT_TRUE(is_new_);
+  EXPECT_NE(within, base);
+  EXPECT_NE(table_.intern_within(base, second, is_new_), within);
+  EXPECT_EQ(table_.intern_within(base, first, is_new_), within);
+  EXPECT_FALSE(is_new_);
+  EXPECT_NE(table_.intern_within(intern(0x2000), first, is_new_), within);
+  const StoredStack& stored = table_.stack(within);
+  EXPECT_EQ(stored.base, base);
+  EXPECT_EQ(unpack_call(stored.pcs()[0], stored.pcs()[1]),
+            (wire::OpenCall{.probe = 31, .place = 5, .start_ns = 1'000}));
+  EXPECT_EQ(intern(0x1000), base);
+}
+
 TEST_F(StackTableTest, IsBoundedAndBeginsAgain) {
   std::uint32_t count = 0;
   while (intern(0x1000 + 16 * std::uint64_t{count}) != 0) ++count;

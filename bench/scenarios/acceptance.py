@@ -1,7 +1,7 @@
-"""The table at the top of docs/LANGUAGES.md: what was promised of languages, and what the sections below say."""
+"""The table at the top of docs/LANGUAGES.md: the aims for languages, and the figures of the sections below."""
 import re
 
-TITLE = "Accepted"
+TITLE = "Aims"
 VERSIONS = "Versions"
 
 
@@ -39,12 +39,12 @@ def rows(text):
     return [
         worst("Python: stacks with all callers", "≥ 99 %", "Python", 6, min),
         worst("Python: interpreter loops left in stacks", "≤ 0.5 %", "Python", 8, max),
-        worst("Python: waits for the GIL that say so", "≥ 98 %", "Python", 10, min),
+        worst("Python: waits for the GIL recorded as such", "≥ 98 %", "Python", 10, min),
         judged("Python: shares, compared with py-spy", "Python", "py-spy"),
         worst("Java: complete stacks", "≥ 95 %", "Java", 4, min),
         worst("Java: stacks with all callers", "≥ 95 %", "Java", 6, min),
         judged("Java: shares, compared with async-profiler", "Java", "async-profiler"),
-        worst("JavaScript: names that --perf-basic-prof has, too", "≥ 97 %", "JavaScript", 10, min),
+        worst("JavaScript: names that equal those of --perf-basic-prof", "≥ 97 %", "JavaScript", 10, min),
         worst("JavaScript: stacks with all callers", "", "JavaScript", 6, min),
         judged("JavaScript: shares, compared with --cpu-prof", "JavaScript", "V8's profiler"),
         judged("Ruby: shares, compared with rbspy", "Ruby", "rbspy"),

@@ -50,10 +50,10 @@ def fill(text):
 
 LANGUAGES_INTRODUCTION = """# Languages
 
-What recordings of programs in Python, Java, JavaScript, Ruby and PHP say, compared with the truth
-and with a profiler of each language. Limits are in [design/](design/README.md) 67 to 73 and 81.
+Recordings of programs in Python, Java, JavaScript, Ruby and PHP, compared with the truth and with a
+profiler for each language. Limits are in [design/](design/README.md) 67 to 73 and 81.
 
-## Accepted
+## Aims
 """
 
 

@@ -12,9 +12,9 @@ namespace swipr::options {
 namespace {
 
 constexpr std::string_view kAgentFooter = R"(
-Records all processes that were started with the preload, as far as they run, until SIGTERM. SIGHUP
-finishes the slice and reads the configuration again. The token of a store is read from
---token-file, $SWIPR_PUSH_TOKEN or the systemd credential swipr-token.
+Records all processes that were started with the preload, as long as they run, until SIGTERM. SIGHUP
+finishes the slice and reloads the configuration. The token of a store is read from --token-file,
+$SWIPR_PUSH_TOKEN or the systemd credential swipr-token.
 
 Examples:
   swipr agent --output-dir /var/lib/swipr --rotating-output
@@ -31,7 +31,7 @@ host::Result<std::uint64_t> parse_size(std::string_view text) {
   const unsigned shift = unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : 0;
   const bool is_unit = unit.empty() || shift != 0;
   if (error != std::errc() || !is_unit || number == 0 || number > (kLargest >> shift)) {
-    return host::Error("'" + std::string(text) + "' is no size such as 64MiB");
+    return host::Error("'" + std::string(text) + "' is not a size such as 64MiB");
   }
   return number << shift;
 }
@@ -50,7 +50,7 @@ bool is_label(std::string_view text) {
 }  // namespace
 
 void AgentParser::add_to(CLI::App& parent) {
-  app = parent.add_subcommand("agent", "Record all processes of this machine, all the time");
+  app = parent.add_subcommand("agent", "Record all processes of this machine continuously");
   app->formatter(with_usage("agent --output-dir DIR | --push URL  [OPTION…]"));
   app->footer(std::string(kAgentFooter));
   app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -69,26 +69,27 @@ void AgentParser::add_recording_options() {
                                         store(options.interval, parse_rate),
                                         "Ticks per second (default 11)")
       ->type_name("RATE");
-  app->add_option_function<std::string>("-d,--slice,--profiling-duration",
-                                        store(options.slice, parse_seconds),
-                                        "Length of a slice, aligned to the clock (default 60s)")
+  app->add_option_function<std::string>(
+         "-d,--slice,--profiling-duration", store(options.slice, parse_seconds),
+         "Length of a slice; slices are aligned to the clock (default 60s)")
       ->type_name("TIME");
   app->add_option_function<std::string>("--slices", store(options.slices, parse_count),
-                                        "End after N slices; the first one begins at once")
+                                        "Stop after N slices; the first one begins at once")
       ->type_name("N");
   app->add_flag("--once", runs_once_, "The same as --slices 1");
   app->add_flag_callback(
-      "-c,--continuous", [this] { options.slices = 0; }, "Go on until SIGTERM: the default");
-  app->add_option_function<std::string>("--mode", store(options.mode, parse_mode),
-                                        "cpu (default): time on a CPU; wall: waiting, too")
+      "-c,--continuous", [this] { options.slices = 0; }, "Run until SIGTERM (default)");
+  app->add_option_function<std::string>(
+         "--mode", store(options.mode, parse_mode),
+         "cpu (default): time on a CPU; wall: also waiting; offcpu: only waiting")
       ->type_name("MODE");
-  app->add_option_function<std::string>("--max-overhead",
-                                        store(options.max_overhead_permille, parse_overhead),
-                                        "Most CPU time for recording a process, of one CPU")
+  app->add_option_function<std::string>(
+         "--max-overhead", store(options.max_overhead_permille, parse_overhead),
+         "Maximum cost of recording a process, as a share of one CPU")
       ->type_name("PERCENT");
   app->add_option_function<std::string>(
          "--max-host-overhead", store(options.max_host_overhead_permille, parse_host_overhead),
-         "Most for recording all of them, of all CPUs (default 1%)")
+         "Maximum cost of all recordings, as a share of all CPUs (default 1%)")
       ->type_name("PERCENT");
 }
 
@@ -101,7 +102,7 @@ void AgentParser::add_process_options() {
              store(options.pids.emplace_back(), parse_pid)(text);
            }
          },
-         "Only these; the agent ends with the last of them")
+         "Only these processes; the agent exits after the last of them")
       ->type_name("N[,N]")
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -113,11 +114,12 @@ void AgentParser::add_process_options() {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
   };
-  add_patterns("--include", options.only, "Only processes with such a name (repeatable)");
-  add_patterns("--exclude", options.exclude, "No processes with such a name (repeatable)");
+  add_patterns("--include", options.only, "Only processes whose name matches (repeatable)");
+  add_patterns("--exclude", options.exclude, "Not the processes whose name matches (repeatable)");
   app->add_option("--socket-dir", options.socket_folder, "Only processes with sockets in DIR")
       ->type_name("DIR");
-  app->add_option("--max-processes", options.max_processes, "At most N at a time (default 500)")
+  app->add_option("--max-processes", options.max_processes,
+                  "At most N processes at a time (default 500)")
       ->type_name("N");
 }
 
@@ -150,42 +152,43 @@ void AgentParser::add_store_options() {
   app->add_option("--server-host", server_host_, "URL of gProfiler Performance Studio")
       ->type_name("URL");
   app->add_option("--service-name", options.push.service,
-                  "Service of all profiles (default: that of each process)")
+                  "Service name of all profiles (default: that of each process)")
       ->type_name("NAME");
   app->add_option("--label", options.push.labels, "Label of all profiles (repeatable)")
       ->type_name("NAME=VALUE")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
-  app->add_option("--token-file", options.push.token_file, "Read the token of the stores here")
+  app->add_option("--token-file", options.push.token_file, "Read the token of the stores from FILE")
       ->type_name("FILE");
   app->add_option("--ca-file", options.push.ca_file, "Trust the certificates in FILE")
       ->type_name("FILE");
   app->add_option("--tenant", options.push.tenant, "Tenant of the stores (X-Scope-OrgID)")
       ->type_name("NAME");
   app->add_option("--spool", options.spool_folder,
-                  "Keep requests that wait in DIR (default: $XDG_STATE_HOME/swipr/spool)")
+                  "Keep unsent requests in DIR (default: $XDG_STATE_HOME/swipr/spool)")
       ->type_name("DIR");
-  app->add_option_function<std::string>("--spool-size", store(options.spool_bytes, parse_size),
-                                        "Of each store; then the oldest are dropped (64MiB)")
+  app->add_option_function<std::string>(
+         "--spool-size", store(options.spool_bytes, parse_size),
+         "Maximum size of the unsent requests for each store (default 64MiB)")
       ->type_name("SIZE");
   app->add_flag_callback(
       "--disable-application-identifiers", [this] { options.identifies_applications = false; },
-      "Do not name scripts, jars and modules after the command line");
+      "Do not name applications after scripts, jars and modules");
   app->add_option("--app-id-args-filter", options.argument_filters,
-                  "Add options of Java that match REGEX to its name in .col files (repeatable)")
+                  "Append Java options that match REGEX to names in .col files (repeatable)")
       ->type_name("REGEX")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
   for (const char* name : {"--disable-metrics-collection", "--disable-metadata-collection"}) {
     app->add_flag_callback(
-        name, [] {}, "Accepted: such data is not collected");
+        name, [] {}, "Accepted without effect: such data is never collected");
   }
 }
 
 void AgentParser::add_service_options() {
   app->option_defaults()->group("Service");
   app->add_option("--config", config_,
-                  "Read options from FILE, in lines such as rate = 11; the environment "
+                  "Read options from lines of FILE, such as rate = 11; the environment "
                   "(SWIPR_AGENT_RATE) and the command line override it")
       ->type_name("FILE");
   app->add_option("--pid-file", options.pid_file, "Write the process id to FILE")
@@ -193,7 +196,7 @@ void AgentParser::add_service_options() {
   app->add_option("--log-file", options.log_file, "Write messages to FILE, at most 2 x 5 MiB")
       ->type_name("FILE");
   app->add_option_function<std::string>("--controller-pid", store(options.controller, parse_pid),
-                                        "End with this process")
+                                        "Exit when this process ends")
       ->type_name("N");
   app->add_option("--metrics-file", options.metrics_file,
                   "Write counters for Prometheus to FILE after each slice")

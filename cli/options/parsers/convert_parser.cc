@@ -57,11 +57,11 @@ void ConvertParser::add_to(CLI::App& parent) {
          "(default: off for collapsed and pprof)")
       ->type_name("on|off");
   app->add_flag("--frame-kinds", options.frame_kinds,
-                "collapsed: mark frames of languages, as in \"run (app.py)_[p]\"");
+                "collapsed: mark frames by language, as in \"run (app.py)_[p]\"");
   app->add_option_function<std::string>(
          "--pprof-labels", store(options.pprof_labels, parse_pprof_labels),
-         "Labels of samples: all (default), thread, none; stores such as Pyroscope make a series "
-         "of each distinct set")
+         "Labels of samples: all (default), thread, none; stores such as Pyroscope create a series "
+         "for each distinct set")
       ->type_name("LABELS");
   add_symbol_options(*app, options.symbols);
   app->add_flag("--explain", options.explain,

@@ -12,14 +12,14 @@ namespace swipr::options {
 namespace {
 
 constexpr std::string_view kDoctorFooter = R"(
-One line for each thing that a recording needs, with the remedy where something is missing.
-Ends with 1 if nothing can be recorded. --compare-unwinders records CMD, has each stack walked by
-swipr's tables and by the system's libunwind, and prints where they differ; it ends with 0 if they
-do not, 3 if they do, 1 if nothing was compared.
+Prints one line for each requirement of a recording, and the remedy if it is not met. The exit status
+is 1 if nothing can be recorded. --compare-unwinders records CMD, walks each stack with swipr's tables
+and with the system's libunwind, and prints the differences; the exit status is 0 if there are none,
+3 if there are some, and 1 if nothing was compared.
 
 Examples:
-  swipr doctor                 this machine and user, with a recording as the proof
-  swipr doctor --pid 4711      why can this process (not) be recorded?
+  swipr doctor                 check this machine and user, with a test recording
+  swipr doctor --pid 4711      check whether this process can be recorded, and why not
   swipr doctor --compare-unwinders -- ./app
 )";
 

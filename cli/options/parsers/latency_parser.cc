@@ -13,14 +13,14 @@ namespace swipr::options {
 namespace {
 
 constexpr std::string_view kLatencyFooter = R"(
-Measures every call of native functions while the program runs, until Ctrl-C, --duration or the end
-of the program, and prints quantiles and histograms. FUNCTION is one of
+Measures every call of native functions of a running program until Ctrl-C, --duration or the end of
+the program, and prints quantiles and histograms. FUNCTION is one of
 
   handle, shop::buy, 'shop::buy(int)'   a name, with or without namespaces and parameters
-  'handle*'                             all functions that fit: *, ? and [a-z]
-  server.cc:120                         the function with this line
-  0x7f12a4501139                        an address in the process
-  libc.so.6!malloc, 'libssl!SSL_*'      the same in one file; the address is one in its image
+  'handle*'                             all functions that match: *, ? and [a-z]
+  server.cc:120                         the function that contains this line
+  0x7f12a4501139                        the function at an address of the process
+  libc.so.6!malloc, 'libssl!SSL_*'      the same in one file; an address is relative to its image
 
 Examples:
   swipr latency --pid 4711 handle --duration 10s
@@ -32,7 +32,7 @@ Examples:
 }  // namespace
 
 void LatencyParser::add_to(CLI::App& parent) {
-  app = parent.add_subcommand("latency", "Show how long calls of functions take, in a histogram");
+  app = parent.add_subcommand("latency", "Measure how long function calls take");
   app->formatter(with_usage("latency --pid N | --name NAME  [OPTION…]  FUNCTION…"));
   app->footer(std::string(kLatencyFooter));
   add_trace_options(*app, options.trace);
@@ -42,8 +42,9 @@ void LatencyParser::add_to(CLI::App& parent) {
   app->add_option_function<std::string>("--count", store(options.count, parse_count),
                                         "Stop after this many intervals")
       ->type_name("N");
-  app->add_flag("--threads", options.threads, "Show the calls of each thread, too");
-  app->add_flag("--json", options.json, "Print JSON: a line for each interval, and one for all");
+  app->add_flag("--threads", options.threads, "Also show the calls of each thread");
+  app->add_flag("--json", options.json,
+                "Print JSON: a line for each interval, and one for all calls");
 }
 
 ParseResult LatencyParser::finish() {

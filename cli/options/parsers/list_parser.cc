@@ -11,7 +11,7 @@ namespace swipr::options {
 namespace {
 
 constexpr std::string_view kListFooter = R"(
-Sockets that processes left behind are removed.
+Stale sockets of ended processes are removed.
 )";
 
 }  // namespace

@@ -58,9 +58,8 @@ void add_filters(CLI::App& app, FilterOptions& filters) {
                  "Only stacks with a match, starting at the outermost match")
       ->type_name("REGEX");
   app.add_option_function<std::string>("--frames", store(filters.frames, parse_frame_kinds),
-                                       "mixed (default), language: hide native frames where there "
-                                       "are frames of Python …, native: "
-                                       "hide those of Python …")
+                                       "mixed (default); language: hide native frames in stacks "
+                                       "of Python, Java …; native: hide frames of languages")
       ->type_name("KINDS");
   app.add_option_function<std::vector<std::string>>(
          "--split",

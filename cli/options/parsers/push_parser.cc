@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kPushFooter = R"(
 URL is pyroscope+http://HOST:4040, parca+https://HOST:7070, otlp+http://HOST:4318 (OpenTelemetry) or
-gprofiler+https://HOST. The token is read from --token-file, $SWIPR_PUSH_TOKEN or the password of
-the URL; with a user in the URL it is the password of this user.
+gprofiler+https://HOST. The token is read from --token-file, $SWIPR_PUSH_TOKEN or the password in the
+URL; if the URL contains a user name, it is the password of that user.
 
 Examples:
   swipr push app.swipr pyroscope+http://localhost:4040 --service-name shop --label region=eu
@@ -35,7 +35,8 @@ void PushParser::add_to(CLI::App& parent) {
   app->add_option("--label", options.labels, "Label of the profile (repeatable)")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  app->add_option("--token-file", options.token_file, "Read the token or key of the store here")
+  app->add_option("--token-file", options.token_file,
+                  "Read the token or key for the store from FILE")
       ->type_name("FILE");
   app->add_option("--ca-file", options.ca_file, "Trust the certificates in FILE")
       ->type_name("FILE");

@@ -37,7 +37,7 @@ void RecordParser::add_to(CLI::App& parent) {
                                   "Record every process of this name (as `swipr list` shows it)");
   by_name->type_name("COMM")->excludes(by_pid);
   app->add_option("--socket", options.socket,
-                  "Record the process that listens at PATH, where ids are not unique (containers)")
+                  "Record the process that listens on PATH, if ids are not unique (containers)")
       ->type_name("PATH")
       ->excludes(by_pid)
       ->excludes(by_name);
@@ -69,7 +69,7 @@ void RecordParser::add_to(CLI::App& parent) {
          "Sample idle threads less often above this share of one CPU (default 2%)")
       ->type_name("PERCENT");
   app->add_flag("--tasks", options.records_tasks,
-                "Python: record also where tasks of asyncio wait, each as a thread of its own");
+                "Python: also record where asyncio tasks wait, each as a thread");
   app->add_option("-o,--output", options.output,
                   "Write to FILE; - is standard output (default: PROGRAM-PID-TIME.swipr)")
       ->type_name("FILE");

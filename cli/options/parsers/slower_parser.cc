@@ -39,7 +39,8 @@ void SlowerParser::add_to(CLI::App& parent) {
       ->type_name("N")
       ->check(CLI::Range(0, 6));
   app->add_flag("--stack", options.stack, "Show all callers, not only the nearest three");
-  app->add_flag("--json", options.json, "Print JSON: a line for each call, and one for all");
+  app->add_flag("--json", options.json,
+                "Print JSON: a line for each slow call, and one for all calls");
 }
 
 ParseResult SlowerParser::finish() {

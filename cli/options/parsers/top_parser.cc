@@ -24,20 +24,21 @@ Examples:
 }  // namespace
 
 void TopParser::add_to(CLI::App& parent) {
-  app = parent.add_subcommand("top", "Show what a process does now, in the terminal");
+  app = parent.add_subcommand("top", "Show live what a process does, in the terminal");
   app->formatter(with_usage("top --pid N | --name NAME  [OPTION…]"));
   app->footer(std::string(kTopFooter));
   app->add_option_function<std::string>("--pid", store(options.pid, parse_pid), "This process")
       ->type_name("N");
   app->add_option("--name", options.name, "The first process with this name")->type_name("NAME");
   app->add_option_function<std::string>("--window", store(options.window, parse_length),
-                                        "The time that is shown: 1s to 60s (default 10s)")
+                                        "Length of the time that is shown: 1s to 60s (default 10s)")
       ->type_name("TIME");
   app->add_option_function<std::string>("--interval", store(options.interval, parse_interval),
                                         "Time between two ticks (default 10ms)")
       ->type_name("TIME");
-  app->add_option_function<std::string>("--weight", store(options.weight, parse_weight),
-                                        "samples, cpu (default), wall, blocked or runqueue")
+  app->add_option_function<std::string>(
+         "--weight", store(options.weight, parse_weight),
+         "Weight of a stack: samples, cpu (default), wall, blocked or runqueue")
       ->type_name("WEIGHT");
   app->add_flag("--once", options.once, "Print one window as text and exit");
   add_symbol_options(*app, options.symbols);

@@ -14,14 +14,14 @@ void add_trace_options(CLI::App& app, TraceOptions& options) {
   app.add_option_function<std::string>("--pid", store(options.pid, parse_pid), "This process")
       ->type_name("N");
   app.add_option("--name", options.name, "The first process with this name")->type_name("NAME");
-  app.add_option("--at", options.site, "Only calls that this line of source code makes")
+  app.add_option("--at", options.site, "Only calls made by this source line")
       ->type_name("FILE:LINE");
   app.add_option_function<std::string>("-d,--duration", store(options.duration, parse_length),
                                        "Stop after this time")
       ->type_name("TIME");
   app.add_option_function<std::string>(
          "--max-overhead", store(options.max_overhead_permille, parse_overhead),
-         "Stop tracing a function whose calls cost more of one CPU (default 2%)")
+         "Stop tracing functions above this share of one CPU (default 2%)")
       ->type_name("PERCENT");
   app.add_option("--debug-dir", options.debug_directories,
                  "Search DIR for separate debug files, before /usr/lib/debug; repeatable")

@@ -11,8 +11,8 @@ namespace swipr::options {
 namespace {
 
 constexpr std::string_view kViewFooter = R"(
-Prints the address of the pages, for browsers on this machine only, and opens it where there is a
-display. Serves until Ctrl-C.
+Prints the address of the pages, which only browsers on this machine can open, and opens it if there
+is a display. Serves until Ctrl-C.
 
 Examples:
   swipr view app.swipr

@@ -77,7 +77,7 @@ host::Result<AgentLoop::End> run_loop(const AgentOptions& options, AgentLog& log
 Outcome run_agent(const AgentOptions& options) {
   for (const std::string& pattern : options.argument_filters) {
     if (!fleet::is_valid_pattern(pattern)) {
-      return Failure{"agent: --app-id-args-filter '" + pattern + "' is no regular expression",
+      return Failure{"agent: --app-id-args-filter '" + pattern + "' is not a regular expression",
                      kWrongUsage};
     }
   }

@@ -78,7 +78,7 @@ std::string describe_comparison(const profile::UnwinderComparison& comparison,
 Outcome compare_unwinders_of(const std::vector<std::string>& command) {
   const host::TemporaryFolder folder;
   if (!folder.exists()) {
-    return Failure{fmt::format("doctor: no folder can be made in {}: {}; set TMPDIR",
+    return Failure{fmt::format("doctor: cannot create a folder in {}: {}; set TMPDIR",
                                host::temporary_place(), std::strerror(errno))};
   }
   ::setenv("SWIPR_UNWINDER", "compare", 1);

@@ -50,7 +50,7 @@ Finding make_trial() {
   const host::TemporaryFolder folder;
   if (!folder.exists()) {
     return {Verdict::kFailed, "trial",
-            fmt::format("no folder can be made in {}: {}", host::temporary_place(),
+            fmt::format("cannot create a folder in {}: {}", host::temporary_place(),
                         std::strerror(errno)),
             "set TMPDIR to a folder that can be written"};
   }

@@ -62,7 +62,7 @@ Result<Choice> choose_pattern(const FunctionQuery& query, std::span<const Candid
     choice.functions.push_back(std::move(copy));
   if (choice.functions.empty()) return Error("");
   if (choice.functions.size() > most) {
-    return Error(fmt::format("'{}' fits {} functions, of which {} can be traced at once: {}",
+    return Error(fmt::format("'{}' matches {} functions; at most {} can be traced at once: {}",
                              query.text, choice.functions.size(), most, listed(choice.functions)));
   }
   return choice;

@@ -136,7 +136,8 @@ void StorePushers::on_event(Store& store, const push::PushEvent& event) {
     case Kind::kLater:
       ++counters.asked_again;
       if (!store.is_waiting) {
-        log_.say(fmt::format("{} does not take profiles now, they wait: {}", origin, event.text));
+        log_.say(
+            fmt::format("{} does not accept profiles now; they are kept: {}", origin, event.text));
       }
       store.is_waiting = true;
       return;

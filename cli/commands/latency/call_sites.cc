@@ -118,8 +118,8 @@ Result<std::vector<CallSite>> find_call_sites(const profile::Recording& process,
                     place));
   }
   if (sites.size() > wire::kMostSites) {
-    return Error(fmt::format("{} has {} call instructions, {} are too many", place, sites.size(),
-                             wire::kMostSites + 1));
+    return Error(fmt::format("{} has {} call instructions; at most {} are possible", place,
+                             sites.size(), wire::kMostSites));
   }
   return sites;
 }

@@ -302,7 +302,7 @@ Result<FoundFunctions> find_traced_functions(const profile::Recording& process,
     }
   }
   if (result.functions.size() > wire::kMostProbes) {
-    return Error(fmt::format("{} functions are too many: {} can be traced at once",
+    return Error(fmt::format("{} functions are too many: at most {} can be traced at once",
                              result.functions.size(), wire::kMostProbes));
   }
   return result;

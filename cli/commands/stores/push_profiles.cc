@@ -197,10 +197,10 @@ Result<Requests> make_requests(const PushOptions& options, const push::StoreUrl&
   const bool is_studio = url.engine == Engine::kStudio;
   if (!is_gzip(*start) && !is_col(*start)) return recording_requests(options, url, path, notes);
   if (url.engine == Engine::kOtlp) {
-    return Error(fmt::format("{}: {} takes recordings", path, url.origin()));
+    return Error(fmt::format("{}: {} accepts only recordings", path, url.origin()));
   }
   if (is_col(*start) != is_studio) {
-    return Error(fmt::format("{}: {} takes {} files and recordings", path, url.origin(),
+    return Error(fmt::format("{}: {} accepts only {} files and recordings", path, url.origin(),
                              is_studio ? ".col" : "pprof"));
   }
   const auto text = host::read_file(path, kMostFileBytes);

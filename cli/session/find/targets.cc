@@ -215,7 +215,7 @@ Result<Target> connect_socket(const std::string& socket) {
     if (!answer) return answer.error().with_context(socket);
     auto parsed = parse_agent_info(answer->body);
     if (answer->status != 200 || !parsed) {
-      return Error(fmt::format("{} is no socket of a process that swipr can record", socket));
+      return Error(fmt::format("{} is not the socket of a process that swipr can record", socket));
     }
     info = *std::move(parsed);
   }

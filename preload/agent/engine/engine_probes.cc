@@ -28,7 +28,7 @@ std::size_t count_probes(std::string_view text) noexcept {
   return count;
 }
 
-constexpr char kNoSites[] = "the place that its calls are to come from is not in its memory";
+constexpr char kNoSites[] = "the process has not mapped the file of the call site";
 
 std::span<const std::uint64_t> find_sites(const RecordingRequest& request, const ModuleMap& modules,
                                           std::span<std::uint64_t> out) noexcept {

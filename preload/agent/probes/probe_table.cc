@@ -72,7 +72,7 @@ void refuse_gate(const trace::GateReport& report, ProbeAnswer& answer) noexcept 
     case trace::GateStatus::kNotWritable:
       return refuse(answer, ProbeReason::kProcess, kNotWritable);
     case trace::GateStatus::kForking:
-      return refuse(answer, ProbeReason::kBusy, "the program was forking all the time");
+      return refuse(answer, ProbeReason::kBusy, "the program forked continuously");
     case trace::GateStatus::kTooManyThreads:
       return refuse(answer, ProbeReason::kLimit, "the process has more than 8192 threads");
     case trace::GateStatus::kRealTime:
@@ -140,7 +140,7 @@ void ProbeTable::add(const wire::ProbeRequest& wanted, std::span<const std::uint
                      const ModuleMap& modules, ProcMemory& memory, ProbeAnswer& answer) noexcept {
   const Module* const module = find_module(wanted, modules);
   if (module == nullptr) {
-    return refuse(answer, ProbeReason::kNotFound, "the process has no such file in its memory");
+    return refuse(answer, ProbeReason::kNotFound, "the process has not mapped this file");
   }
   const Image& image = *modules.image_of(*module);
   if (is_own_image(image.header)) {

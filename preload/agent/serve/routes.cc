@@ -103,7 +103,7 @@ void answer_profile(Connection& connection) {
 
 // nullptr: the client may trace functions, and is named in `request`.
 const char* find_trace_refusal(Connection& connection, RecordingRequest& request) noexcept {
-  if (!context.settings->trace) return "SWIPR_TRACE forbids to trace functions of this process";
+  if (!context.settings->trace) return "SWIPR_TRACE forbids tracing functions of this process";
   const Listener* const listener = connection.listener();
   if (listener != nullptr && listener->is_tcp) {
     return "functions can be traced over the UNIX socket only";

@@ -231,7 +231,7 @@ class AgentTest(SwiprCase):
         store.fault(path="/push", status=503, times=2, headers={"Retry-After": "0"})
         self.start_worker()
         finished = self.run_agent("--slices", "3", "--slice", "1s", "--push", f"pyroscope+{store.url}")
-        self.assertIn("does not take profiles now", finished.err)
+        self.assertIn("does not accept profiles now", finished.err)
         self.assertEqual(self.stored_cpu(store), self.known_cpu())
 
     def test_what_a_store_that_is_down_did_not_get_is_sent_by_the_next_agent(self):

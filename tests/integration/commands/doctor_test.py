@@ -55,7 +55,7 @@ class DoctorTest(SwiprCase):
     def test_no_place_for_temporary_files(self):
         found = self.findings(code=1, env={"TMPDIR": "/nowhere"})
         self.assertEqual(found["trial"][0], "FAIL")
-        self.assertIn("no folder can be made in /nowhere: No such file or directory", found["trial"][1])
+        self.assertIn("cannot create a folder in /nowhere: No such file or directory", found["trial"][1])
 
     def test_sockets_of_ended_processes_take_one_line(self):
         for _ in range(3):

@@ -106,8 +106,8 @@ class PushTest(StoresCase):
             self.swipr("convert", path, "-o", file)
             self.push(file, engine, env={"SWIPR_PUSH_TOKEN": "key"})
         self.assertEqual([one["api"] for one in self.engines.received()], ["pyroscope", "parca", "studio"])
-        self.assert_one_line_error(self.push(file, "parca", expect=None), "takes pprof files and recordings")
-        self.assert_one_line_error(self.push(file, "otlp", expect=None), "takes recordings")
+        self.assert_one_line_error(self.push(file, "parca", expect=None), "accepts only pprof files and recordings")
+        self.assert_one_line_error(self.push(file, "otlp", expect=None), "accepts only recordings")
 
     def test_a_profile_that_a_store_answers_it_did_not_store_is_an_error(self):
         path = self.record_two_processes()

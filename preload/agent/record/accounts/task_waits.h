@@ -125,7 +125,7 @@ class TaskWaits {
   Moment due_{0};
   std::uint32_t named_count_ = 0;
   std::uint32_t others_ = kUnknownThread;
-  const char* problem_ = "no task of asyncio was found: no look at them was in time";
+  const char* problem_ = "no task of asyncio was found: they could not be read in time";
 };
 
 }  // namespace swipr::agent

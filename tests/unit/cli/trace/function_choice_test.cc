@@ -69,7 +69,7 @@ TEST(FunctionChoice, OfAPatternIsAllThatFit) {
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->functions.size(), 3u);
   EXPECT_THAT(error_of(choose_functions(named("bu*"), all, 2)),
-              HasSubstr("fits 3 functions, of which 2 can be traced at once"));
+              HasSubstr("matches 3 functions; at most 2 can be traced at once"));
 }
 
 TEST(FunctionChoice, SaysWhyWhatFitsIsNotTraced) {

@@ -14,5 +14,5 @@ def table():
             depth = int(name.split("/")[1])
             what = "methods" if name.startswith("methods") else "frames"
             rows.append((f"{depth} {what} of {language}", AIMS.get(depth, ""),
-                         f"{row['cpu_time'] / 1000:.2f} µs, {row['questions']:.0f} pages asked about"))
+                         f"{row['cpu_time'] / 1000:.2f} µs, {row['questions']:.0f} pages probed"))
     return rows

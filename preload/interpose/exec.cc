@@ -4,13 +4,14 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include <cstddef>
-
+#include "preload/interpose/argument_list.h"
 #include "preload/interpose/next.h"
 #include "preload/interpose/replace_image.h"
 
 namespace {
 
+using swipr::interpose::copy_list;
+using swipr::interpose::count_list;
 using swipr::interpose::Next;
 using swipr::interpose::replace_image;
 using Vector = char* const*;
@@ -28,28 +29,6 @@ constinit Next<int(int, const char*, Vector, Vector, int)> next_execveat("execve
   next_execvpe.find();
   next_fexecve.find();
   next_execveat.find();
-}
-
-// Number of pointers in an argument list, including the null pointer at its end. A list may be
-// empty: then `first` is that pointer. `rest` is not advanced.
-std::size_t count_list(const char* first, va_list* rest) noexcept {
-  va_list copy;
-  va_copy(copy, *rest);
-  std::size_t count = 1;
-  for (const char* argument = first; argument != nullptr; ++count) {
-    argument = va_arg(copy, const char*);
-  }
-  va_end(copy);
-  return count;
-}
-
-// Advances `rest` past the list. A pointer, because a va_list that was passed by value is
-// indeterminate in the caller (C11, 7.16p3).
-void copy_list(const char* first, va_list* rest, char** out) noexcept {
-  for (const char* argument = first;; argument = va_arg(*rest, const char*)) {
-    *out++ = const_cast<char*>(argument);
-    if (argument == nullptr) return;
-  }
 }
 
 }  // namespace

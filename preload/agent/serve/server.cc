@@ -340,10 +340,10 @@ void Server::finish() noexcept {
 
 // Open descriptors are closed with this thread and its descriptor table.
 void Server::park() noexcept {
-  log_line(
-      LogLevel::kInfo,
-      "swipr's thread ends because the program makes a call that requires it (unshare, setns, seccomp, "
-      "fork with ThreadSanitizer)");
+  log_line(LogLevel::kInfo,
+           "swipr's thread ends because the program makes a call that requires it (unshare, setns, "
+           "seccomp, "
+           "fork with ThreadSanitizer)");
   end_recordings(wire::EndReason::kStopped, kParkedText);
   for (Connection* connection : connections_) {
     if (connection == nullptr) continue;

@@ -342,8 +342,7 @@ void Server::finish() noexcept {
 void Server::park() noexcept {
   log_line(LogLevel::kInfo,
            "swipr's thread ends because the program makes a call that requires it (unshare, setns, "
-           "seccomp, "
-           "fork with ThreadSanitizer)");
+           "seccomp, fork with ThreadSanitizer)");
   end_recordings(wire::EndReason::kStopped, kParkedText);
   for (Connection* connection : connections_) {
     if (connection == nullptr) continue;

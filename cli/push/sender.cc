@@ -43,7 +43,9 @@ Result<std::string> find_send_program() {
     const std::string path = fmt::format("{}{}", here, place);
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
-  return Error("swipr-send is missing: install the package; the static program has none");
+  return Error(
+      "swipr-send is missing: the static program cannot push; use a swipr that was built from "
+      "source");
 }
 
 Sender::Sender(pid_t pid, host::UniqueFd to, host::UniqueFd from)

@@ -80,14 +80,17 @@ class ArchiveTest(unittest.TestCase):
 
     def test_install_record_and_uninstall(self):
         prefix = self.folder / "prefix"
-        self.assertIn(f"preload: {prefix}/lib/libswipr_preload.so", run(self.place / "install", prefix))
+        said = run(self.place / "install", prefix)
+        self.assertIn(f"preload: {prefix}/lib/libswipr_preload.so", said)
+        self.assertIn(f"{prefix}/bin is not in PATH", said)
         swipr, recording = prefix / "bin/swipr", self.folder / "x.swipr"
         self.assertEqual(sorted(path.name for path in prefix.iterdir()), ["bin", "include", "lib", "share"])
         run(swipr, "record", "--count", 100, "--interval", "5ms", "-o", recording, "--", TARGETS / "burn_nofp", 1000)
         stacks = profiles.parse(run(swipr, "convert", "--format", "collapsed", recording, "-o", "-").encode(), "collapsed")
         self.assertTrue(profiles.has_function(stacks, "^burn_hot$"), stacks)
         run(self.place / "install", "--uninstall", prefix)
-        self.assertEqual([path for path in prefix.rglob("*") if path.is_file()], [])
+        left = sorted(str(path.relative_to(prefix)) for path in prefix.rglob("*"))
+        self.assertEqual(left, ["bin", "include", "lib", "share", "share/man"])
 
     def made(self, pattern):
         (path,) = ARCHIVES.glob(pattern)

@@ -99,9 +99,9 @@ class ModuleMap {
   void forgo_runtimes() noexcept { reads_runtimes_ = false; }
   bool reads_runtimes() const noexcept { return reads_runtimes_; }
   const RuntimeRegistry& runtimes() const noexcept { return runtimes_; }
-  // Call at every tick.
-  void refresh_runtimes(ProcMemory& memory, Moment now) noexcept {
-    if (runtimes_.refresh(memory, now)) ++change_count_;
+  // Call at every tick. As RuntimeRegistry::refresh.
+  void refresh_runtimes(ProcMemory& memory, Moment now, bool is_outdated) noexcept {
+    if (runtimes_.refresh(memory, now, is_outdated)) ++change_count_;
   }
   const Image* image_of(const Module& module) const noexcept;
   std::string_view path_of(const Module& module) const noexcept {

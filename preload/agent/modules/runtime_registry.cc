@@ -28,8 +28,11 @@ void write_version(const runtimes::PythonDetection& python, std::span<char> out)
   if (python.has_micro) text.append(".").append_number(python.micro);
 }
 
+// Java's code cache grows seldom, and a look costs about ten reads: unless a walk has met code that
+// is not known, it is repeated ever more rarely.
 constexpr std::chrono::milliseconds kRefreshPause{10};
-constexpr std::chrono::milliseconds kMaxPause{1000};  // while it is starting
+constexpr std::chrono::milliseconds kMaxPause{160};
+constexpr std::chrono::milliseconds kMaxStartPause{1000};  // while it is starting
 
 // False: the image holds none.
 bool detect_python(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
@@ -191,22 +194,26 @@ void RuntimeRegistry::end_update() noexcept {
   publish_chosen(choose());
 }
 
-bool RuntimeRegistry::refresh(ProcMemory& memory, Moment now) noexcept {
+bool RuntimeRegistry::refresh(ProcMemory& memory, Moment now, bool is_outdated) noexcept {
   const auto changes = [](const FoundRuntime& runtime) {
     return runtime.is_starting || (runtime.language == Language::kJava && !runtime.is_refused());
   };
   FoundRuntime* const end = found_.data() + count_;
   FoundRuntime* const java = std::find_if(found_.data(), end, changes);
-  if (java == end || now < refresh_due_ || !memory.is_open()) return false;
+  if (java == end || !memory.is_open()) return false;
   const bool was_starting = java->is_starting;
-  refresh_pause_ = was_starting ? std::clamp<Moment>(2 * refresh_pause_, kRefreshPause, kMaxPause)
-                                : Moment(kRefreshPause);
-  refresh_due_ = now + refresh_pause_;
+  if (now < refreshed_at_ + (is_outdated && !was_starting ? kRefreshPause : refresh_pause_)) {
+    return false;
+  }
+  refreshed_at_ = now;
+  refresh_pause_ = std::clamp<Moment>(2 * refresh_pause_, kRefreshPause,
+                                      was_starting ? kMaxStartPause : kMaxPause);
   if (was_starting) return start(*java, memory);
   const runtimes::JavaRuntime before = java->java;
   runtimes::ObjectPieces pieces(memory.image_reader());
   runtimes::refresh_java(java->java, pieces.image_reader());
   if (java->java == before || published_ != java->id) return false;
+  refresh_pause_ = kRefreshPause;
   if (!publish(java)) java->java = before;  // next time
   return false;
 }

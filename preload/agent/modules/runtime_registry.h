@@ -49,7 +49,8 @@ class RuntimeRegistry {
   // still uses the one before the last.
   void end_update() noexcept;
   // Reads again what changes while a virtual machine runs, if that is due. True: one has started.
-  bool refresh(ProcMemory& memory, Moment now) noexcept;
+  // `is_outdated`: a walk has met Java's code where the published runtime has none.
+  bool refresh(ProcMemory& memory, Moment now, bool is_outdated) noexcept;
   // Instead of updates, in a registry that is used for nothing else: finds the runtimes of all
   // images and publishes none.  Blocks: some milliseconds for hundreds of images.
   void survey(ProcMemory& memory) noexcept;
@@ -77,7 +78,7 @@ class RuntimeRegistry {
   std::uint32_t published_ = 0;  // id; 0: none
   handler::RuntimeSnapshot* current_ = nullptr;
   handler::RuntimeSnapshot* retired_ = nullptr;
-  Moment refresh_due_{0};
+  Moment refreshed_at_{0};
   Moment refresh_pause_{0};
 };
 

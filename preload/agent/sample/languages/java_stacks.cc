@@ -41,6 +41,11 @@ class TokenSearch {
   std::span<const Token> left_;
 };
 
+bool is_committed(const runtimes::JavaRuntime& java, std::uint64_t pc) noexcept {
+  return std::any_of(java.heaps.begin(), java.heaps.end(),
+                     [pc](const runtimes::JavaCodeHeap& heap) { return heap.memory.contains(pc); });
+}
+
 // The index of a frame: beyond kMaxFrames the outer frames are stored in a ring.
 std::uint32_t slot(std::uint32_t index) noexcept {
   return index < wire::kMaxFrames
@@ -50,11 +55,12 @@ std::uint32_t slot(std::uint32_t index) noexcept {
 
 }  // namespace
 
-void JavaStacks::name_frames(NameSources& sources, std::span<const Token> first,
+bool JavaStacks::name_frames(NameSources& sources, std::span<const Token> first,
                              std::span<const Token> second, unwind::FrameBuffer& frames) noexcept {
   TokenSearch inner(first);
   TokenSearch outer(second);
   const bool is_cut = (frames.flags & wire::kStackCut) != 0;
+  bool is_outdated = false;
   begin();
   for (std::uint32_t at = 0; at < frames.frame_count; ++at) {
     if (is_cut && at == frames.omitted_at) omitted_at_ = count_;
@@ -62,6 +68,7 @@ void JavaStacks::name_frames(NameSources& sources, std::span<const Token> first,
     if (sources.snapshot.java.code.contains(frames.pcs[at])) {
       token = inner.find(frames.stacks[at]);
       if (token == nullptr) token = outer.find(frames.stacks[at]);
+      is_outdated |= token == nullptr && !is_committed(sources.snapshot.java, frames.pcs[at]);
     }
     if (token == nullptr) {
       put(frames.pcs[at], frames.kinds[at]);
@@ -71,6 +78,7 @@ void JavaStacks::name_frames(NameSources& sources, std::span<const Token> first,
   }
   if (is_cut && frames.omitted_at >= frames.frame_count) omitted_at_ = count_;
   end(frames);
+  return is_outdated;
 }
 
 void JavaStacks::begin() noexcept {

@@ -32,8 +32,9 @@ struct NameSources {
 class JavaStacks {
  public:
   // `first` and `second`: tokens of the stack's inner and outer part, as walks left them. A frame
-  // in Java's code that has no token there stays as it is.
-  void name_frames(NameSources& sources, std::span<const runtimes::Token> first,
+  // in Java's code that has no token there stays as it is. True: one of these lies where the
+  // runtime knows no code, because the code cache has grown.
+  bool name_frames(NameSources& sources, std::span<const runtimes::Token> first,
                    std::span<const runtimes::Token> second, unwind::FrameBuffer& frames) noexcept;
 
  private:

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "preload/agent/base/moment.h"
 #include "preload/agent/modules/runtime_registry.h"
@@ -66,6 +67,8 @@ class LanguageFrames {
                                       std::uint64_t task, runtimes::PythonTask& parts,
                                       std::string_view& name, unwind::FrameBuffer& frames) noexcept;
 
+  // Whether a stack since the last call had code of Java where the runtime knows none.
+  bool take_outdated() noexcept { return std::exchange(is_outdated_, false); }
   // Whether a function of a spliced stack has no number: there is no room for its name.
   bool has_nameless(const unwind::FrameBuffer& frames) const noexcept;
   const FunctionTable& functions() const noexcept { return functions_; }
@@ -114,6 +117,7 @@ class LanguageFrames {
 
   FunctionTable functions_;
   Thread* blocked_ = nullptr;
+  bool is_outdated_ = false;
   Memory* own_ = nullptr;
 };
 

@@ -98,7 +98,8 @@ void LanguageFrames::name_java(const handler::RuntimeSnapshot& snapshot,
                       .names = own_->names,
                       .functions = functions_,
                       .now = monotonic_now()};
-  own_->java.name_frames(sources, of_handler, own_->tokens.tokens(), frames);
+  is_outdated_ |=
+      own_->java.name_frames(sources, of_handler, own_->tokens.tokens(), frames);
 }
 
 }  // namespace swipr::agent

@@ -80,11 +80,11 @@ TEST_F(RuntimeRegistryTest, HasNothingOfOtherImages) {
 TEST_F(RuntimeRegistryTest, RefusesAnUnknownVersion) {
   const FakePython future{99, 1};
   update({&future});
-  EXPECT_EQ(refusals(), Refusals{"unsupported version; 3.8 to 3.14 are"});
+  EXPECT_EQ(refusals(), Refusals{"unsupported version; 3.8 to 3.15 are"});
   EXPECT_STREQ(registry_.runtimes()[0].version, "3.99.1");
   EXPECT_EQ(published(), 0u);
   update({&future, &python_});
-  EXPECT_EQ(refusals(), (Refusals{"unsupported version; 3.8 to 3.14 are", ""}));
+  EXPECT_EQ(refusals(), (Refusals{"unsupported version; 3.8 to 3.15 are", ""}));
   EXPECT_EQ(published(), python_.runtime());
 }
 
@@ -159,15 +159,15 @@ TEST_F(RuntimeRegistryTest, RefusesAJavaMachineUntilItHasStarted) {
   EXPECT_EQ(refusals(), (Refusals{"its virtual machine is starting", ""}));
   EXPECT_EQ(registry_.runtimes()[0].language, Language::kJava);
   EXPECT_EQ(registry_.runtimes()[0].id, 0u) << "recordings do not have it yet";
-  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(1))));
+  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(1)), false));
   java.describe();
-  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(1)))) << "not due";
-  EXPECT_TRUE(registry_.refresh(memory_, Moment(std::chrono::seconds(3))));
+  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(1)), false)) << "not due";
+  EXPECT_TRUE(registry_.refresh(memory_, Moment(std::chrono::seconds(3)), false));
   // Ids ascend.
   EXPECT_EQ(refusals(),
             (Refusals{"", "it does not describe Abstract_VM_Version._vm_major_version"}));
   EXPECT_GT(registry_.runtimes()[1].id, registry_.runtimes()[0].id);
-  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(9))));
+  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(9)), false));
   EXPECT_EQ(published(), python_.runtime());
 }
 
@@ -195,7 +195,7 @@ TEST_F(RuntimeRegistryTest, RefusesRubyUntilItRunsAndUnknownVersions) {
   EXPECT_STREQ(registry_.runtimes()[0].version, "3.1.7");
   EXPECT_EQ(registry_.runtimes()[0].id, 0u) << "recordings do not have it yet";
   EXPECT_NE(registry_.runtimes()[1].id, 0u);
-  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(1))));
+  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(1)), false));
   EXPECT_EQ(registry_.current(), nullptr);
 }
 

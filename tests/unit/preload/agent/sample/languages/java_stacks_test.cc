@@ -40,9 +40,9 @@ class JavaStacksTest : public testing::Test {
     const std::uint32_t last = frames_->frame_count - 1;
     return {.code = 8, .mark = frames_->stacks[last], .position = last, .kind = kind};
   }
-  void name_frames(const std::vector<Token>& first, const std::vector<Token>& second = {}) {
+  bool name_frames(const std::vector<Token>& first, const std::vector<Token>& second = {}) {
     NameSources sources{snapshot_, memory_, *names_, functions_, Moment(1)};
-    stacks_->name_frames(sources, first, second, *frames_);
+    return stacks_->name_frames(sources, first, second, *frames_);
   }
   std::vector<std::uint64_t> pcs() const {
     return {frames_->pcs.begin(), frames_->pcs.begin() + frames_->frame_count};
@@ -86,6 +86,18 @@ TEST_F(JavaStacksTest, KeepFramesThatHaveNoToken) {
   tokens[0].mark += 1;
   name_frames(tokens);
   EXPECT_EQ(pcs(), (Pcs{kCode, kCode + 1}));
+}
+
+TEST_F(JavaStacksTest, TellWhereTheCodeCacheHasGrown) {
+  snapshot_.java.heaps[1].memory = {kCode + 0x100, kCode + 0x200};
+  add_frame(1);
+  add_frame(kCode + 0x1ff);
+  EXPECT_FALSE(name_frames({}));
+  add_frame(kCode + 0x200);
+  EXPECT_FALSE(name_frames({token(TokenKind::kJavaStub)}));
+  frames_->frame_count = 0;
+  add_frame(kCode + 0x200);
+  EXPECT_TRUE(name_frames({}));
 }
 
 TEST_F(JavaStacksTest, TakeTokensOfBothPartsOfAWalk) {

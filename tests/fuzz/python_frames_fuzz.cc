@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 32) return 0;
   Memory memory{.bytes = std::as_bytes(std::span(data, size)).subspan(2)};
   static const auto tokens = std::make_unique<TokenBuffer>();
-  const PythonRuntime python{.layout = *find_python_layout(8 + data[0] % 7),
+  const PythonRuntime python{.layout = *find_python_layout(8 + data[0] % (kNewestPython - 7)),
                              .runtime = kBegin,
                              .code_type = kCodeType,
                              .loop = {}};

@@ -7,7 +7,7 @@ import re
 
 from support import root
 
-SUPPORTED = range(8, 15)
+SUPPORTED = range(8, 16)
 
 
 def interpreters():

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -10,38 +11,37 @@
 namespace swipr::runtimes {
 namespace {
 
-constexpr const char* kUnsupported = "unsupported version; 3.8 to 3.14 are";
+constexpr const char* kUnsupported = "unsupported version; 3.8 to 3.15 are";
 
 // From 3.13 on _PyRuntime begins with a description of itself (_Py_DebugOffsets), 8 bytes a field.
 // Which field is where differs from version to version.
 struct DescribedField {
   std::uint32_t PythonLayout::*field;
-  std::uint16_t at_3_13;
-  std::uint16_t at_3_14;
+  std::array<std::uint16_t, 3> places;  // 3.13, 3.14, 3.15
 };
 constexpr std::array kDescribedFields = {
-    DescribedField{&PythonLayout::runtime_interpreters, 40, 40},
-    DescribedField{&PythonLayout::interpreter_next, 64, 64},
-    DescribedField{&PythonLayout::interpreter_threads, 72, 72},
-    DescribedField{&PythonLayout::thread_frame, 184, 208},
-    DescribedField{&PythonLayout::thread_id, 192, 216},
-    DescribedField{&PythonLayout::thread_native_id, 200, 224},
-    DescribedField{&PythonLayout::frame_previous, 232, 256},
-    DescribedField{&PythonLayout::frame_code, 240, 264},
-    DescribedField{&PythonLayout::frame_position, 248, 272},
-    DescribedField{&PythonLayout::frame_owner, 264, 288},
-    DescribedField{&PythonLayout::code_file, 280, 320},
-    DescribedField{&PythonLayout::code_name, 288, 328},
-    DescribedField{&PythonLayout::code_qualified_name, 296, 336},
-    DescribedField{&PythonLayout::code_lines, 304, 344},
-    DescribedField{&PythonLayout::code_first_line, 312, 352},
-    DescribedField{&PythonLayout::code_bytecode, 344, 384},
-    DescribedField{&PythonLayout::text_ascii, 560, 640},
+    DescribedField{&PythonLayout::runtime_interpreters, {40, 40, 40}},
+    DescribedField{&PythonLayout::interpreter_next, {64, 64, 64}},
+    DescribedField{&PythonLayout::interpreter_threads, {72, 72, 72}},
+    DescribedField{&PythonLayout::thread_frame, {184, 208, 208}},
+    DescribedField{&PythonLayout::thread_id, {192, 216, 240}},
+    DescribedField{&PythonLayout::thread_native_id, {200, 224, 248}},
+    DescribedField{&PythonLayout::frame_previous, {232, 256, 320}},
+    DescribedField{&PythonLayout::frame_code, {240, 264, 328}},
+    DescribedField{&PythonLayout::frame_position, {248, 272, 336}},
+    DescribedField{&PythonLayout::frame_owner, {264, 288, 352}},
+    DescribedField{&PythonLayout::code_file, {280, 320, 384}},
+    DescribedField{&PythonLayout::code_name, {288, 328, 392}},
+    DescribedField{&PythonLayout::code_qualified_name, {296, 336, 400}},
+    DescribedField{&PythonLayout::code_lines, {304, 344, 408}},
+    DescribedField{&PythonLayout::code_first_line, {312, 352, 416}},
+    DescribedField{&PythonLayout::code_bytecode, {344, 384, 448}},
+    DescribedField{&PythonLayout::text_ascii, {560, 640, 736}},
 };
 // In an interpreter; its part for the collector of garbage, and in that the field.
-constexpr std::size_t kDescribedCollector[] = {80, 88};  // 3.13, 3.14
-constexpr std::size_t kDescribedCollecting[] = {576, 656};
-constexpr std::size_t kDescribedBytes = 664;
+constexpr std::size_t kDescribedCollector[] = {80, 88, 88};
+constexpr std::size_t kDescribedCollecting[] = {576, 656, 760};
+constexpr std::size_t kDescribedBytes = 768;
 constexpr std::uint64_t kLargestOffset = std::uint64_t{1} << 20;
 
 class Detector {
@@ -112,14 +112,15 @@ class Detector {
     if (words[2] != 0) return "free-threaded build";
     constexpr const char* kWrong = "_PyRuntime describes itself wrongly";
     PythonLayout& layout = found_.runtime.layout;
-    const bool is_3_13 = found_.minor == 13;
+    const std::size_t version = found_.minor - 13;
+    static_assert(kNewestPython - 13 < std::size(kDescribedCollector));
     for (const DescribedField& described : kDescribedFields) {
-      const std::uint64_t offset = words[(is_3_13 ? described.at_3_13 : described.at_3_14) / 8];
+      const std::uint64_t offset = words[described.places[version] / 8];
       if (offset >= kLargestOffset) return kWrong;
       layout.*described.field = static_cast<std::uint32_t>(offset);
     }
-    const std::uint64_t collector = words[kDescribedCollector[is_3_13 ? 0 : 1] / 8];
-    const std::uint64_t collecting = words[kDescribedCollecting[is_3_13 ? 0 : 1] / 8];
+    const std::uint64_t collector = words[kDescribedCollector[version] / 8];
+    const std::uint64_t collecting = words[kDescribedCollecting[version] / 8];
     if (collector >= kLargestOffset || collecting >= kLargestOffset) return kWrong;
     layout.interpreter_collecting = static_cast<std::uint32_t>(collector + collecting);
     layout.text_other = layout.text_ascii + 16;  // PyCompactUnicodeObject: two words more

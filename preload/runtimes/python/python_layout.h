@@ -1,4 +1,4 @@
-// Where CPython 3.8 to 3.14 keeps what a stack walk reads, and how a process is seen to run one of
+// Where CPython 3.8 to 3.15 keeps what a stack walk reads, and how a process is seen to run one of
 // them. Nothing of the interpreter is called: it could wait for the GIL or for a lock of the
 // loader. Source: the headers of each version (Include/cpython/code.h,
 // Include/internal/pycore_frame.h, pycore_interp.h, pycore_gil.h; from 3.13 on _Py_DebugOffsets of
@@ -63,6 +63,7 @@ inline constexpr std::uint64_t kPythonThreadNext = 8;
 inline constexpr std::uint64_t kPythonThreadInterpreter = 16;
 inline constexpr std::uint64_t kPythonObjectType = 8;
 
+inline constexpr unsigned kNewestPython = 15;
 // nullptr: no version that is known.
 const PythonLayout* find_python_layout(unsigned minor) noexcept;
 

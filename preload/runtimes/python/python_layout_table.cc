@@ -146,9 +146,21 @@ constexpr PythonLayout layout_of_3_14() {
   layout.code_bytecode = 208;
   return layout;
 }
-constexpr std::array kAllLayouts = {kLayouts[0], layout_of_3_9(),  layout_of_3_10(), kLayouts[1],
-                                    kLayouts[2], layout_of_3_13(), layout_of_3_14()};
-static_assert(kAllLayouts.front().minor == 8 && kAllLayouts.back().minor == 14);
+constexpr PythonLayout layout_of_3_15() {
+  PythonLayout layout = layout_of_3_14();
+  layout.minor = 15;
+  layout.runtime_interpreters = 936;
+  layout.interpreter_next = 7264;
+  layout.interpreter_threads = 7336;
+  layout.interpreter_collecting = 7512;
+  layout.thread_id = 176;
+  layout.thread_native_id = 184;
+  return layout;
+}
+constexpr std::array kAllLayouts = {kLayouts[0],      layout_of_3_9(),  layout_of_3_10(),
+                                    kLayouts[1],      kLayouts[2],      layout_of_3_13(),
+                                    layout_of_3_14(), layout_of_3_15()};
+static_assert(kAllLayouts.front().minor == 8 && kAllLayouts.back().minor == kNewestPython);
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // Which tasks of asyncio there are. In 3.11 to 3.13 they are the elements of a WeakSet of the
-// module asyncio.tasks, in 3.14 they are linked in thread states.
+// module asyncio.tasks, from 3.14 on they are linked in thread states.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMaxEntries = 16384;  // of a dict, set or list
 
-constexpr std::uint32_t kTaskLink = 152;     // 3.14: in a task …
-constexpr std::uint32_t kThreadTasks = 880;  // … and the head of the list in a thread state
+constexpr std::uint32_t kTaskLink = 152;  // 3.14+: in a task
 
 bool is_text(const PythonTaskReader& read, std::uint64_t object, std::string_view text) noexcept {
   constexpr std::uint64_t kLength = 16;
@@ -94,11 +93,12 @@ void list_set(const PythonTaskReader& read, std::uint64_t set, PythonTaskList& o
   }
 }
 
-void list_threads(const PythonTaskReader& read, PythonTaskList& out) noexcept {
+void list_threads(const PythonTaskReader& read, std::uint32_t thread_tasks,
+                  PythonTaskList& out) noexcept {
   std::uint64_t thread = read.word(main_interpreter(read) + read.python.layout.interpreter_threads);
   std::uint64_t steps_left = kMaxEntries;
   for (; thread != 0 && steps_left != 0; thread = read.word(thread + kPythonThreadNext)) {
-    const std::uint64_t head = thread + kThreadTasks;
+    const std::uint64_t head = thread + thread_tasks;
     std::uint64_t link = read.word(head);
     for (; link != 0 && link != head && steps_left != 0; --steps_left) {
       add_task(out, link - kTaskLink);
@@ -155,7 +155,7 @@ bool list_python_tasks(const PythonRuntime& python, const PythonTaskTypes& types
   if (home.task_type == 0) return false;
   reader.forget();
   if (python.layout.minor >= 14) {
-    list_threads(read, out);
+    list_threads(read, find_python_task_layout(read.minor())->thread_tasks, out);
     return true;
   }
   if (!read.is(home.tasks, types.set)) return false;

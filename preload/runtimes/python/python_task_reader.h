@@ -22,10 +22,14 @@ struct PythonTaskLayout {
   std::uint8_t task_state;       // an int, 0: pending
   std::uint8_t task_coroutine;   // behind it: the name
   std::uint8_t generator_frame;  // the frame itself
+  std::uint16_t thread_tasks;    // 3.14+: the head of a list; before: there is none
 };
 inline constexpr std::array kPythonTaskLayouts = {
-    PythonTaskLayout{11, 888, 176, 88, 136, 80}, PythonTaskLayout{12, 944, 176, 88, 136, 72},
-    PythonTaskLayout{13, 7656, 144, 96, 120, 72}, PythonTaskLayout{14, 7688, 168, 104, 128, 72}};
+    PythonTaskLayout{11, 888, 176, 88, 136, 80, 0},
+    PythonTaskLayout{12, 944, 176, 88, 136, 72, 0},
+    PythonTaskLayout{13, 7656, 144, 96, 120, 72, 0},
+    PythonTaskLayout{14, 7688, 168, 104, 128, 72, 880},
+    PythonTaskLayout{15, 7592, 168, 104, 128, 72, 1048}};
 inline constexpr std::size_t kMaxPythonTaskBytes = 176;
 
 // nullptr: of that version no tasks are read.

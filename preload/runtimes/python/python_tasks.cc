@@ -73,7 +73,7 @@ class AwaitWalk {
   }
   // The mark is the generator, which is then replaced by what it awaits.
   PythonTaskState read_frame(std::uint64_t& generator, Token& token) const noexcept {
-    constexpr std::uint64_t kStateBeforeFrame = 5;  // gi_frame_state: < 0 suspended, 0 running
+    constexpr std::uint64_t kStateBeforeFrame = 5;  // gi_frame_state
     const PythonLayout& layout = read_.python.layout;
     const std::uint64_t frame = generator + generator_frame_;
     std::int8_t state = 0;
@@ -82,7 +82,9 @@ class AwaitWalk {
         !read_.reader.read_value(frame, part)) {
       return PythonTaskState::kMoved;
     }
-    if (state == 0) return PythonTaskState::kRuns;
+    const bool is_old = read_.minor() < 15;
+    if (state == (is_old ? 0 : 4)) return PythonTaskState::kRuns;
+    const bool is_suspended = is_old ? state < 0 : state >= 0 && state < 4;  // or has not begun
     token.mark = generator;
     token.code = part.template at<std::uint64_t>(layout.frame_code) & ~std::uint64_t{3};
     token.position =
@@ -90,11 +92,11 @@ class AwaitWalk {
     generator = awaited_by(frame, part);
     const bool is_code =
         read_python_code_fingerprint(read_.python, read_.reader, token.code, token.fingerprint);
-    return state < 0 && is_code ? PythonTaskState::kWaits : PythonTaskState::kMoved;
+    return is_suspended && is_code ? PythonTaskState::kWaits : PythonTaskState::kMoved;
   }
-  // What a suspended frame awaits is on the top of its values; 0: it has none.
+  // What a suspended frame awaits is on the top of its values, 3.15+: below it; 0: it has none.
   std::uint64_t awaited_by(std::uint64_t frame, const PythonObjectPart<80>& part) const noexcept {
-    constexpr std::uint32_t kTop = 64;  // a number of values, 3.14: their end
+    constexpr std::uint32_t kTop = 64;  // a number of values, 3.14+: their end
     constexpr std::uint32_t kValues = 72;
     constexpr std::uint32_t kMaxValues = 1 << 20;
     std::uint64_t top = part.template at<std::uint64_t>(kTop);
@@ -103,7 +105,8 @@ class AwaitWalk {
       const auto depth = static_cast<std::uint32_t>(top);
       top = depth <= kMaxValues ? values + 8 * std::uint64_t{depth} : 0;
     }
-    return top > values ? read_.word(top - 8) & ~std::uint64_t{3} : 0;
+    const std::uint64_t above = read_.minor() < 15 ? 0 : 8;  // an index, if it iterates
+    return top > values + above ? read_.word(top - above - 8) & ~std::uint64_t{3} : 0;
   }
 
   const PythonTaskReader& read_;

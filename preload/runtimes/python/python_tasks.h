@@ -37,7 +37,7 @@ bool find_python_task_types(Range<std::uint64_t> dynamic, std::uint64_t load_bia
 // asyncio in the main interpreter, while it is imported.
 struct PythonTaskHome {
   std::uint64_t task_type = 0;
-  std::uint64_t tasks = 0;  // the set of all tasks; 3.14: none, they are linked in thread states
+  std::uint64_t tasks = 0;  // the set of all tasks; 3.14+: none, they are linked in thread states
 };
 // False: asyncio is not imported, or its tasks are not those of its C module.
 // Bounds: reads the names of all modules, at most 16,384.

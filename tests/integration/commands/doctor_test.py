@@ -97,7 +97,7 @@ class DoctorTest(SwiprCase):
         program.wait_ready()
         self.wait_for_socket(program.pid)
         verdict, text = self.findings("--pid", program.pid)["runtime"]
-        self.assertEqual((verdict, text), ("note", "python: frames are not read (unsupported version; 3.8 to 3.14 are)"))
+        self.assertEqual((verdict, text), ("note", "python: frames are not read (unsupported version; 3.8 to 3.15 are)"))
 
     def test_runtimes_that_nobody_reads(self):
         wait = "console.log('ready'); process.stdin.resume()"

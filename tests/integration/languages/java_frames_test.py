@@ -9,9 +9,10 @@ import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
-from support import deadline, profiles, raw
+from support import deadline, profiles, raw, root
 from support.case import SwiprCase
 
 OLDEST = 11
@@ -52,22 +53,28 @@ CHAINS_TAIL = """
 
 
 def machines():
-    """Paths of `java`, one of each version that is supported."""
-    homes = glob.glob("/usr/lib/jvm/*") + os.environ.get("SWIPR_JAVA_HOMES", "").split(":")
+    """Paths of `java`, one of each version that is supported; or those of the root in SWIPR_TEST_ROOT, as they are
+    called inside it."""
+    inside = root.current() or ""
+    homes = glob.glob(f"{inside}/usr/lib/jvm/*") + ([] if inside else os.environ.get("SWIPR_JAVA_HOMES", "").split(":"))
     found = {}
     for path in {os.path.realpath(f"{home}/bin/java") for home in homes if os.path.exists(f"{home}/bin/java")}:
         release = pathlib.Path(path).parent.parent / "release"
-        text = release.read_text() if release.exists() else subprocess.run(
-            [path, "-XshowSettings:properties", "-version"], capture_output=True, text=True, check=True).stderr
+        path = path.removeprefix(inside)
+        text = release.read_text() if release.exists() else said_by(path, "-XshowSettings:properties")
         version = re.search(r"(?:JAVA_VERSION=\"|java\.specification\.version = )(\d+)", text)
         if version and int(version[1]) >= OLDEST:
             found[int(version[1])] = path
     return [found[version] for version in sorted(found)]
 
 
+def said_by(path, *options):
+    enter = root.launcher(root.current(), tempfile.gettempdir()) if root.current() else []
+    return subprocess.run([*enter, path, *options, "-version"], capture_output=True, text=True, check=True).stderr
+
+
 def version_of(path):
-    said = subprocess.run([path, "-version"], capture_output=True, text=True, check=True).stderr
-    return int(re.search(r"version \"(\d+)", said)[1])
+    return int(re.search(r"version \"(\d+)", said_by(path))[1])
 
 
 def java_frames(stack):

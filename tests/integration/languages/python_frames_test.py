@@ -389,7 +389,7 @@ class PythonTest(SwiprCase):
         self.finish(program)
         stacks = self.convert(recording, "collapsed")
         self.assertEqual([s for s in stacks if language_frames(s)], [])
-        self.assertTrue(profiles.has_function(stacks, "_PyEval_EvalFrameDefault"))
+        self.assertTrue(profiles.has_function(stacks, r"^_?Py[A-Z]\w+"))  # not each version's loop has a name
 
 
 if __name__ == "__main__":

@@ -38,8 +38,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 using Suffixes = std::vector<std::string>;
-const Suffixes kRead = {"3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"};
-const Suffixes kRefused = {"3.7",   "3.15",  "3.8d",  "3.9d",  "3.10d", "3.11d",
+const Suffixes kRead = {"3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"};
+const Suffixes kRefused = {"3.7",   "3.16",  "3.8d",  "3.9d",  "3.10d", "3.11d",
                            "3.12d", "3.13d", "3.14d", "3.13t", "3.14t"};
 
 std::vector<std::string> programs_in(const std::string& folder, const Suffixes& suffixes) {

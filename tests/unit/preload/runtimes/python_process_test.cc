@@ -148,7 +148,7 @@ TEST_P(RefusedPythons, SayWhy) {
   const bool is_free_threaded = GetParam().program.back() == 't';
   EXPECT_STREQ(found.reason, is_debug           ? "debug build"
                              : is_free_threaded ? "free-threaded build"
-                                                : "unsupported version; 3.8 to 3.14 are");
+                                                : "unsupported version; 3.8 to 3.15 are");
 }
 
 INSTANTIATE_TEST_SUITE_P(Found, RefusedPythons, ::testing::ValuesIn(find_refused_interpreters()),

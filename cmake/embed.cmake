@@ -16,15 +16,17 @@ function(swipr_embed target symbol file)
   target_sources(${target} PRIVATE ${source})
 endfunction()
 
-# swipr_web_page(OUTPUT FOLDER PAGE SCRIPTS a.js b.js…): the file PAGE of FOLDER with style.css and the
-# scripts in it. The scripts are ES modules, in an order in which each stands after what it imports.
+# swipr_web_page(OUTPUT FOLDER PAGE [STYLES a.css…] SCRIPTS a.js b.js…): the file PAGE of FOLDER with
+# style.css, the other styles and the scripts in it. The scripts are ES modules, in an order in which each stands after what it imports.
 function(swipr_web_page output folder page)
-  cmake_parse_arguments(arg "" "" "SCRIPTS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "STYLES;SCRIPTS" ${ARGN})
+  set(styles style.css ${arg_STYLES})
+  list(TRANSFORM styles PREPEND ${folder}/)
   list(TRANSFORM arg_SCRIPTS PREPEND ${folder}/ OUTPUT_VARIABLE scripts)
   add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DPAGE=${folder}/${page} -DSTYLE=${folder}/style.css
+    COMMAND ${CMAKE_COMMAND} -DPAGE=${folder}/${page} "-DSTYLES=${styles}"
             "-DSCRIPTS=${scripts}" -DOUTPUT=${output} -P ${PROJECT_SOURCE_DIR}/cmake/web_page.cmake
-    DEPENDS ${folder}/${page} ${folder}/style.css ${scripts}
+    DEPENDS ${folder}/${page} ${styles} ${scripts}
             ${PROJECT_SOURCE_DIR}/cmake/web_page.cmake
     VERBATIM)
 endfunction()

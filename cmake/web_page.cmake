@@ -1,6 +1,10 @@
-# Puts PAGE, STYLE and SCRIPTS (ES modules) together in one file that needs no other: OUTPUT.
+# Puts PAGE, STYLES and SCRIPTS (ES modules) together in one file that needs no other: OUTPUT.
 file(READ ${PAGE} page)
-file(READ ${STYLE} style)
+set(style "")
+foreach(sheet ${STYLES})
+  file(READ ${sheet} text)
+  string(APPEND style "${text}")
+endforeach()
 set(script "")
 foreach(module ${SCRIPTS})
   file(READ ${module} text)

@@ -7,20 +7,18 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/names/live_names.h"
+#include "cli/commands/live/followed_process.h"
 #include "cli/commands/output/output_file.h"
 #include "cli/commands/output/terminal.h"
 #include "cli/commands/record/record_output.h"
 #include "cli/export/formats/export.h"
 #include "cli/export/text/text.h"
-#include "cli/import/swipr_reader.h"
 #include "cli/live/canvas.h"
 #include "cli/live/figures.h"
 #include "cli/live/screen.h"
@@ -28,7 +26,6 @@
 #include "cli/live/window.h"
 #include "cli/session/find/targets.h"
 #include "cli/session/launch/signal_watch.h"
-#include "cli/session/stream/live_stream.h"
 #include "cli/terminal/terminal.h"
 
 namespace swipr::commands {
@@ -43,55 +40,40 @@ constexpr auto kPaintEvery = 250ms;
 constexpr auto kPatience = 5s;  // beyond the window, for --once on a process that does nothing
 constexpr std::size_t kPlainColumns = 120;
 constexpr std::size_t kPlainRows = 40;
-// Stacks and their names are kept for as long as a stream lasts: a new one begins then.
-constexpr std::size_t kMaxStacks = 100'000;
 
 // The process that is followed, and its last seconds.
 class Followed {
  public:
   Followed(session::Target target, const options::TopOptions& options)
-      : pid_(target.pid),
-        command_(std::move(target.command_name)),
-        options_(options),
-        names_(options.symbols) {
-    begin(std::move(target.connection));
-  }
+      : process_(std::move(target), options.interval, options.symbols) {}
 
-  int fd() const { return stream_->fd(); }
-  std::string title() const { return fmt::format("{} {}", command_, pid_.value); }
+  int fd() const { return process_.fd(); }
 
   // Returns false at the end of the process.
   Result<bool> read() {
-    auto more = stream_->read();
+    std::vector<profile::Sample> samples;
+    const auto more = process_.read(samples);
     if (!more) return more;
-    if (reader_->failed()) return host::Error("the stream cannot be read: update swipr");
-    std::vector<profile::Sample>& samples = reader_->so_far().samples;
     window_.add(samples);
-    samples.clear();
-    if (!*more || reader_->so_far().stacks.size() < kMaxStacks) return more;
-    auto again = session::connect_target(pid_);
-    if (!again) return again.error();
-    begin(std::move(again->connection));
+    if (!*more || !process_.is_full()) return more;
+    if (auto again = process_.restart(); !again) return again.error();
+    window_ = {};
     return true;
   }
 
   live::Figures figures(const live::View& view, bool waits_for_names) {
-    profile::Recording& recording = reader_->so_far();
-    const profile::Names& names = names_.update(recording, waits_for_names);
+    profile::Recording& recording = process_.recording();
+    const profile::Names& names = process_.names().update(recording, waits_for_names);
     recording.samples = window_.sum(view.seconds);
     auto figures = live::make_figures(recording, names, view.weight,
                                       [&](profile::State state, std::uint32_t stack) {
                                         return exporters::state_frame(recording, state, stack);
                                       });
     recording.samples.clear();
-    figures.title = title();
+    figures.title = fmt::format("{} {}", process_.command(), process_.pid().value);
     figures.covered = window_.covered(view.seconds);
     figures.cpu_per_second = window_.cpu_per_second(view.seconds);
-    figures.dropped = window_.left_out();
-    for (const profile::Process& process : recording.processes) {
-      const auto found = process.totals.find("samples_dropped");
-      if (found != process.totals.end()) figures.dropped += found->second;
-    }
+    figures.dropped = window_.left_out() + process_.dropped();
     return figures;
   }
 
@@ -99,11 +81,11 @@ class Followed {
 
   // The window as a page.
   Result<std::string> save(const live::View& view) {
-    const std::string name = make_free_name(command_, pid_, ".html");
+    const std::string name = make_free_name(process_.command(), process_.pid(), ".html");
     auto file = OutputFile::create(name);
     if (!file) return file.error();
-    profile::Recording& recording = reader_->so_far();
-    const profile::Names& names = names_.update(recording, true);
+    profile::Recording& recording = process_.recording();
+    const profile::Names& names = process_.names().update(recording, true);
     recording.samples = window_.sum(view.seconds);
     exporters::Sink sink(file->fd(), name);
     exporters::Options writing;
@@ -116,24 +98,8 @@ class Followed {
   }
 
  private:
-  void begin(host::UniqueFd connection) {
-    reader_ = std::make_unique<importers::SwiprReader>();
-    window_ = {};
-    names_ = LiveNames(options_.symbols);
-    session::StreamRequest request;
-    request.interval = options_.interval;
-    stream_ = std::make_unique<session::LiveStream>(
-        std::move(connection), request,
-        [this](std::span<const std::byte> bytes) { reader_->feed(bytes); });
-  }
-
-  Pid pid_;
-  std::string command_;
-  const options::TopOptions& options_;
-  std::unique_ptr<importers::SwiprReader> reader_;
-  std::unique_ptr<session::LiveStream> stream_;
+  FollowedProcess process_;
   live::Window window_;
-  LiveNames names_;
 };
 
 live::View first_view(const options::TopOptions& options) {

@@ -1,16 +1,14 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/live/live_view.h"
 #include "cli/commands/names/symbolize_recording.h"
+#include "cli/commands/output/browser.h"
 #include "cli/commands/output/filters.h"
 #include "cli/commands/output/terminal.h"
 #include "cli/commands/record/record_output.h"
@@ -22,38 +20,6 @@
 namespace swipr::commands {
 
 namespace {
-
-bool has_display() {
-  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY"}) {
-    const char* value = std::getenv(name);
-    if (value != nullptr && *value != '\0') return true;
-  }
-  return false;
-}
-
-// Errors are ignored, because the address has been printed. The child is reparented to init when
-// this program ends.
-void open_browser(const std::string& url, const sigset_t& signal_mask) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawnattr_init(&attributes);
-  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
-    ::posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
-  }
-  ::posix_spawnattr_setsigmask(&attributes, &signal_mask);
-  // In a new process group, so that Ctrl-C does not end the browser.
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  std::string program = "xdg-open";
-  std::string argument = url;
-  char* arguments[] = {program.data(), argument.data(), nullptr};
-  pid_t child = 0;
-  if (::posix_spawnp(&child, "xdg-open", &actions, &attributes, arguments, ::environ) != 0) {
-    print_note("cannot start xdg-open; open the address in a browser");
-  }
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::posix_spawnattr_destroy(&attributes);
-}
 
 // Records as `swipr record` does; the file is kept.
 Outcome record_first(const options::ViewOptions& options, const std::string& output) {
@@ -85,6 +51,7 @@ host::Result<ViewedRecording> load(const std::vector<std::string>& paths,
 }  // namespace
 
 Outcome run_view(const options::ViewOptions& options) {
+  if (options.is_live) return run_live_view(options);
   std::vector<std::string> paths = options.inputs;
   if (options.pid) {
     const auto status = host::read_process_status(*options.pid);
@@ -103,10 +70,7 @@ Outcome run_view(const options::ViewOptions& options) {
   if (serve::speedscope_files().empty()) {
     print_note("this build has no speedscope (npm was missing); the other pages work");
   }
-  // On its own line and flushed, for scripts.
-  fmt::print("{}\n", server->url());
-  std::fflush(stdout);
-  if (options.opens_browser && has_display()) open_browser(server->url(), signals->previous_mask());
+  announce(server->url(), options.opens_browser, signals->previous_mask());
   print_note("serving pages to this machine until Ctrl-C");
   const auto served = server->run(signals->fd());
   // Takes the pending signal, so that Ctrl-C is a normal exit.

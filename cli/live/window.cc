@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/live/seconds.h"
+
 namespace swipr::live {
 
 namespace {
@@ -15,21 +17,6 @@ void add_to(profile::Sample& sum, const profile::Sample& part) {
   sum.cpu += part.cpu;
   sum.runqueue += part.runqueue;
   sum.wall += part.wall;
-}
-
-nanoseconds scaled(nanoseconds time, nanoseconds part, nanoseconds whole) {
-  return nanoseconds(static_cast<std::int64_t>(static_cast<double>(time.count()) *
-                                               static_cast<double>(part.count()) /
-                                               static_cast<double>(whole.count())));
-}
-
-// The share of a sample that `wall` is of its time.
-profile::Sample first_part(const profile::Sample& sample, nanoseconds wall) {
-  profile::Sample part = sample;
-  part.wall = wall;
-  part.cpu = scaled(sample.cpu, wall, sample.wall);
-  part.runqueue = scaled(sample.runqueue, wall, sample.wall);
-  return part;
 }
 
 bool waits(const profile::Sample& sample) { return sample.state != profile::State::kRunning; }
@@ -47,22 +34,8 @@ void Window::add(std::span<const profile::Sample> samples) {
     if (!has_begun_) begin_ = end_ = sample.begin();
     has_begun_ = true;
     end_ = std::max(end_, sample.time);
-    const auto last = (std::max(sample.time - begin_, nanoseconds(1)) - 1ns) / 1s;
-    const auto oldest = std::max<std::int64_t>(last + 1 - std::int64_t{kMaxSeconds}, 0);
-    profile::Sample rest = sample;
-    const nanoseconds kept = sample.time - (begin_ + oldest * 1s);
-    if (sample.wall > kept) rest = first_part(sample, kept);
-    const auto first = (sample.time - rest.wall - begin_) / 1s;
-    for (auto number = first; number < last; ++number) {
-      const nanoseconds from = sample.time - rest.wall;
-      profile::Sample part = first_part(rest, begin_ + (number + 1) * 1s - from);
-      part.ticks = 0;
-      rest.wall -= part.wall;
-      rest.cpu -= part.cpu;
-      rest.runqueue -= part.runqueue;
-      add_part(number, part);
-    }
-    add_part(last, rest);
+    divide(sample, begin_, kMaxSeconds,
+           [this](std::int64_t number, const profile::Sample& part) { add_part(number, part); });
   }
 }
 

@@ -43,7 +43,9 @@ RequestState parse_request(std::string_view bytes, Request& request) {
     const std::string_view line = take_line(rest);
     const std::size_t colon = line.find(':');
     if (colon == line.npos) return RequestState::kBad;
-    if (!equal_ignoring_case(line.substr(0, colon), "host")) continue;
+    const std::string_view name = line.substr(0, colon);
+    if (equal_ignoring_case(name, "origin")) request.origin += trimmed(line.substr(colon + 1));
+    if (!equal_ignoring_case(name, "host")) continue;
     request.host = trimmed(line.substr(colon + 1));
     ++hosts;
   }

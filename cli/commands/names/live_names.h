@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <vector>
@@ -20,6 +21,7 @@ class LiveNames {
   // Takes the names that are ready, and has frames named that are new. What has no name yet is
   // "[…]".  Lifetime: until the next update().  Blocks: never, unless `waits`.
   const profile::Names& update(const profile::Recording& recording, bool waits);
+  bool is_named(std::uint32_t frame) const { return frame < named_; }
   bool is_complete() const { return !job_.valid() && named_ == names_.frames.size(); }
 
  private:

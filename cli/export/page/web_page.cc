@@ -7,6 +7,8 @@ extern "C" const char swipr_web_page_begin[];
 extern "C" const char swipr_web_page_end[];
 extern "C" const char swipr_overview_page_begin[];
 extern "C" const char swipr_overview_page_end[];
+extern "C" const char swipr_live_page_begin[];
+extern "C" const char swipr_live_page_end[];
 
 namespace swipr::exporters {
 
@@ -18,6 +20,11 @@ std::string_view web_page() {
 std::string_view overview_page() {
   return {swipr_overview_page_begin,
           static_cast<std::size_t>(swipr_overview_page_end - swipr_overview_page_begin)};
+}
+
+std::string_view live_page() {
+  return {swipr_live_page_begin,
+          static_cast<std::size_t>(swipr_live_page_end - swipr_live_page_begin)};
 }
 
 }  // namespace swipr::exporters

@@ -5,10 +5,12 @@
 
 namespace swipr::exporters {
 
-// Placeholder of the profile's JSON; occurs exactly once in each page.
+// Placeholder of the profile's JSON; occurs exactly once in each of the first two pages.
 inline constexpr std::string_view kProfileMarker = "/*PROFILE*/";
 
 std::string_view web_page();
 std::string_view overview_page();
+// Asks for the event stream "events" beside it (cli/commands/live/live_feed.h).
+std::string_view live_page();
 
 }  // namespace swipr::exporters

@@ -73,6 +73,9 @@ struct ViewParser {
 
   void add_to(CLI::App& parent);
   ParseResult finish();
+
+ private:
+  ParseResult finish_live();
 };
 
 struct AgentParser {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,10 +14,12 @@ namespace {
 
 constexpr std::string_view kViewFooter = R"(
 Prints the address of the pages, which only browsers on this machine can open, and opens it if there
-is a display. Serves until Ctrl-C.
+is a display. Serves until Ctrl-C. With --live, one page follows the process until it ends.
 
 Examples:
   swipr view app.swipr
+  swipr view --live --pid 4711              what it does now, and did in the last minutes
+  swipr view --live --name redis-server
   swipr view --pid 4711 --duration 5s       record first; the recording is kept
   ssh -L 8080:127.0.0.1:PORT host           from another machine; then http://localhost:…
 )";
@@ -24,12 +28,18 @@ Examples:
 
 void ViewParser::add_to(CLI::App& parent) {
   app = parent.add_subcommand("view", "Show a recording in the browser");
-  app->formatter(with_usage("view INPUT… | --pid N  [OPTION…]"));
+  app->formatter(with_usage("view INPUT… | --pid N | --live --pid N | --live --name NAME  [OPTION…]"));
   app->footer(std::string(kViewFooter));
   app->add_option("input", options.inputs, "Recordings to merge")->type_name("INPUT…");
   app->add_option_function<std::string>("--pid", store(options.pid, parse_pid),
                                         "Record this process first, then show it")
       ->type_name("N");
+  app->add_flag("--live", options.is_live, "Follow the process while it runs");
+  app->add_option("--name", options.name, "With --live: the first process with this name")
+      ->type_name("NAME");
+  app->add_option_function<std::string>("--interval", store(options.interval, parse_interval),
+                                        "With --live: time between two ticks (default 10ms)")
+      ->type_name("TIME");
   app->add_option_function<std::string>("--duration", store(options.duration, parse_length),
                                         "How long to record (default 10s)")
       ->type_name("TIME");
@@ -39,7 +49,26 @@ void ViewParser::add_to(CLI::App& parent) {
   add_symbol_options(*app, options.symbols);
 }
 
+ParseResult ViewParser::finish_live() {
+  if (!options.inputs.empty() || options.pid.has_value() != options.name.empty()) {
+    return UsageError{"view: --live requires either --pid N or --name NAME, and no recording"};
+  }
+  for (const std::string_view option : {"--duration", "--state", "--thread", "--from", "--to", "--only",
+                                        "--hide", "--focus", "--frames", "--merge-threads"}) {
+    if (app->get_option(std::string(option))->count() != 0) {
+      return UsageError{fmt::format("view: {} does not work with --live: the page selects", option)};
+    }
+  }
+  return Command{std::move(options)};
+}
+
 ParseResult ViewParser::finish() {
+  if (options.is_live) return finish_live();
+  for (const char* option : {"--name", "--interval"}) {
+    if (app->get_option(option)->count() != 0) {
+      return UsageError{fmt::format("view: {} requires --live", option)};
+    }
+  }
   if (options.pid.has_value() != options.inputs.empty()) {
     return UsageError{"view: either a recording or --pid N is required"};
   }

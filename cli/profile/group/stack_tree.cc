@@ -20,18 +20,13 @@ std::string key_of(std::string_view function, std::string_view module, std::stri
 StackTree::StackTree(const Recording& recording, const Names& names, Detail detail)
     : recording_(recording),
       names_(names),
-      detail_(detail),
-      places_of_frame_(recording.frames.size()),
-      node_of_stack_(recording.stacks.size(), kNone) {
-  for (std::uint32_t index = 0; index < recording.modules.size(); ++index) {
-    module_of_path_.try_emplace(recording.modules[index].path, index);
-  }
-}
+      detail_(detail) {}
 
 std::uint32_t StackTree::node_of(std::uint32_t stack) {
   if (stack == kNone || recording_.stacks[stack].frames.empty()) {
     return pseudo_child(kNone, kNoStack);
   }
+  if (stack >= node_of_stack_.size()) node_of_stack_.resize(recording_.stacks.size(), kNone);
   if (node_of_stack_[stack] != kNone) return node_of_stack_[stack];
   const Stack& entry = recording_.stacks[stack];
   std::uint32_t node = kNone;
@@ -67,9 +62,7 @@ std::uint32_t StackTree::pseudo_place(std::string_view name) {
 }
 
 std::uint32_t StackTree::place_of(const Frame& frame, const NamedFrame& named) {
-  // A library in two processes, or mapped in several parts, is one library.
-  const std::uint32_t module =
-      frame.module == kNone ? kNone : module_of_path_.at(recording_.modules[frame.module].path);
+  const std::uint32_t module = frame.module == kNone ? kNone : module_of(frame.module);
   const std::uint32_t line = detail_ == Detail::kLine ? named.line : 0;
   const auto [found, is_new] = place_index_.try_emplace(
       key_of(named.function, module == kNone ? "" : recording_.modules[module].path, named.file,
@@ -84,7 +77,16 @@ std::uint32_t StackTree::place_of(const Frame& frame, const NamedFrame& named) {
   return found->second;
 }
 
+// A library in two processes, or mapped in several parts, is one library.
+std::uint32_t StackTree::module_of(std::uint32_t module) {
+  for (; known_modules_ < recording_.modules.size(); ++known_modules_) {
+    module_of_path_.try_emplace(recording_.modules[known_modules_].path, known_modules_);
+  }
+  return module_of_path_.at(recording_.modules[module].path);
+}
+
 const std::vector<std::uint32_t>& StackTree::places_of(std::uint32_t frame) {
+  if (frame >= places_of_frame_.size()) places_of_frame_.resize(recording_.frames.size());
   std::vector<std::uint32_t>& places = places_of_frame_[frame];
   const FrameNames& names = names_.frames[frame];
   for (std::size_t index = names.size(); places.size() < names.size();) {

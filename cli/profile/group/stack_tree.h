@@ -33,7 +33,8 @@ class StackTree {
     std::uint32_t place = 0;
   };
 
-  // Lifetime: the arguments outlive the tree.
+  // Lifetime: the arguments outlive the tree. They may grow; what is named later must not have been
+  // asked for.
   StackTree(const Recording& recording, const Names& names, Detail detail);
 
   // The node of the innermost function of a stack; kNone: a sample without a stack.
@@ -49,6 +50,7 @@ class StackTree {
   std::uint32_t child(std::uint32_t parent, std::uint32_t place);
   std::uint32_t pseudo_place(std::string_view name);
   std::uint32_t place_of(const Frame& frame, const NamedFrame& named);
+  std::uint32_t module_of(std::uint32_t module);
   const std::vector<std::uint32_t>& places_of(std::uint32_t frame);
 
   const Recording& recording_;
@@ -60,7 +62,8 @@ class StackTree {
   std::unordered_map<std::uint64_t, std::uint32_t> node_index_;  // parent and place → node
   std::vector<std::vector<std::uint32_t>> places_of_frame_;      // outermost first
   std::vector<std::uint32_t> node_of_stack_;                     // kNone: not yet computed
-  std::unordered_map<std::string_view, std::uint32_t> module_of_path_;
+  std::unordered_map<std::string, std::uint32_t> module_of_path_;
+  std::uint32_t known_modules_ = 0;
 };
 
 }  // namespace swipr::profile

@@ -39,6 +39,24 @@ std::string_view innermost_function(const Recording& recording, const Names& nam
   return {};
 }
 
+struct Mutex {
+  bool is_known = false;
+  bool is_one = false;
+  std::string_view site;
+};
+
+// Functions of mutexes are near the system call.
+Mutex find_mutex(const Recording& recording, const Names& names, std::uint32_t stack) {
+  constexpr std::size_t kNear = 4;
+  const std::span<const std::uint32_t> frames = recording.stacks[stack].frames;
+  for (std::size_t at = 0; at < std::min(kNear, frames.size()); ++at) {
+    const std::string_view name = names.frames[frames[at]].back().function;
+    if (name.find("pthread_mutex_") == name.npos || name.find("lock") == name.npos) continue;
+    return {true, true, innermost_function(recording, names, frames.subspan(at + 1))};
+  }
+  return {true, false, {}};
+}
+
 // The samples in which a thread waits for a lock of that kind.
 class LockSamples {
  public:
@@ -59,26 +77,9 @@ class LockSamples {
   }
 
  private:
-  struct Mutex {
-    bool is_known = false;
-    bool is_one = false;
-    std::string_view site;
-  };
-
-  // Functions of mutexes are near the system call.
   const Mutex& mutex(std::uint32_t stack) {
-    constexpr std::size_t kNear = 4;
     Mutex& known = mutexes_[stack];
-    if (known.is_known) return known;
-    known.is_known = true;
-    const std::span<const std::uint32_t> frames = recording_.stacks[stack].frames;
-    for (std::size_t at = 0; at < std::min(kNear, frames.size()); ++at) {
-      const std::string_view name = names_.frames[frames[at]].back().function;
-      if (name.find("pthread_mutex_") == name.npos || name.find("lock") == name.npos) continue;
-      known.is_one = true;
-      known.site = innermost_function(recording_, names_, frames.subspan(at + 1));
-      break;
-    }
+    if (!known.is_known) known = find_mutex(recording_, names_, stack);
     return known;
   }
 
@@ -162,6 +163,32 @@ std::string_view interpreter_lock(const Recording& recording) {
   return has(Language::kRuby) && !has(Language::kPython) ? "GVL" : "GIL";
 }
 
+std::optional<LockWait> find_lock_wait(const Recording& recording, const Names& names,
+                                       std::uint32_t stack) {
+  if (stack == kNone) return std::nullopt;
+  const Stack& entry = recording.stacks[stack];
+  LockWait wait{{}, entry.holder};
+  const auto named = [&wait](std::string_view kind, std::string_view joint, std::string_view name) {
+    wait.lock = kind;
+    if (!name.empty()) wait.lock.append(joint).append(name);
+  };
+  switch (entry.runtime_wait) {
+    case RuntimeWait::kMutex: {
+      const Mutex mutex = find_mutex(recording, names, stack);
+      if (!mutex.is_one) return std::nullopt;
+      named("mutex", " in ", mutex.site);
+      return wait;
+    }
+    case RuntimeWait::kGil:
+      named(interpreter_lock(recording), " ", entry.wait_type);
+      return wait;
+    case RuntimeWait::kMonitor:
+      named("monitor", " ", entry.wait_type);
+      return wait;
+    default: return std::nullopt;
+  }
+}
+
 std::vector<LockOwner> lock_owners(const Recording& recording, const Names& names) {
   std::map<Place, std::string> thread_names;
   for (const Thread& thread : recording.threads) {
@@ -169,22 +196,16 @@ std::vector<LockOwner> lock_owners(const Recording& recording, const Names& name
         thread.name + " " + std::to_string(thread.tid.value);
   }
   std::map<std::pair<std::string, Place>, std::chrono::nanoseconds> by_owner;
-  const auto add = [&](RuntimeWait kind, std::string_view label, std::string_view joint) {
-    LockSamples waits(recording, names, kind);
-    for (const Sample& sample : recording.samples) {
-      const Stack* const stack = waits.wait(sample);
-      if (stack == nullptr) continue;
-      std::string lock(label);
-      if (const std::string_view name = waits.lock(sample); !name.empty()) {
-        lock.append(joint).append(name);
-      }
-      const Place owner{recording.threads[sample.thread].process, stack->holder};
-      by_owner[{lock, owner}] += std::chrono::nanoseconds(weight_of(sample, Weight::kBlocked));
-    }
-  };
-  add(RuntimeWait::kMutex, "mutex", " in ");
-  add(RuntimeWait::kGil, interpreter_lock(recording), " ");
-  add(RuntimeWait::kMonitor, "monitor", " ");
+  std::map<std::uint32_t, std::optional<LockWait>> by_stack;
+  for (const Sample& sample : recording.samples) {
+    if (sample.state != State::kBlocked || sample.stack == kNone) continue;
+    const auto [found, is_new] = by_stack.try_emplace(sample.stack);
+    if (is_new) found->second = find_lock_wait(recording, names, sample.stack);
+    if (!found->second) continue;
+    const Place owner{recording.threads[sample.thread].process, found->second->holder};
+    by_owner[{found->second->lock, owner}] +=
+        std::chrono::nanoseconds(weight_of(sample, Weight::kBlocked));
+  }
   std::vector<LockOwner> owners;
   for (const auto& [key, waited] : by_owner) {
     const auto name = thread_names.find(key.second);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,18 @@ std::string_view interpreter_lock(const Recording& recording);
 // `recording`.
 LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait kind);
 
+// A lock that a stack waits for, and who held it when the stack was taken.
+struct LockWait {
+  std::string lock;  // "mutex in enter_lock", "GIL", "monitor java.util.Vector"
+  Tid holder{};      // 0: not known
+};
+
+// Nothing if the stack waits for no lock. `names` belongs to `recording`.
+std::optional<LockWait> find_lock_wait(const Recording& recording, const Names& names,
+                                       std::uint32_t stack);
+
 struct LockOwner {
-  std::string lock;   // "mutex in enter_lock", "GIL", "monitor java.util.Vector"
+  std::string lock;   // as in LockWait
   std::string owner;  // "worker 4711": name and tid of the thread that holds it; "?": not known
   std::chrono::nanoseconds waited{0};
 };

@@ -41,8 +41,8 @@ function is_empty(sums, node) {
   return sums.self[node] === 0 && !sums.base?.[node];
 }
 
-// Children of each node, the widest first: children[first_child[n]] … children[first_child[n + 1] - 1].
-function order_children(parent, width) {
+// Children of each node, the widest first, or by `rank` if it is given: children[first_child[n]] … children[first_child[n + 1] - 1].
+function order_children(parent, width, rank) {
   const count = parent.length;
   const first_child = new Int32Array(count + 1);
   for (let node = 1; node < count; ++node) if (width[node] > 0) ++first_child[parent[node] + 1];
@@ -50,14 +50,15 @@ function order_children(parent, width) {
   const children = new Int32Array(first_child[count]);
   const next = first_child.slice();
   for (let node = 1; node < count; ++node) if (width[node] > 0) children[next[parent[node]]++] = node;
+  const order = rank ?? width;
   for (let node = 0; node < count; ++node) {
     if (first_child[node + 1] - first_child[node] < 2) continue;
-    children.subarray(first_child[node], first_child[node + 1]).sort((a, b) => width[b] - width[a] || a - b);
+    children.subarray(first_child[node], first_child[node + 1]).sort((a, b) => order[b] - order[a] || a - b);
   }
   return { first_child, children };
 }
 
-function finish({ parent, func, value, base, states }) {
+function finish({ parent, func, value, base, states, rank }) {
   const count = parent.length;
   const width = base ? value.map((own, node) => own + base[node]) : value;
   const self = width.slice();
@@ -67,11 +68,11 @@ function finish({ parent, func, value, base, states }) {
     depth[node] = depth[parent[node]] + 1;
   }
   const max_self = self.reduce((most, own, node) => node === 0 ? most : Math.max(most, own), 0);
-  return { parent, func, value, base, states, width, self, max_self, depth, ...order_children(parent, width) };
+  return { parent, func, value, base, states, width, self, max_self, depth, ...order_children(parent, width, rank) };
 }
 
 // Callers above callees, from the outermost function of each stack.
-function top_down(profile, sums) {
+function top_down(profile, sums, rank) {
   const count = profile.node_parent.length + 1;
   const shift = (column) => {
     const shifted = new Float64Array(count);
@@ -90,7 +91,7 @@ function top_down(profile, sums) {
   for (const column of [columns.value, columns.base, ...columns.states]) {
     if (column) for (let node = count - 1; node > 0; --node) column[parent[node]] += column[node];
   }
-  return finish({ parent, func, ...columns });
+  return finish({ parent, func, ...columns, rank: rank && shift(rank) });
 }
 
 // Callees above callers: at the top the functions that the time was spent in.
@@ -114,8 +115,10 @@ function bottom_up(profile, sums) {
   });
 }
 
-export function make_tree(profile, sums, inverted) {
-  return inverted ? bottom_up(profile, sums) : top_down(profile, sums);
+// `rank`: per node of the profile, an order of siblings that does not follow their widths; for a tree
+// that is made again and again.
+export function make_tree(profile, sums, inverted, rank = null) {
+  return inverted ? bottom_up(profile, sums) : top_down(profile, sums, rank);
 }
 
 // Self and total per function; a function that calls itself counts once per stack.

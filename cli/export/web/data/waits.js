@@ -3,7 +3,7 @@
 import { for_each_selected } from './selection.js';
 
 // The nearest frame of the program itself or of a language, else the outermost one; '' if there is none.
-function caller_of(profile, node) {
+export function caller_of(profile, node) {
   const { name, module, language, code } = profile.functions;
   let caller = '';
   for (let at = node; at >= 0; at = profile.node_parent[at]) {
@@ -18,14 +18,19 @@ function caller_of(profile, node) {
 // { whole, waits: [{ call, caller, weight }] }, longest first. Innermost pseudo frames are calls: "[poll]".
 export function find_waits(profile, selection) {
   const by_node = new Map();
-  let whole = 0;
   for_each_selected(profile, selection, selection.weight, (row, weight) => {
     const node = profile.rows.node[row];
-    whole += weight;
     by_node.set(node, (by_node.get(node) ?? 0) + weight);
   });
+  return sum_waits(profile, by_node);
+}
+
+// The same of weights by node: [node, weight].
+export function sum_waits(profile, by_node) {
   const waits = new Map();
+  let whole = 0;
   for (const [node, weight] of by_node) {
+    whole += weight;
     const func = profile.node_function[node];
     if (profile.functions.code[func]) continue;
     const call = profile.functions.name[func].replace(/^\[|\]$/g, '');

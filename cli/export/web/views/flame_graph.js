@@ -33,6 +33,15 @@ export class FlameGraph {
     this.layout();
   }
 
+  // The same tree with other weights: zoom, selection and place stay.
+  refresh(tree) {
+    this.tree = tree;
+    const { scrollTop } = this.stage;
+    this.layout();
+    this.stage.scrollTop = scrollTop;
+    this.draw();
+  }
+
   layout() {
     this.path = [];
     for (let node = this.zoom; node >= 0; node = this.tree.parent[node]) this.path.unshift(node);
@@ -51,8 +60,7 @@ export class FlameGraph {
       const node = stack.pop();
       deepest = Math.max(deepest, tree.depth[node]);
       for (let at = tree.first_child[node]; at < tree.first_child[node + 1]; ++at) {
-        if (tree.width[tree.children[at]] < least) break;
-        stack.push(tree.children[at]);
+        if (tree.width[tree.children[at]] >= least) stack.push(tree.children[at]);
       }
     }
     return deepest - tree.depth[top];
@@ -84,7 +92,7 @@ export class FlameGraph {
     this.first_row = Math.floor(this.stage.scrollTop / ROW);
     this.last_row = Math.ceil((this.stage.scrollTop + this.stage.clientHeight) / ROW);
     this.rows = [];
-    if (tree.width[0] <= 0) return this.draw_nothing(width);
+    if (tree.width[this.zoom] <= 0) return this.draw_nothing(width);
     for (const node of this.path.slice(0, -1)) this.draw_frame(node, 0, width, true);
     this.draw_below(this.zoom, width);
   }
@@ -106,8 +114,7 @@ export class FlameGraph {
       for (let at = tree.first_child[node]; at < tree.first_child[node + 1]; ++at) {
         const child = tree.children[at];
         const child_width = tree.width[child] * per_weight;
-        if (child_width < MIN_WIDTH) break;  // the widest come first
-        stack.push([child, left]);
+        if (child_width >= MIN_WIDTH) stack.push([child, left]);
         left += child_width;
       }
     }

@@ -1,0 +1,62 @@
+#include "cli/commands/live/followed_process.h"
+
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <utility>
+
+namespace swipr::commands {
+
+namespace {
+constexpr std::size_t kMaxStacks = 100'000;
+}  // namespace
+
+FollowedProcess::FollowedProcess(session::Target target, std::chrono::nanoseconds interval,
+                                 options::SymbolOptions symbols)
+    : pid_(target.pid),
+      command_(std::move(target.command_name)),
+      interval_(interval),
+      symbols_(std::move(symbols)) {
+  begin(std::move(target.connection));
+}
+
+void FollowedProcess::begin(host::UniqueFd connection) {
+  reader_ = std::make_unique<importers::SwiprReader>();
+  names_ = std::make_unique<LiveNames>(symbols_);
+  session::StreamRequest request;
+  request.interval = interval_;
+  stream_ = std::make_unique<session::LiveStream>(
+      std::move(connection), request,
+      [this](std::span<const std::byte> bytes) { reader_->feed(bytes); });
+}
+
+host::Result<bool> FollowedProcess::read(std::vector<profile::Sample>& samples) {
+  auto more = stream_->read();
+  if (!more) return more;
+  if (reader_->failed()) return host::Error("the stream cannot be read: update swipr");
+  std::vector<profile::Sample>& arrived = recording().samples;
+  samples.insert(samples.end(), arrived.begin(), arrived.end());
+  arrived.clear();
+  return more;
+}
+
+std::uint64_t FollowedProcess::dropped() const {
+  std::uint64_t sum = dropped_before_;
+  for (const profile::Process& process : reader_->so_far().processes) {
+    const auto found = process.totals.find("samples_dropped");
+    if (found != process.totals.end()) sum += found->second;
+  }
+  return sum;
+}
+
+bool FollowedProcess::is_full() const { return reader_->so_far().stacks.size() >= kMaxStacks; }
+
+host::Result<void> FollowedProcess::restart() {
+  auto target = session::connect_target(pid_);
+  if (!target) return target.error();
+  dropped_before_ = dropped();
+  begin(std::move(target->connection));
+  return {};
+}
+
+}  // namespace swipr::commands

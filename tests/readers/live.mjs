@@ -164,7 +164,7 @@ async function waits_and_locks_have_owners() {
   assert.equal(await page.inputValue('#weight'), 'wall');
   await page.click('#panes [value=locks]');
   await wait_for_text(page, '#locks', 'mutex in enter_mutex — held by holder');
-  await wait_for_text(page, '#locks', 'mostly in hold_mutex');
+  await wait_for_text(page, '#locks', 'mostly in (anonymous namespace)::sleep_ms');
   await page.screenshot({ path: path.join(folder, 'live-locks.png') });
   await page.click('#panes [value=waits]');
   await wait_for_text(page, '#waits', 'futex');
@@ -175,6 +175,7 @@ async function waits_and_locks_have_owners() {
 
 async function a_baseline_shows_what_has_changed() {
   const page = await open();
+  await page.click('#functions th button[value=total]');
   await wait_for_most(page, 'phase_one');
   await page.keyboard.press('b');
   await page.waitForSelector('#functions th.change:not([hidden])');

@@ -1,4 +1,5 @@
-// The functions of the window: self and total weight, change since a baseline, and how it has been.
+// The functions of the window: self and total weight, and of that by which they are sorted the change
+// since a baseline and the share in each second of the last minute.
 
 import { element, format_percent, format_weight } from '../data/text.js';
 import { css_colour } from '../views/colours.js';
@@ -75,9 +76,9 @@ export class FunctionList {
     };
     row.append(number(sums.self[func], format_percent(sums.self[func], whole)), number(sums.total[func], format_percent(sums.total[func], whole)));
     if (base_whole !== null) {
-      const points = 100 * (sums.self[func] / (whole || 1) - sums.base_self[func] / (base_whole || 1));
+      const points = 100 * (sums[this.order][func] / (whole || 1) - sums[`base_${this.order}`][func] / (base_whole || 1));
       row.append(element('td', `${points > 0 ? '+' : points < 0 ? '−' : '±'}${Math.abs(points).toFixed(1)}`, {
-        class: 'number change', title: 'change of the self share since the baseline, in per cent of the whole' }));
+        class: 'number change', title: `change of the ${this.order} share since the baseline, in per cent of the whole` }));
     }
     const picture = element('canvas', '', { class: 'trend', role: 'img', 'aria-label': `${this.order} share in the last ${trend.length} seconds` });
     draw_trend(picture, trend);

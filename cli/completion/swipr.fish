@@ -43,7 +43,7 @@ complete -c swipr -n __swipr_needs_command -l version -d 'Print version, commit 
 complete -c swipr -n __swipr_needs_command -a record -d 'Record a process or a command'
 complete -c swipr -n __swipr_needs_command -a convert -d 'Convert to another format'
 complete -c swipr -n __swipr_needs_command -a report -d 'Print hot functions, threads and waits'
-complete -c swipr -n __swipr_needs_command -a view -d 'Show a recording in the browser'
+complete -c swipr -n __swipr_needs_command -a view -d 'Show a recording, or a running process, in the browser'
 complete -c swipr -n __swipr_needs_command -a agent -d 'Record all processes continuously'
 complete -c swipr -n __swipr_needs_command -a push -d 'Send recordings to a store'
 complete -c swipr -n __swipr_needs_command -a top -d 'Show live what a process does'
@@ -76,6 +76,9 @@ complete -c swipr -n '__swipr_using record' -l no-arguments -d 'Omit the command
 complete -c swipr -n '__swipr_using record' -l no-follow -d 'Do not record children of the command'
 complete -c swipr -n '__swipr_using record' -l json -r -F -d 'Write the summary as JSON'
 complete -c swipr -n '__swipr_using report list' -l json -d 'Print JSON'
+complete -c swipr -n '__swipr_using view' -l live -d 'Follow the process while it runs'
+complete -c swipr -n '__swipr_using view' -l name -x -a '(__swipr_names)' -d 'Follow the first process with this name'
+complete -c swipr -n '__swipr_using view' -l interval -x -a '1ms 10ms 100ms' -d 'Time between ticks of what is followed'
 complete -c swipr -n '__swipr_using view' -l no-browser -d 'Print the address only'
 complete -c swipr -n '__swipr_using report' -l top -x -a '10 20 50' -d 'Lines of each part'
 

@@ -83,7 +83,8 @@ std::uint32_t History::wait(std::string_view lock, std::uint32_t owner) {
 }
 
 std::size_t History::KeyHash::operator()(const Key& key) const {
-  const std::uint64_t mixed = (key.thread_and_node ^ (key.rest * 0xff51afd7ed558ccdu)) * 0x9E3779B97F4A7C15u;
+  const std::uint64_t mixed =
+      (key.thread_and_node ^ (key.rest * 0xff51afd7ed558ccdu)) * 0x9E3779B97F4A7C15u;
   return static_cast<std::size_t>(mixed ^ (mixed >> 29));
 }
 

@@ -1,6 +1,6 @@
-// The last minutes of a recording that goes on, for pages that follow it: tables that only grow, and
-// rows that are only added at the end. What a page has not been told is what is behind its place.
-// Pure.
+// The last minutes of a recording that goes on, for pages that follow it: tables that only grow,
+// and rows that are only added at the end. What a page has not been told is what is behind its
+// place. Pure.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct Function {
 
 // What a thread did in one second in one stack and state.
 struct HistoryRow {
-  std::uint32_t second = 0;             // since the recording began
+  std::uint32_t second = 0;  // since the recording began
   std::uint32_t thread = 0;
   std::uint32_t node = 0;
   std::uint32_t wait = profile::kNone;  // a wait of the history
@@ -70,7 +70,7 @@ class History {
     std::uint64_t named_at = 0;  // the number of the change of names
   };
   struct Wait {
-    std::string lock;                     // "mutex in enter_lock"
+    std::string lock;                      // "mutex in enter_lock"
     std::uint32_t owner = profile::kNone;  // a thread; kNone: not known
   };
 

@@ -12,9 +12,9 @@ namespace swipr::live {
 // The share of a sample that `wall` is of its time.
 profile::Sample first_part(const profile::Sample& sample, std::chrono::nanoseconds wall);
 
-// Calls `visit(second, part)` for each second since `begin` that the sample lasted in, oldest first.
-// Ticks count in the last one. What is earlier than `kept` seconds before the end of the sample is
-// left out.
+// Calls `visit(second, part)` for each second since `begin` that the sample lasted in, oldest
+// first. Ticks count in the last one. What is earlier than `kept` seconds before the end of the
+// sample is left out.
 template <typename Visit>
 void divide(const profile::Sample& sample, std::chrono::nanoseconds begin, std::int64_t kept,
             Visit visit) {

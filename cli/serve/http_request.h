@@ -14,8 +14,8 @@ struct Request {
   std::string method;
   std::string path;  // without the query
   std::string host;  // of the Host header; empty: none, or several
-  // Of the Origin header: the page whose script asks, unless it is of the same origin and reads only.
-  // Empty: none; of several, all.
+  // Of the Origin header: the page whose script asks, unless it is of the same origin and reads
+  // only. Empty: none; of several, all.
   std::string origin;
 };
 

@@ -148,9 +148,8 @@ void PageServer::push() {
 }
 
 bool PageServer::has_sent_all() const {
-  return std::all_of(connections_.begin(), connections_.end(), [](const auto& entry) {
-    return !entry.second.feed || entry.second.is_idle;
-  });
+  return std::all_of(connections_.begin(), connections_.end(),
+                     [](const auto& entry) { return !entry.second.feed || entry.second.is_idle; });
 }
 
 void PageServer::accept_all() {
@@ -259,8 +258,9 @@ std::string PageServer::answer(const Request& request, Connection& connection) {
 
 // `connection`: nullptr for the head only.
 std::string PageServer::begin_stream(Connection* connection, const std::function<Feed()>& begin) {
-  const auto streams = std::count_if(connections_.begin(), connections_.end(),
-                                     [](const auto& entry) { return entry.second.feed != nullptr; });
+  const auto streams =
+      std::count_if(connections_.begin(), connections_.end(),
+                    [](const auto& entry) { return entry.second.feed != nullptr; });
   if (streams >= kMaxStreams) {
     return short_answer("503 Service Unavailable", "Too many pages follow this process.\n");
   }

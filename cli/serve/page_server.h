@@ -28,8 +28,8 @@ class PageServer {
   // Created on the first request, then cached.
   using Maker = std::function<host::Result<std::string>()>;
 
-  // The next event for one browser, as a line of text; empty: there is none yet. It is asked for when
-  // the browser has received the one before, so that a slow browser costs the memory of one.
+  // The next event for one browser, as a line of text; empty: there is none yet. It is asked for
+  // when the browser has received the one before, so that a slow browser costs the memory of one.
   using Feed = std::function<std::string()>;
 
   // Starts to listen.  Errors: no socket, no random bytes.

@@ -1,4 +1,5 @@
-// Turns the samples of a followed process into rows of a history, as soon as their stacks have names.
+// Turns the samples of a followed process into rows of a history, as soon as their stacks have
+// names.
 #pragma once
 
 #include <chrono>

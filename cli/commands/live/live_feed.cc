@@ -30,8 +30,8 @@ void put(std::string& out, fmt::format_string<Values...> format, Values&&... val
 // Ten numbers; -1 for a second: before all others; for a wait: none.
 void put_row(std::string& out, const HistoryRow& row, std::int64_t second, char separator) {
   put(out, "{}{},{},{},{},{},{},{},{},{},{}", separator, second, row.bin, row.thread, row.node,
-      static_cast<unsigned>(row.state), row.wait == kNone ? -1 : static_cast<int>(row.wait), row.ticks,
-      row.cpu_us, row.runqueue_us, row.wall_us);
+      static_cast<unsigned>(row.state), row.wait == kNone ? -1 : static_cast<int>(row.wait),
+      row.ticks, row.cpu_us, row.runqueue_us, row.wall_us);
 }
 
 }  // namespace

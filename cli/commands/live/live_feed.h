@@ -19,8 +19,9 @@ struct LiveState {
   std::uint64_t version = 0;  // changes with each commit of the history
 };
 
-// One page's place in the history. The next event is made when the page has received the one before,
-// so that a slow page costs no memory. A page for which rows have been forgotten begins anew.
+// One page's place in the history. The next event is made when the page has received the one
+// before, so that a slow page costs no memory. A page for which rows have been forgotten begins
+// anew.
 class LiveFeed {
  public:
   // Lifetime: both outlive the feed.

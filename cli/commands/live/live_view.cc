@@ -102,7 +102,8 @@ class LiveView {
     const auto deadline = Clock::now() + kPatience;
     while (!server_.has_sent_all() && Clock::now() < deadline) {
       pollfd stopped{signals.fd(), POLLIN, 0};
-      if (auto served = server_.serve({&stopped, 1}, until(deadline)); !served) return served.error();
+      if (auto served = server_.serve({&stopped, 1}, until(deadline)); !served)
+        return served.error();
       if (stopped.revents != 0) return stop(signals);
     }
     return kDone;

@@ -27,8 +27,9 @@ Examples:
 }  // namespace
 
 void ViewParser::add_to(CLI::App& parent) {
-  app = parent.add_subcommand("view", "Show a recording in the browser");
-  app->formatter(with_usage("view INPUT… | --pid N | --live --pid N | --live --name NAME  [OPTION…]"));
+  app = parent.add_subcommand("view", "Show a recording, or a running process, in the browser");
+  app->formatter(
+      with_usage("view INPUT… | --pid N | --live --pid N | --live --name NAME  [OPTION…]"));
   app->footer(std::string(kViewFooter));
   app->add_option("input", options.inputs, "Recordings to merge")->type_name("INPUT…");
   app->add_option_function<std::string>("--pid", store(options.pid, parse_pid),
@@ -53,10 +54,12 @@ ParseResult ViewParser::finish_live() {
   if (!options.inputs.empty() || options.pid.has_value() != options.name.empty()) {
     return UsageError{"view: --live requires either --pid N or --name NAME, and no recording"};
   }
-  for (const std::string_view option : {"--duration", "--state", "--thread", "--from", "--to", "--only",
-                                        "--hide", "--focus", "--frames", "--merge-threads"}) {
+  for (const std::string_view option :
+       {"--duration", "--state", "--thread", "--from", "--to", "--only", "--hide", "--focus",
+        "--frames", "--merge-threads"}) {
     if (app->get_option(std::string(option))->count() != 0) {
-      return UsageError{fmt::format("view: {} does not work with --live: the page selects", option)};
+      return UsageError{
+          fmt::format("view: {} does not work with --live: the page selects", option)};
     }
   }
   return Command{std::move(options)};

@@ -18,9 +18,7 @@ std::string key_of(std::string_view function, std::string_view module, std::stri
 }  // namespace
 
 StackTree::StackTree(const Recording& recording, const Names& names, Detail detail)
-    : recording_(recording),
-      names_(names),
-      detail_(detail) {}
+    : recording_(recording), names_(names), detail_(detail) {}
 
 std::uint32_t StackTree::node_of(std::uint32_t stack) {
   if (stack == kNone || recording_.stacks[stack].frames.empty()) {

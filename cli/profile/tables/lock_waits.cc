@@ -185,7 +185,8 @@ std::optional<LockWait> find_lock_wait(const Recording& recording, const Names& 
     case RuntimeWait::kMonitor:
       named("monitor", " ", entry.wait_type);
       return wait;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -133,7 +133,8 @@ TEST_F(PageServerTest, SaysWhatWentWrong) {
 
 TEST_F(PageServerTest, RefusesScriptsOfOtherPages) {
   const auto ask_from = [this](const std::string& origin) {
-    return ask(fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nOrigin: {}\r\n\r\n", path_, host_, origin));
+    return ask(
+        fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nOrigin: {}\r\n\r\n", path_, host_, origin));
   };
   EXPECT_THAT(ask_from("http://" + host_), StartsWith("HTTP/1.1 200 "));
   for (const std::string origin : {"http://evil.example", "null", "http://127.0.0.1:1"}) {

@@ -102,7 +102,8 @@ TEST_F(LiveFeedTest, BeginsAnewIfRowsHaveBeenForgotten) {
   const json event = json::parse(feed.next());
   EXPECT_EQ(event["begins"], true);
   std::vector<int> seconds;
-  for (std::size_t at = 0; at < event["rows"].size(); at += 10) seconds.push_back(event["rows"][at]);
+  for (std::size_t at = 0; at < event["rows"].size(); at += 10)
+    seconds.push_back(event["rows"][at]);
   EXPECT_EQ(std::count(seconds.begin(), seconds.end(), -1), 50);
   EXPECT_EQ(seconds.size(), History::kSeconds + 50);
 }

@@ -73,6 +73,7 @@ class LiveView {
     std::vector<profile::Sample> samples;
     const auto more = process_.read(samples);
     if (!more && state_.version == 0) return more.error();
+    if (!more) print_note(more.error().message());
     writer_.add(samples);
     if (!more || !*more) {
       state_.has_ended = true;

@@ -8,13 +8,17 @@
 namespace swipr::commands {
 
 namespace {
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::nanoseconds kLongestPause = 2s;
 constexpr std::string_view kNotYet = "[not named yet]";
 }  // namespace
 
 const profile::Names& LiveNames::update(const profile::Recording& recording, bool waits) {
-  using namespace std::chrono_literals;
   if (job_.valid() && (waits || job_.wait_for(0s) == std::future_status::ready)) take();
-  if (!job_.valid() && named_ < recording.frames.size()) {
+  const bool is_time = waits || Clock::now() >= next_batch_;
+  if (!job_.valid() && is_time && named_ < recording.frames.size()) {
     start(recording);
     if (waits) take();
   }
@@ -35,15 +39,17 @@ void LiveNames::start(const profile::Recording& recording) {
   part.frames.assign(recording.frames.begin() + static_cast<std::ptrdiff_t>(named_),
                      recording.frames.end());
   job_ = std::async(std::launch::async, [part = std::move(part), options = options_]() mutable {
+    const auto begin = Clock::now();
     const std::size_t count = part.frames.size();
     NamedRecording named = symbolize_recording(part, options);
     named.names.frames.resize(count);  // of code that was replaced, the latest names come behind
-    return named;
+    return Batch{std::move(named), Clock::now() - begin};
   });
 }
 
 void LiveNames::take() {
-  NamedRecording named = job_.get();
+  auto [named, took] = job_.get();
+  next_batch_ = Clock::now() + std::min(9 * took, kLongestPause);
   names_.frames.resize(std::max(names_.frames.size(), named_ + named.names.frames.size()));
   std::move(named.names.frames.begin(), named.names.frames.end(),
             names_.frames.begin() + static_cast<std::ptrdiff_t>(named_));

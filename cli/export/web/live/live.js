@@ -21,6 +21,9 @@ import { ThreadList } from './thread_list.js';
 import { find_trends } from './trends.js';
 import { TimeWindow } from './window.js';
 
+const MAX_ERRORS = 3;
+const HELD_MS = 5000;  // fields that open a list of their own do not tell that the button is released
+
 const part = (id) => document.getElementById(id);
 
 class LivePage {
@@ -32,6 +35,7 @@ class LivePage {
     this.func = null;
     this.matches_query = null;
     this.connection = 'connecting';
+    this.held_until = 0;
     this.menu = new Menu();
     this.controls = new Controls(this);
     this.make_views();
@@ -67,7 +71,9 @@ class LivePage {
 
   follow() {
     const source = new EventSource('events');
+    let errors = 0;  // after one, the browser tries again by itself
     source.onopen = () => {
+      errors = 0;
       this.model.reset();
       this.threads.reset();
       this.colours.refresh();
@@ -86,9 +92,14 @@ class LivePage {
       else this.show_state();
     };
     source.onerror = () => {
+      if (++errors >= MAX_ERRORS) source.close();
       this.connection = 'not connected: swipr has ended';
       this.show_state();
     };
+  }
+
+  get is_held() {
+    return performance.now() < this.held_until;
   }
 
   // Of what is shown, in seconds.
@@ -310,9 +321,9 @@ class LivePage {
 
   listen() {
     // What is pressed must not move away before it is released.
-    addEventListener('pointerdown', () => { this.is_held = true; }, true);
+    addEventListener('pointerdown', () => { this.held_until = performance.now() + HELD_MS; }, true);
     for (const type of ['pointerup', 'pointercancel']) {
-      addEventListener(type, () => setTimeout(() => { this.is_held = false; }), true);
+      addEventListener(type, () => setTimeout(() => { this.held_until = 0; }), true);
     }
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
       this.colours.refresh();

@@ -97,8 +97,8 @@ class Reader {
       case wire::RecordType::kSlowCall:
       case wire::RecordType::kProbeCounts:
       case wire::RecordType::kCallThread:
-    case wire::RecordType::kStackCalls:
-    case wire::RecordType::kCallEnd:
+      case wire::RecordType::kStackCalls:
+      case wire::RecordType::kCallEnd:
         break;
       case wire::RecordType::kUser:
         if (const auto user = wire::decode_user(record.payload)) out_.users.push_back(user->user);

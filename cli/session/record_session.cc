@@ -146,10 +146,19 @@ void RecordSession::wait_for_events() {
   for (std::size_t i = 0; i < streams; ++i) {
     if (events[i + 2].revents != 0) open_[i]->on_readable();
   }
+  if (traces_nothing() && !end_deadline_) request_end();
   if (events[1].revents != 0) accept_image();
   if (events[0].revents != 0) {
     while (const auto signal = signals_.try_take()) on_signal(*signal);
   }
+}
+
+// All functions were refused, or were detached since.
+bool RecordSession::traces_nothing() const {
+  if (request_.probes.empty() || open_.empty()) return false;
+  return std::all_of(open_.begin(), open_.end(), [](const auto& stream) {
+    return stream->summary().ticks != 0 && stream->summary().traced.empty();
+  });
 }
 
 bool RecordSession::accepts_images() const {

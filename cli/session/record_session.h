@@ -70,6 +70,7 @@ class RecordSession {
   void accept_image();
   void pause_accepting(int error);
   bool accepts_images() const;
+  bool traces_nothing() const;
   void look_for_descendants();
   void tell_unrecorded();
   std::optional<StreamRequest> remaining_request() const;

@@ -7,6 +7,7 @@
 #include "common/host/text/runtime_text.h"
 #include "common/wire/decoder.h"
 #include "common/wire/runtimes.h"
+#include "common/wire/traced_calls.h"
 
 namespace swipr::session {
 
@@ -73,6 +74,7 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
     case wire::RecordType::kMessage:
       return observe_message(payload);
     case wire::RecordType::kProbe:
+      return observe_probe(payload);
     case wire::RecordType::kLatency:
     case wire::RecordType::kSlowCall:
     case wire::RecordType::kProbeCounts:
@@ -121,6 +123,17 @@ bool StreamMeter::observe_message(std::span<const std::byte> payload) {
   if (!message) return false;
   if (message->level == wire::MessageLevel::kWarning && summary_.warnings.size() < kMaxWarnings) {
     summary_.warnings.emplace(message->text);
+  }
+  return true;
+}
+
+bool StreamMeter::observe_probe(std::span<const std::byte> payload) {
+  const auto probe = wire::decode_probe(payload);
+  if (!probe || probe->probe >= wire::kMostProbes) return false;
+  if (probe->state == wire::ProbeState::kAttached) {
+    summary_.traced.insert(probe->probe);
+  } else {
+    summary_.traced.erase(probe->probe);
   }
   return true;
 }

@@ -43,6 +43,7 @@ struct StreamSummary {
   std::set<std::string> refused_runtimes;
   std::set<std::string> warnings;  // of the process about its recording, the first few
   SeenModules modules;             // those with a build-id; the first few thousand
+  std::set<std::uint64_t> traced;  // functions that are traced now, by line of the request
   std::optional<wire::EndReason> end;
   std::string end_text;
 
@@ -63,6 +64,7 @@ class StreamMeter {
   bool observe_tick(std::span<const std::byte> payload);
   bool observe_runtime(std::span<const std::byte> payload);
   bool observe_message(std::span<const std::byte> payload);
+  bool observe_probe(std::span<const std::byte> payload);
   void observe_module(std::span<const std::byte> payload);
   bool observe_totals(std::span<const std::byte> payload);
 

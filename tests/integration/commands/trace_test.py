@@ -80,12 +80,18 @@ class TraceTest(SwiprCase):
                               file.with_suffix(".html"))
         self.assertEqual(page.code, 0)
 
-    def test_calls_that_have_not_returned(self):
-        """load_page() of one thread of many() never ends: it pauses in the end."""
+    def test_too_few_calls_for_a_quantile(self):
         file, _, finished = self.record("throwing_call", command="throw 10")
-        self.assertIn("throwing_call", finished.err)
+        self.assertIn("throwing_call(int): 10 calls", finished.err)
         failed = self.swipr("report", "--split", "p99", file, expect=1)
         self.assertIn("too few calls", failed.err)
+
+    def test_ends_at_once_if_nothing_can_be_traced(self):
+        target = self.start_target("calls_nofp")
+        failed = self.swipr("trace", "--pid", target.pid, "-o", self.folder / "x.swipr", "libc.so.6!setjmp",
+                            expect=1)
+        self.assertIn("is not traced, because it reads its return address", failed.err)
+        self.assertIn("no function was traced", failed.err)
 
     def test_wrong_splits(self):
         file, _, _ = self.record("handle_request")

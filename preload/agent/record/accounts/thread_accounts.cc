@@ -27,6 +27,7 @@ RecordedThread* ThreadAccounts::thread(std::uint32_t place, const Thread& thread
   met = RecordedThread{};
   met.generation = thread.generation;
   met.stream.index = next_index_++;
+  met.stream.tid = thread.tid;
   ThreadAccount& account = met.account;
   if (existed) {
     account.written_.cpu_ns = cpu_ns;

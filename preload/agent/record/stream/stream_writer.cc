@@ -55,7 +55,7 @@ bool StreamWriter::introduce(ThreadInStream& known, const Thread& thread,
                              std::int64_t start_ns) noexcept {
   if (known.name_version == thread.name_version + 1) return true;
   const wire::ThreadRecord record{.thread_index = known.index,
-                                  .tid = static_cast<std::uint64_t>(thread.tid.value),
+                                  .tid = static_cast<std::uint64_t>(known.tid.value),
                                   .start_ns = growth(0, start_ns),
                                   .name = thread.name_text()};
   if (!put_record(record)) return false;

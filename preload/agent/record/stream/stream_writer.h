@@ -18,6 +18,7 @@ namespace swipr::agent {
 // The thread in the stream. Owner: StreamWriter, and for the last entry ThreadAccounts.
 struct ThreadInStream {
   std::uint32_t index = 0;
+  Tid tid;                         // kept here: the list of threads forgets those that have ended
   std::uint32_t name_version = 0;  // 0: not yet introduced
   std::uint32_t stack = 0;         // of the last entry
   std::uint32_t generation = 0;

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <filesystem>
 
 #include "preload/agent/base/mapped_memory.h"
@@ -74,6 +76,34 @@ TEST(RecorderProcess, AThreadBornDuringTheRecordingIsRecorded) {
     return std::search(names.begin(), names.end(), std::begin(kChain), std::end(kChain)) !=
            names.end();
   }));
+}
+
+// Uses as much CPU time as about a tick has.
+void compute_for_a_tick() {
+  const auto cpu = [] {
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+  };
+  while (cpu() < kUntilStopped.interval) {
+  }
+}
+
+// Of one in about sixty such threads, the first entry is written when it is known to be gone.
+TEST(RecorderProcess, AThreadKeepsItsNumberWhenItHasEnded) {
+  const DecodedRecording recording =
+      record_one(kUntilStopped, {.after_start = {}, .before_ticks = {}, .meanwhile = [] {
+                                   for (int round = 0; round < 200; ++round) {
+                                     ProgramThread first(&compute_for_a_tick);
+                                     ProgramThread second(&compute_for_a_tick);
+                                     ProgramThread third(&compute_for_a_tick);
+                                   }
+                                 }});
+  ASSERT_FALSE(recording.damaged);
+  EXPECT_GT(recording.threads.size(), 10u);
+  for (const auto& [index, thread] : recording.threads) {
+    EXPECT_TRUE(thread.tid != 0 || thread.name == "[ended threads]") << index << thread.name;
+  }
 }
 
 TEST(RecorderProcess, ALibraryLoadedDuringTheRecordingIsNamedAndItsUnloadIsNoticed) {

@@ -266,6 +266,24 @@ TEST(ParseView, RecordsForTenSecondsUnlessTold) {
   EXPECT_FALSE(options.opens_browser);
 }
 
+TEST(ParseView, FollowsAProcess) {
+  const auto options = parsed<ViewOptions>({"view", "--live", "--pid", "5", "--interval", "5ms"});
+  EXPECT_TRUE(options.is_live);
+  EXPECT_EQ(options.pid, Pid{5});
+  EXPECT_EQ(options.interval, 5ms);
+  EXPECT_EQ(parsed<ViewOptions>({"view", "--live", "--name", "nginx"}).name, "nginx");
+  for (const std::vector<const char*>& wrong :
+       std::vector<std::vector<const char*>>{{"view", "--live"},
+                                             {"view", "--live", "--pid", "5", "--name", "nginx"},
+                                             {"view", "--live", "--pid", "5", "app.swipr"}}) {
+    EXPECT_THAT(error_of(wrong), HasSubstr("--live requires either --pid N or --name NAME"));
+  }
+  EXPECT_THAT(error_of({"view", "--live", "--pid", "5", "--only", "f"}),
+              HasSubstr("--only does not work with --live"));
+  EXPECT_THAT(error_of({"view", "--pid", "5", "--interval", "5ms"}),
+              HasSubstr("--interval requires --live"));
+}
+
 TEST(ParseHelp, IsTextAndHidesTheAgentsCommand) {
   for (const std::vector<const char*>& arguments :
        {std::vector{"--help"}, std::vector{"record", "--help"}, std::vector{"convert", "--help"}}) {

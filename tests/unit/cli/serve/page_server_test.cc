@@ -212,10 +212,12 @@ class EventStreamTest : public testing::Test {
 TEST_F(EventStreamTest, SendsEventsAsTheyCome) {
   const host::UniqueFd browser = connect();
   EXPECT_THAT(read_until(browser, "\r\n\r\n"), HasSubstr("Content-Type: text/event-stream"));
-  for (news_ = 1; news_ <= 3; ++news_) {
+  for (int event = 1; event <= 3; ++event) {
+    news_ = event;
     server_->push();
-    EXPECT_EQ(read_until(browser, "\n\n"), fmt::format("data: {}\n\n", news_));
+    EXPECT_EQ(read_until(browser, "\n\n"), fmt::format("data: {}\n\n", event));
   }
+  settle();
   EXPECT_TRUE(server_->has_sent_all());
 }
 

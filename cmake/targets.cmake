@@ -38,6 +38,13 @@ endfunction()
 # whose functions choose between two sets of instructions.
 set(SWIPR_GUEST_OPTIONS $<$<STREQUAL:${SWIPR_MACHINE},aarch64>:-mno-outline-atomics>)
 
+# Where size counts and not speed. By itself clang's -Oz inlines too little of string_view: what is left
+# can throw, and needs libstdc++.
+set(SWIPR_SMALL_CODE -Oz)
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  list(APPEND SWIPR_SMALL_CODE -mllvm -inline-threshold=50)
+endif()
+
 # swipr_guest_library(NAME [SMALL] [WAITS] SOURCES … LINK …): code that runs inside the recorded program,
 # libc only. SMALL: it runs seldom, so its size counts and not its speed. WAITS: threads of the program
 # wait in it, so it has frame pointers for whoever unwinds them; elsewhere they would be 4 % of the code.
@@ -51,7 +58,7 @@ function(swipr_guest_library name)
   target_compile_definitions(${name} PRIVATE SWIPR_VERSION="${PROJECT_VERSION}" _GNU_SOURCE)
   target_compile_options(${name} PRIVATE ${SWIPR_WARNINGS} -fPIC -fno-exceptions -fno-rtti
     -fno-threadsafe-statics -ftls-model=initial-exec -fno-stack-protector
-    $<IF:$<BOOL:${arg_SMALL}>,-Oz,-O2> $<IF:$<BOOL:${arg_WAITS}>,-fno-omit-frame-pointer,-fomit-frame-pointer>
+    "$<IF:$<BOOL:${arg_SMALL}>,${SWIPR_SMALL_CODE},-O2>" $<IF:$<BOOL:${arg_WAITS}>,-fno-omit-frame-pointer,-fomit-frame-pointer>
     -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables
     -ffunction-sections ${SWIPR_GUEST_OPTIONS} ${SWIPR_PATHS})
   target_link_libraries(${name} PRIVATE ${arg_LINK})

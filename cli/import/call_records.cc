@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "cli/import/source_records.h"
+#include "cli/import/times.h"
 #include "common/core/duration_buckets.h"
 #include "common/wire/traced_calls.h"
 
@@ -10,16 +11,7 @@ namespace swipr::importers {
 
 namespace {
 
-using std::chrono::nanoseconds;
-
-// 36 years: sums of a few such times fit 64 bits.
-constexpr std::uint64_t kMaxTimeNs = std::uint64_t{1} << 60;
-
-nanoseconds duration_of(std::uint64_t ns) {
-  return nanoseconds(static_cast<std::int64_t>(std::min(ns, kMaxTimeNs)));
-}
-
-void add(std::uint64_t& sum, std::uint64_t more) {
+void add_calls(std::uint64_t& sum, std::uint64_t more) {
   sum = more > ~sum ? std::numeric_limits<std::uint64_t>::max() : sum + more;
 }
 
@@ -73,12 +65,12 @@ bool SourceRecords::on_latency(const wire::RawRecord& record) {
   if (!latency.ok() || part.probe >= wire::kMostProbes) return false;
   if (part.tid != 0 || part.call_site != 0) return true;  // a part of the whole
   profile::TracedFunction& function = builder_.so_far().traced[traced_of(part.probe)];
-  for (const auto& [number, count] : buckets) add(function.buckets[number], count);
+  for (const auto& [number, count] : buckets) add_calls(function.buckets[number], count);
   function.calls_time =
       std::min(function.calls_time + duration_of(part.sum_ns), duration_of(kMaxTimeNs));
   function.longest = std::max(function.longest, duration_of(part.max_ns));
-  add(function.unwound, part.unwound);
-  add(function.untraced, part.untraced);
+  add_calls(function.unwound, part.unwound);
+  add_calls(function.untraced, part.untraced);
   function.open = part.open;
   return true;
 }

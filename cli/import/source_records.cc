@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/import/times.h"
 #include "common/host/proc.h"
 #include "common/host/text/hex.h"
 #include "common/wire/names.h"
@@ -14,14 +15,6 @@
 namespace swipr::importers {
 
 namespace {
-// 36 years: longer than any recording, and sums of a few such times fit 64 bits.
-constexpr std::uint64_t kMaxTimeNs = std::uint64_t{1} << 60;
-
-std::uint64_t bounded(std::uint64_t time_ns) { return std::min(time_ns, kMaxTimeNs); }
-
-std::chrono::nanoseconds duration_of(std::uint64_t time_ns) {
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(bounded(time_ns)));
-}
 
 // Limit for points in time, which are larger than any duration.
 std::chrono::nanoseconds date_of(std::uint64_t since_epoch_ns) {

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <vector>
 
+#include "cli/profile/call_split.h"
 #include "cli/profile/recording/recording.h"
 
 namespace swipr::fuzz {
@@ -18,7 +20,32 @@ inline bool is_index(std::uint32_t index, std::size_t count) {
   return index == profile::kNone || index < count;
 }
 
+inline void check_calls(const profile::Recording& recording) {
+  std::vector<std::uint32_t> functions;
+  for (const profile::TracedFunction& function : recording.traced) {
+    require(function.process < recording.processes.size());
+    require(is_index(function.frame, recording.frames.size()));
+    functions.push_back(static_cast<std::uint32_t>(functions.size()));
+  }
+  for (const profile::Call& call : recording.calls) {
+    require(call.function < recording.traced.size());
+    require(call.begin.count() >= 0 && call.duration.value_or(call.begin).count() >= 0);
+  }
+  for (const profile::CallSet& set : recording.call_sets) {
+    require(set.first <= recording.open_calls.size());
+    require(set.count <= recording.open_calls.size() - set.first);
+  }
+  for (const std::uint32_t call : recording.open_calls) require(call < recording.calls.size());
+  for (const profile::Sample& sample : recording.samples) {
+    require(is_index(sample.calls, recording.call_sets.size()));
+  }
+  const auto p95 = profile::quantile_of_calls(recording, functions, 95'000);
+  const profile::CallSplit split(recording, functions, p95.value_or(std::chrono::milliseconds(5)));
+  for (const profile::Sample& sample : recording.samples) (void)split.part_of(sample);
+}
+
 inline void check_recording(const profile::Recording& recording) {
+  check_calls(recording);
   for (const profile::Module& module : recording.modules) {
     require(module.process < recording.processes.size());
   }

@@ -80,8 +80,7 @@ void Engine::tick(unsigned number, Moment now) noexcept {
     listing_due_ = now + std::max<Moment>(kListingInterval, listing_cost_ * kListingCostFactor);
   }
   if (!recording.samples()) return;
-  process_.modules.refresh_runtimes(process_.memory, now,
-                                    process_.languages.take_outdated());
+  process_.modules.refresh_runtimes(process_.memory, now, process_.languages.take_outdated());
   sample_all(number, now);
   sampler_.sample_tasks(recording, now, false);
   collect();

@@ -157,8 +157,8 @@ constexpr PythonLayout layout_of_3_15() {
   layout.thread_native_id = 184;
   return layout;
 }
-constexpr std::array kAllLayouts = {kLayouts[0],      layout_of_3_9(),  layout_of_3_10(),
-                                    kLayouts[1],      kLayouts[2],      layout_of_3_13(),
+constexpr std::array kAllLayouts = {kLayouts[0],      layout_of_3_9(), layout_of_3_10(),
+                                    kLayouts[1],      kLayouts[2],     layout_of_3_13(),
                                     layout_of_3_14(), layout_of_3_15()};
 static_assert(kAllLayouts.front().minor == 8 && kAllLayouts.back().minor == kNewestPython);
 

@@ -25,8 +25,7 @@ struct PythonTaskLayout {
   std::uint16_t thread_tasks;    // 3.14+: the head of a list; before: there is none
 };
 inline constexpr std::array kPythonTaskLayouts = {
-    PythonTaskLayout{11, 888, 176, 88, 136, 80, 0},
-    PythonTaskLayout{12, 944, 176, 88, 136, 72, 0},
+    PythonTaskLayout{11, 888, 176, 88, 136, 80, 0}, PythonTaskLayout{12, 944, 176, 88, 136, 72, 0},
     PythonTaskLayout{13, 7656, 144, 96, 120, 72, 0},
     PythonTaskLayout{14, 7688, 168, 104, 128, 72, 880},
     PythonTaskLayout{15, 7592, 168, 104, 128, 72, 1048}};

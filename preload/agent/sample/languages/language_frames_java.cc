@@ -98,8 +98,7 @@ void LanguageFrames::name_java(const handler::RuntimeSnapshot& snapshot,
                       .names = own_->names,
                       .functions = functions_,
                       .now = monotonic_now()};
-  is_outdated_ |=
-      own_->java.name_frames(sources, of_handler, own_->tokens.tokens(), frames);
+  is_outdated_ |= own_->java.name_frames(sources, of_handler, own_->tokens.tokens(), frames);
 }
 
 }  // namespace swipr::agent

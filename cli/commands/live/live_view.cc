@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 using host::Result;
 
-constexpr auto kCommitEvery = 400ms;
+constexpr auto kCommitEvery = 250ms;
 // What pages have to take the last event, after the end of the process.
 constexpr auto kPatience = 5s;
 

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::nanoseconds kLongestPause = 2s;
+constexpr std::chrono::nanoseconds kLongestPause = 1s;
 constexpr std::string_view kNotYet = "[not named yet]";
 }  // namespace
 

@@ -1,6 +1,6 @@
 // Names of a recording that is followed: new frames are named in batches by a thread of its own.
 // Between two batches is nine times as long as the last one took, so that names take a tenth of a
-// CPU: each batch opens the files of all its modules. 2 s at most.
+// CPU: each batch opens the files of all its modules. 1 s at most.
 #pragma once
 
 #include <chrono>

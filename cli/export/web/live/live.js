@@ -1,5 +1,5 @@
-// The page of `swipr view --live`: takes the events of the process, and paints what has changed twice
-// a second, unless somebody has paused it or is pressing a button.
+// The page of `swipr view --live`: takes the events of the process, and paints what has changed with
+// each of them, unless somebody has paused it or is pressing a button.
 
 import { node_at_path, path_of } from '../data/address.js';
 import { make_tree, sum_functions } from '../data/call_tree.js';

@@ -56,7 +56,7 @@ ParseResult ViewParser::finish_live() {
   }
   for (const std::string_view option :
        {"--duration", "--state", "--thread", "--from", "--to", "--only", "--hide", "--focus",
-        "--frames", "--merge-threads"}) {
+        "--frames", "--split", "--merge-threads"}) {
     if (app->get_option(std::string(option))->count() != 0) {
       return UsageError{
           fmt::format("view: {} does not work with --live: the page selects", option)};

@@ -245,7 +245,7 @@ TEST_F(EventStreamTest, ForgetsBrowsersThatHaveGone) {
     settle();
   }
   settle();
-  for (int index = 0; index < 16; ++index) {
+  for (int index = 0; index < 40; ++index) {
     host::UniqueFd browser = connect();
     EXPECT_THAT(read_until(browser, "\n\n"), HasSubstr("data: 1")) << index;
   }

@@ -52,7 +52,7 @@ class Followed {
   // Returns false at the end of the process.
   Result<bool> read() {
     std::vector<profile::Sample> samples;
-    const auto more = process_.read(samples);
+    auto more = process_.read(samples);
     if (!more) return more;
     window_.add(samples);
     if (!*more || !process_.is_full()) return more;

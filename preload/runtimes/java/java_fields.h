@@ -109,7 +109,8 @@ inline constexpr std::array kOffsets = {
     DescribedOffset{"ObjectMonitor._owner", &JavaLayout::monitor_owner, Need::kOptional},
     DescribedOffset{"oopDesc._metadata._compressed_klass", &JavaLayout::object_class,
                     Need::kOptional},
-    DescribedOffset{"oopDesc._compressed_klass", &JavaLayout::object_class, Need::kOptional},  // 27+
+    DescribedOffset{"oopDesc._compressed_klass", &JavaLayout::object_class,
+                    Need::kOptional},  // 27+
 };
 inline constexpr std::array kStatics = {
     DescribedStatic{"Abstract_VM_Version._vm_major_version", &JavaStatics::major_version},

@@ -1,7 +1,8 @@
 // A small web server to profile while it serves.
 //   GET /busy?ms=20  burns that much CPU time, then answers
 //   GET /idle?ms=20  waits that long, then answers
-//   GET /sample/2    answers with a pprof file of itself during 2 s, if it runs with the preload
+//   GET /sample/2    answers with a pprof file of itself during 2 s, if it runs with the preload;
+//                    its samples have the label "endpoint"
 // usage: example_busy_server [PORT]      (default 8080, loopback only)
 #include <httplib.h>
 #include <time.h>
@@ -75,10 +76,12 @@ int main(int argc, char** argv) {
   const int port = argc > 1 ? std::atoi(argv[1]) : 8080;
   httplib::Server server;
   server.Get("/busy", [](const httplib::Request& request, httplib::Response& response) {
+    const swipr::Label label("endpoint", "/busy");
     response.set_content(std::to_string(burn_cpu(requested_time(request))) + " steps\n",
                          "text/plain");
   });
   server.Get("/idle", [](const httplib::Request& request, httplib::Response& response) {
+    const swipr::Label label("endpoint", "/idle");
     std::this_thread::sleep_for(requested_time(request));
     response.set_content("rested\n", "text/plain");
   });
@@ -87,7 +90,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "busy_server: cannot listen on 127.0.0.1:%d; give another port\n", port);
     return 1;
   }
-  std::printf("listening on http://127.0.0.1:%d (/busy?ms=20, /idle?ms=20)\n", port);
+  std::printf("listening on http://127.0.0.1:%d (/busy?ms=20, /idle?ms=20, /sample/2)\n", port);
   std::fflush(stdout);
   return server.listen_after_bind() ? 0 : 1;
 }

@@ -33,7 +33,7 @@ _swipr() {
     --weight) words='samples cpu wall blocked runqueue' ;;
     --state) words='running runnable blocked running,runnable' ;;
     --state-frames) words='on off' ;;
-    --pprof-labels) words='all thread none' ;;
+    --pprof-labels) words='all own thread none' ;;
     --frames) words='mixed native language' ;;
     --jitter) words='on off' ;;
     --mode) words='wall cpu offcpu' ;;
@@ -57,18 +57,18 @@ _swipr() {
           words='--pid --name --socket --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --tasks --json --no-arguments --no-follow --help --'
           ;;
         convert)
-          words='--format --output --weight --state --thread --from --to --only --hide --focus --frames --split --merge-threads --invert --diff --state-frames --pprof-labels --frame-kinds --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'
+          words='--format --output --weight --state --thread --label --from --to --only --hide --focus --frames --split --merge-threads --invert --diff --state-frames --pprof-labels --frame-kinds --no-demangle --no-inlines --file-lines --short-names --debug-dir --symfs --no-cache --explain --help'
           ;;
-        report) words='--weight --state --thread --from --to --only --hide --focus --frames --split --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --json --help' ;;
+        report) words='--weight --state --thread --label --from --to --only --hide --focus --frames --split --merge-threads --top --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --json --help' ;;
         top) words='--pid --name --window --interval --weight --once --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         latency) words='--pid --name --at --threads --interval --count --duration --max-overhead --debug-dir --json --help' ;;
         slower) words='--pid --name --at --count --args --stack --duration --max-overhead --debug-dir --json --help' ;;
         trace) words='--pid --name --at --duration --interval --rate --max-overhead --output --embed-symbols --debug-dir --help' ;;
-        view) words='--live --pid --name --interval --duration --no-browser --state --thread --from --to --only --hide --focus --frames --split --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
+        view) words='--live --pid --name --interval --duration --no-browser --state --thread --label --from --to --only --hide --focus --frames --split --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         agent)
-          words='--rate --slice --slices --once --continuous --mode --max-overhead --max-host-overhead --pids --include --exclude --socket-dir --max-processes --output-dir --rotating-output --keep --no-flamegraph --push --upload-results --server-host --service-name --label --token-file --ca-file --tenant --spool --spool-size --disable-application-identifiers --insert-dso-name --external-metadata --app-id-args-filter --disable-metrics-collection --disable-metadata-collection --config --pid-file --log-file --controller-pid --metrics-file --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help'
+          words='--rate --slice --slices --once --continuous --mode --max-overhead --max-host-overhead --pids --include --exclude --socket-dir --max-processes --output-dir --rotating-output --keep --no-flamegraph --push --upload-results --server-host --service-name --label --thread-labels --token-file --ca-file --tenant --spool --spool-size --disable-application-identifiers --insert-dso-name --external-metadata --app-id-args-filter --disable-metrics-collection --disable-metadata-collection --config --pid-file --log-file --controller-pid --metrics-file --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help'
           ;;
-        push) words='--service-name --label --token-file --ca-file --tenant --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
+        push) words='--service-name --label --thread-labels --token-file --ca-file --tenant --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         list) words='--json --help' ;;
         preload-path) words='--help' ;;
         doctor) words='--pid --compare-unwinders --help --' ;;

@@ -39,6 +39,7 @@ class Cutter {
         functions_(whole.functions.size()),
         frames_(whole.frames.size()),
         stacks_(whole.stacks.size()),
+        label_sets_(whole.label_sets.size()),
         threads_(whole.threads.size()) {}
 
   // Each kind refers only to those that are copied after it.
@@ -47,12 +48,16 @@ class Cutter {
       sample.thread = threads_.of(sample.thread);
       if (sample.thread == kNone) continue;
       sample.stack = stacks_.of(sample.stack);
+      sample.labels = label_sets_.of(sample.labels);
       result_.samples.push_back(sample);
     }
     std::stable_sort(result_.samples.begin(), result_.samples.end(),
                      [](const auto& a, const auto& b) { return a.time < b.time; });
     copy_stacks();
     copy_frames();
+    for (const std::uint32_t old : label_sets_.used()) {
+      result_.label_sets.push_back(whole_.label_sets[old]);
+    }
     for (const std::uint32_t old : threads_.used()) {
       profile::Thread thread = whole_.threads[old];
       thread.process = processes_.of(thread.process);
@@ -109,7 +114,7 @@ class Cutter {
 
   const profile::Recording& whole_;
   const Span& span_;
-  Renumbering processes_, modules_, functions_, frames_, stacks_, threads_;
+  Renumbering processes_, modules_, functions_, frames_, stacks_, label_sets_, threads_;
   profile::Recording result_;
 };
 

@@ -86,7 +86,9 @@ bool SourceRecords::on_stack_calls(const wire::RawRecord& record) {
     recording.open_calls.push_back(call_of(within->calls[at]));
   }
   recording.call_sets.push_back(set);
+  const std::uint32_t labels = labels_of_stack(within->base_id);
   define_stack(within->stack_id, base, static_cast<std::uint32_t>(recording.call_sets.size() - 1));
+  if (labels != profile::kNone) stack_labels_[within->stack_id] = labels;
   return true;
 }
 

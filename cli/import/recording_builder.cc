@@ -97,6 +97,13 @@ std::uint32_t RecordingBuilder::intern_stack(profile::Stack stack) {
   return *place;
 }
 
+std::uint32_t RecordingBuilder::intern_labels(profile::LabelSet labels) {
+  const auto [place, is_new] = label_sets_.try_emplace(
+      std::move(labels), static_cast<std::uint32_t>(recording_.label_sets.size()));
+  if (is_new) recording_.label_sets.push_back(place->first);
+  return place->second;
+}
+
 bool RecordingBuilder::has_later_image(std::uint32_t process) const {
   const profile::Process& image = recording_.processes[process];
   return latest_start_.at(image.pid) > image.start_monotonic;

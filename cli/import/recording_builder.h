@@ -31,6 +31,7 @@ class RecordingBuilder {
   std::uint32_t add_function(profile::Function function);
   std::uint32_t intern_frame(const profile::Frame& frame);
   std::uint32_t intern_stack(profile::Stack stack);
+  std::uint32_t intern_labels(profile::LabelSet labels);
 
   // Lifetime: valid until the next add_process or add_thread.
   profile::Process& process(std::uint32_t index) { return recording_.processes[index]; }
@@ -74,6 +75,7 @@ class RecordingBuilder {
   };
 
   profile::Recording recording_;
+  std::map<profile::LabelSet, std::uint32_t> label_sets_;
   std::unordered_map<std::string, std::uint32_t> modules_;  // by all fields, as text
   std::unordered_map<FrameKey, std::uint32_t, FrameKeyHash> frames_;
   std::unordered_set<std::uint32_t, StackHash, StackEqual> stacks_;

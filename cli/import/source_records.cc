@@ -59,6 +59,10 @@ bool SourceRecords::apply(const wire::RawRecord& record) {
       return on_function(record);
     case wire::RecordType::kRuntime:
       return on_runtime(record);
+    case wire::RecordType::kLabels:
+      return on_labels(record);
+    case wire::RecordType::kStackLabels:
+      return on_stack_labels(record);
     case wire::RecordType::kProbe:
       return on_probe(record);
     case wire::RecordType::kLatency:
@@ -83,6 +87,7 @@ void SourceRecords::on_loss() {
   if (stack_ids_reused_) {
     stacks_.clear();
     call_sets_.clear();
+    stack_labels_.clear();
   }
   records_lost_ = true;
 }
@@ -100,6 +105,8 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
     call_sets_.clear();
     traced_.clear();
     calls_.clear();
+    label_sets_.clear();
+    stack_labels_.clear();
     stack_ids_reused_ = records_lost_ = ended_ = vanished_ = false;
     stacks_lost_ = now_ns_ = 0;
     received_ = {};
@@ -195,11 +202,13 @@ void SourceRecords::define_stack(std::uint64_t id, std::uint32_t stack, std::uin
     if (records_lost_ && !stack_ids_reused_) {
       stacks_.clear();
       call_sets_.clear();
+      stack_labels_.clear();
     }
     stack_ids_reused_ = true;
   }
   stacks_.define(id, stack);
   if (!traced_.empty()) call_sets_.define(id, calls);
+  stack_labels_.erase(id);
 }
 
 bool SourceRecords::on_tick(const wire::RawRecord& record) {
@@ -247,6 +256,7 @@ void SourceRecords::find_stack(Thread& thread, const wire::SampleEntry& entry, s
   if ((flags & wire::kSampleSameStack) == 0) {
     thread.last_stack = stacks_.find(entry.stack_id);
     thread.last_calls = call_sets_.find(entry.stack_id);
+    thread.last_labels = labels_of_stack(entry.stack_id);
     thread.last_stack_known = entry.stack_id == 0 || thread.last_stack != profile::kNone;
   }
   if (!thread.last_stack_known) {
@@ -255,6 +265,7 @@ void SourceRecords::find_stack(Thread& thread, const wire::SampleEntry& entry, s
   }
   sample.stack = thread.last_stack;
   sample.calls = thread.last_calls;
+  sample.labels = thread.last_labels;
 }
 
 bool SourceRecords::on_totals(const wire::RawRecord& record) {

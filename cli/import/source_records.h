@@ -46,6 +46,7 @@ class SourceRecords {
     std::uint32_t last_stack = profile::kNone;
     std::uint32_t last_calls = profile::kNone;
     bool last_stack_known = false;
+    std::uint32_t last_labels = profile::kNone;
   };
 
   bool on_source(const wire::RawRecord& record);
@@ -68,6 +69,9 @@ class SourceRecords {
   bool on_latency(const wire::RawRecord& record);
   bool on_stack_calls(const wire::RawRecord& record);
   bool on_call_end(const wire::RawRecord& record);
+  bool on_labels(const wire::RawRecord& record);
+  bool on_stack_labels(const wire::RawRecord& record);
+  std::uint32_t labels_of_stack(std::uint64_t id) const;
 
   struct OpenCallHash {
     std::size_t operator()(const wire::OpenCall& call) const;
@@ -99,6 +103,8 @@ class SourceRecords {
   StackIds call_sets_;                 // of the same ids: in which calls the stack is
   std::vector<std::uint32_t> traced_;  // index in the Recording, by line of the request
   std::unordered_map<wire::OpenCall, std::uint32_t, OpenCallHash> calls_;
+  std::unordered_map<std::uint64_t, std::uint32_t> label_sets_;    // index in the Recording, by id
+  std::unordered_map<std::uint64_t, std::uint32_t> stack_labels_;  // the same, by id of the stack
   bool stack_ids_reused_ = false;
   bool records_lost_ = false;
   bool ended_ = false;

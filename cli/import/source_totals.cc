@@ -51,6 +51,16 @@ void SourceRecords::warn_of_losses(const profile::Process& process) {
     builder_.warn(fmt::format("{}: {} of {} ticks came too late and were skipped", label(), missed,
                               missed + count(wire::counter::kTicks)));
   }
+  if (const std::uint64_t lost = count(wire::counter::kLabelsLost); lost != 0) {
+    builder_.warn(
+        fmt::format("{}: {} labels of threads were lost: a thread can have 8, with keys "
+                    "of 1 to 63 bytes, and 16,384 threads can have some",
+                    label(), lost));
+  }
+  if (const std::uint64_t cut = count(wire::counter::kLabelsCut); cut != 0) {
+    builder_.warn(fmt::format("{}: {} values of labels were cut: key and value have 126 bytes",
+                              label(), cut));
+  }
   if (const std::uint64_t nameless = count(wire::counter::kStacksNameless); nameless != 0) {
     builder_.warn(
         fmt::format("{}: in {} of {} stacks functions are [function gone] because the names of "

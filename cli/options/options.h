@@ -28,7 +28,7 @@ enum class Format : std::uint8_t {
 // Whether the state is added as the innermost frame: "[epoll_wait]", "[runnable]".
 enum class StateFrames : std::uint8_t { kByFormat, kOn, kOff };
 // Which labels the samples of a pprof file have.
-enum class PprofLabels : std::uint8_t { kAll, kThread, kNone };
+enum class PprofLabels : std::uint8_t { kAll, kOwn, kThread, kNone };
 using profile::Weight;
 
 // The agent has the same limits; checking them here gives a better message.
@@ -176,6 +176,8 @@ struct PushOptions {
   std::string url;
   std::string service;              // empty: the name of the recorded program
   std::vector<std::string> labels;  // NAME=VALUE
+  // Keys of labels of threads (swipr.h) that become labels of samples; empty: none.
+  std::vector<std::string> thread_labels;
   std::string token_file, ca_file, tenant;
   SymbolOptions symbols;
 };
@@ -200,8 +202,9 @@ struct AgentOptions {
   std::string external_metadata;  // file; empty: none
   struct Push {
     std::vector<std::string> urls;
-    std::string service;              // empty: by process
-    std::vector<std::string> labels;  // NAME=VALUE
+    std::string service;                     // empty: by process
+    std::vector<std::string> labels;         // NAME=VALUE
+    std::vector<std::string> thread_labels;  // keys, as in PushOptions
     std::string token_file, ca_file, tenant;
   } push;
   std::string spool_folder;  // empty: of this user

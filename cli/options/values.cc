@@ -168,10 +168,20 @@ Result<StateFrames> parse_state_frames(std::string_view text) {
 Result<PprofLabels> parse_pprof_labels(std::string_view text) {
   static constexpr std::array kWords = {
       std::pair{std::string_view("all"), PprofLabels::kAll},
+      std::pair{std::string_view("own"), PprofLabels::kOwn},
       std::pair{std::string_view("thread"), PprofLabels::kThread},
       std::pair{std::string_view("none"), PprofLabels::kNone},
   };
   return find_word(kWords, "pprof-labels", text);
+}
+
+Result<profile::LabelPattern> parse_label_pattern(std::string_view text) {
+  const std::size_t sign = text.find('=');
+  if (sign == 0 || sign == std::string_view::npos) {
+    return Error(fmt::format("label '{}' is not KEY=VALUE", text));
+  }
+  return profile::LabelPattern{std::string(text.substr(0, sign)),
+                               std::string(text.substr(sign + 1))};
 }
 
 Result<std::uint64_t> parse_count(std::string_view text) {

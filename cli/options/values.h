@@ -24,6 +24,8 @@ host::Result<profile::StateSet> parse_states(std::string_view text);
 host::Result<profile::FrameKinds> parse_frame_kinds(std::string_view text);
 host::Result<StateFrames> parse_state_frames(std::string_view text);
 host::Result<PprofLabels> parse_pprof_labels(std::string_view text);
+// KEY=PATTERN
+host::Result<profile::LabelPattern> parse_label_pattern(std::string_view text);
 // A positive number of ticks.
 host::Result<std::uint64_t> parse_count(std::string_view text);
 // A positive number of lines.

@@ -198,6 +198,7 @@ void append(Recording& recording, Recording other, Align align) {
   const std::uint32_t functions = count_of(recording.functions);
   const std::uint32_t frames = count_of(recording.frames);
   const std::uint32_t stacks = count_of(recording.stacks);
+  const std::uint32_t label_sets = count_of(recording.label_sets);
   const std::uint32_t threads = count_of(recording.threads);
   const std::uint32_t traced = count_of(recording.traced);
   const std::uint32_t calls = count_of(recording.calls);
@@ -227,6 +228,7 @@ void append(Recording& recording, Recording other, Align align) {
     sample.thread += threads;
     shift(sample.stack, stacks);
     shift(sample.calls, call_sets);
+    shift(sample.labels, label_sets);
   }
   for (TracedFunction& function : other.traced) {
     function.process += processes;
@@ -248,6 +250,7 @@ void append(Recording& recording, Recording other, Align align) {
   move_behind(recording.runtimes, other.runtimes);
   move_behind(recording.frames, other.frames);
   move_behind(recording.stacks, other.stacks);
+  move_behind(recording.label_sets, other.label_sets);
   move_behind(recording.threads, other.threads);
   move_behind(recording.samples, other.samples);
   move_behind(recording.warnings, other.warnings);

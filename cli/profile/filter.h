@@ -14,14 +14,25 @@
 
 namespace swipr::profile {
 
+// A sample without a label of this key matches as one with an empty value.
+struct LabelPattern {
+  std::string key;
+  std::string pattern;  // of the value, a shell pattern
+  friend bool operator==(const LabelPattern&, const LabelPattern&) = default;
+};
+
 struct SampleFilter {
   std::vector<std::string> threads;  // names as shell patterns, or tids; empty: all
   StateSet states;                   // empty: all
   // Since the start of the recording. Samples are cut at these limits.
   std::optional<std::chrono::nanoseconds> from;
   std::optional<std::chrono::nanoseconds> to;
+  std::vector<LabelPattern> labels{};  // of each key one has to match; empty: all
 };
 void keep_times(Recording& recording, const SampleFilter& filter);
+// Removes all other labels of threads.
+void select_labels(Recording& recording, const std::vector<std::string>& keys);
+void keep_labels(Recording& recording, const std::vector<LabelPattern>& labels);
 void keep_threads_and_states(Recording& recording, const SampleFilter& filter);
 
 // Merges all threads of a process into one with the name and pid of the process.

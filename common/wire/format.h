@@ -54,6 +54,8 @@ enum class RecordType : std::uint8_t {
   kCallThread = 23,   // the name of a thread that makes such calls
   kStackCalls = 24,   // a stack within calls of traced functions
   kCallEnd = 25,      // a call that a sample has met has ended
+  kLabels = 40,       // a set of labels of a thread
+  kStackLabels = 41,  // … which a thread had in a stack, behind that stack
 };
 
 enum class ThreadState : std::uint8_t { kRunning = 0, kRunnable = 1, kBlocked = 2, kUnknown = 3 };
@@ -258,6 +260,9 @@ inline constexpr std::string_view kStacksRooted = "stacks_rooted";      // … t
 inline constexpr std::string_view kStacksCut = "stacks_cut";            // … too deep
 // … with functions of language runtimes whose names there was no memory for
 inline constexpr std::string_view kStacksNameless = "stacks_nameless";
+// Labels that a thread could not set, and values that were cut: include/swipr/swipr.h
+inline constexpr std::string_view kLabelsLost = "labels_lost";
+inline constexpr std::string_view kLabelsCut = "labels_cut";
 inline constexpr std::string_view kSignalsSent = "signals_sent";
 inline constexpr std::string_view kSignalsLate = "signals_late";     // unanswered by the next tick
 inline constexpr std::string_view kThreads = "threads";              // seen so far

@@ -1,12 +1,19 @@
-/* Recordings that a program makes of itself, for C11 and C++. Header only, and nothing is linked:
- * without libswipr_preload.so in LD_PRELOAD every function does nothing and returns -1.
+/* Recordings that a program makes of itself, and labels of its threads, for C11 and C++. Header
+ * only, and nothing is linked: without libswipr_preload.so in LD_PRELOAD every function does
+ * nothing and returns -1.
  *
  *   swipr_start_recording("/tmp/slow.swipr", NULL);
  *   slow();
  *   swipr_stop_recording();          // swipr report /tmp/slow.swipr
  *
- * The functions talk to the library through its socket, as curl would: see swipr(1). Context: any
- * thread, not in signal handlers. A function that fails leaves its reason in errno.
+ *   struct swipr_label_scope scope;
+ *   swipr_label_begin(&scope, "endpoint", "/cart");
+ *   answer();                        // swipr report --label endpoint=/cart FILE
+ *   swipr_label_end(&scope);
+ *
+ * Functions of recordings talk to the library through its socket, as curl would: see swipr(1).
+ * Context: any thread, not in signal handlers. A function that fails leaves its reason in errno.
+ * Functions of labels are further down; they may be called in signal handlers.
  */
 #ifndef SWIPR_SWIPR_H
 #define SWIPR_SWIPR_H
@@ -181,6 +188,71 @@ static inline int swipr_copy_body(int fd, char* buffer, size_t capacity, size_t 
   }
 }
 
+/* --- labels of threads
+ *
+ * A label is a key and a value, of the thread that sets it, until it sets another value or ends.
+ * All samples of the thread have its labels, while it runs and while it waits. Context: any thread,
+ * signal handlers too, from main() on. They keep errno, allocate nothing, and take no lock; a
+ * thread's first label needs some system calls. They return 0, or -1: there is no library, or no
+ * room (which recordings tell).
+ *
+ * Bounds: 8 labels of a thread at a time, keys of 1 to 63 bytes, 126 bytes of key and value
+ * together; longer values are cut. Threads that exist at a time: 16,384.
+ *
+ * A program whose tasks change threads (goroutines, coroutines) has to set them after each change.
+ */
+
+/* The label that a key had before: written by swipr_label_begin, read by swipr_label_end. */
+struct swipr_label_scope {
+  unsigned char key_size; /* 0: swipr_label_end does nothing */
+  unsigned char value_size;
+  char text[126];
+};
+
+/* What the library has in the program's memory under the name swipr_labels_1. */
+struct swipr_label_functions {
+  int (*set_label)(const char* key, size_t key_size, const char* value, size_t value_size);
+  int (*begin_scope)(struct swipr_label_scope* scope, const char* key, size_t key_size,
+                     const char* value, size_t value_size);
+  void (*end_scope)(const struct swipr_label_scope* scope);
+};
+
+/* Found before main(), because dlsym() must not be called in a signal handler. */
+static const struct swipr_label_functions* swipr_labels = NULL;
+__attribute__((constructor)) static void swipr_find_labels(void) {
+  if (swipr_find_symbol == NULL) return;
+  swipr_labels = (const struct swipr_label_functions*)swipr_find_symbol(NULL, "swipr_labels_1");
+}
+
+/* An empty value, or NULL, removes the label. */
+static inline int swipr_set_label(const char* key, const char* value) {
+  const struct swipr_label_functions* const found = swipr_labels;
+  if (found == NULL) return -1;
+  return found->set_label(key, strlen(key), value, value != NULL ? strlen(value) : 0);
+}
+
+/* Sets a label until swipr_label_end, which sets the one that this key had before. Both in the same
+ * thread, and in reverse order. */
+static inline int swipr_label_begin(struct swipr_label_scope* scope, const char* key,
+                                    const char* value) {
+  const struct swipr_label_functions* const found = swipr_labels;
+  scope->key_size = 0;
+  if (found == NULL) return -1;
+  return found->begin_scope(scope, key, strlen(key), value, value != NULL ? strlen(value) : 0);
+}
+static inline void swipr_label_end(const struct swipr_label_scope* scope) {
+  if (scope->key_size != 0) swipr_labels->end_scope(scope);
+}
+
+/* A named stretch of the thread's work: the label "span". Spans can be nested; samples have the
+ * innermost. */
+static inline int swipr_span_begin(struct swipr_label_scope* scope, const char* name) {
+  return swipr_label_begin(scope, "span", name);
+}
+static inline void swipr_span_end(const struct swipr_label_scope* scope) { swipr_label_end(scope); }
+
+/* --- recordings */
+
 struct swipr_options {
   unsigned interval_us; /* between ticks; 0: 10,000 */
   const char* mode;     /* "wall" (NULL), "cpu" or "offcpu" */
@@ -268,6 +340,24 @@ static inline int swipr_request_samples(const char* path, unsigned count, unsign
 } /* extern "C" */
 
 namespace swipr {
+
+/* A label as long as it lives. */
+class Label {
+ public:
+  Label(const char* key, const char* value) { swipr_label_begin(&scope_, key, value); }
+  Label(const Label&) = delete;
+  Label& operator=(const Label&) = delete;
+  ~Label() { swipr_label_end(&scope_); }
+
+ private:
+  swipr_label_scope scope_;
+};
+
+/* A span as long as it lives. */
+class Span : public Label {
+ public:
+  explicit Span(const char* name) : Label("span", name) {}
+};
 
 /* Records as long as it lives. */
 class Recording {

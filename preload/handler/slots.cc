@@ -8,6 +8,7 @@
 #include <span>
 
 #include "common/core/errno_saver.h"
+#include "preload/handler/label_slots.h"
 #include "preload/handler/runtime_slots.h"
 #include "preload/unwind/base/replaced_code.h"
 #include "preload/unwind/walk/page_probe_reader.h"
@@ -193,6 +194,7 @@ void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
       find_calls(slot, memory);
     take_tokens(slot, runtime);
   }
+  take_labels(slot);
   shared.pins.fetch_sub(1, std::memory_order_release);
   slot.state.store(slot_state(cookie.sequence, SlotStatus::kDone), std::memory_order_release);
 }
@@ -233,6 +235,7 @@ void forget_after_fork() noexcept {
   shared.code_map.store(nullptr, std::memory_order_relaxed);
   runtime_shared.snapshot.store(nullptr, std::memory_order_relaxed);
   runtime_shared.slots.store(nullptr, std::memory_order_relaxed);
+  label_slots.store(nullptr, std::memory_order_relaxed);
   shared.pins.store(0, std::memory_order_relaxed);
   unwind::calls_are_followed.store(false, std::memory_order_relaxed);
 }

@@ -84,6 +84,7 @@ inline void check_recording(const profile::Recording& recording) {
   for (const profile::Sample& sample : recording.samples) {
     require(sample.thread < recording.threads.size());
     require(is_index(sample.stack, recording.stacks.size()));
+    require(is_index(sample.labels, recording.label_sets.size()));
     require(sample.time >= last);
     require(sample.cpu.count() >= 0 && sample.runqueue.count() >= 0 && sample.wall.count() >= 0);
     for (int weight = 0; weight <= static_cast<int>(profile::Weight::kRunqueue); ++weight) {

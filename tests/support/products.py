@@ -32,6 +32,10 @@ def target(name):
     return path
 
 
+def has_target(name):
+    return (_product("SWIPR_TARGETS") / name).exists()
+
+
 def build_id(path):
     notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True).stdout
     return re.search("Build ID: ([0-9a-f]+)", notes).group(1)

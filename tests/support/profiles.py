@@ -16,6 +16,7 @@ class Stack:
     tid: int = 0
     pid: int = 0
     state: str = ""
+    labels: dict = field(default_factory=dict)  # pprof: those with text
     values: dict = field(default_factory=dict)  # pprof: every sample type
     inlined: set = field(default_factory=set)  # perf: names marked [inlined]
 
@@ -222,6 +223,8 @@ class Pprof:
                     stack.pid = number
                 elif key == "state":
                     stack.state = text
+                if text:
+                    stack.labels[key] = text
             result.append(stack)
         return result
 

@@ -13,6 +13,7 @@
 #include "cli/commands/stores/push_profiles.h"
 #include "cli/export/formats/col_header.h"
 #include "cli/export/formats/export.h"
+#include "cli/profile/filter.h"
 #include "cli/push/spool.h"
 #include "common/host/host_facts.h"
 #include "common/host/proc.h"
@@ -75,7 +76,9 @@ class SliceExport {
       return;
     }
     for (const auto& [names, wanted] : groups()) {
-      add_profile(*spool, store, {names.first, names.second}, part_of(profile_, job_.span, wanted));
+      ProfilePart part = part_of(profile_, job_.span, wanted);
+      profile::select_labels(part.recording, options_.push.thread_labels);
+      add_profile(*spool, store, {names.first, names.second}, part);
     }
   }
 

@@ -32,6 +32,8 @@ exporters::StateFrames state_frames_of(options::StateFrames chosen) {
 
 exporters::PprofLabels labels_of(options::PprofLabels chosen) {
   switch (chosen) {
+    case options::PprofLabels::kOwn:
+      return exporters::PprofLabels::kOwn;
     case options::PprofLabels::kThread:
       return exporters::PprofLabels::kThread;
     case options::PprofLabels::kNone:

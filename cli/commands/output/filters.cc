@@ -49,6 +49,8 @@ Result<profile::NameMatch> compile(const std::string& option, const std::string&
 std::string describe(const options::FilterOptions& filters) {
   std::string text;
   for (const std::string& thread : filters.samples.threads) text += " --thread " + thread;
+  for (const auto& [key, pattern] : filters.samples.labels)
+    text += " --label " + key + "=" + pattern;
   if (!filters.samples.states.empty()) text += " --state";
   if (filters.samples.from) text += " --from";
   if (filters.samples.to) text += " --to";
@@ -92,6 +94,7 @@ void keep_wanted(profile::Recording& recording, const options::FilterOptions& fi
   profile::keep_times(recording, filters.samples);
   if (credit == Credit::kYes) profile::credit_cpu(recording);
   profile::keep_threads_and_states(recording, filters.samples);
+  profile::keep_labels(recording, filters.samples.labels);
   if (filters.merge_threads) profile::merge_threads(recording);
 }
 

@@ -12,6 +12,7 @@
 #include "cli/export/formats/col_header.h"
 #include "cli/export/formats/export.h"
 #include "cli/export/text/gzip.h"
+#include "cli/profile/filter.h"
 #include "cli/push/requests/otlp.h"
 #include "common/host/host_facts.h"
 #include "common/host/proc.h"
@@ -110,7 +111,7 @@ Result<Requests> pprof_requests(const push::StoreUrl& url, const StoreNames& sto
     exporters::Options writing;
     writing.weight = metric.types.front();
     writing.pprof_types = metric.types;
-    writing.pprof_labels = exporters::PprofLabels::kNone;
+    writing.pprof_labels = exporters::PprofLabels::kOwn;
     writing.pprof_max_frames = kMostFrames;
     const push::Labels labels = labels_of(store, metric.name);
     for (const std::string& piece :
@@ -139,6 +140,7 @@ Result<Requests> recording_requests(const PushOptions& options, const push::Stor
   auto recording = load_recording(path);
   if (!recording) return recording.error();
   profile::credit_cpu(*recording);
+  profile::select_labels(*recording, options.thread_labels);
   notes = recording->warnings;
   const NamedRecording named = symbolize_recording(*recording, options.symbols);
   notes.insert(notes.end(), named.notes.begin(), named.notes.end());

@@ -27,7 +27,8 @@ enum class StateFrames : unsigned char {
 // The labels of samples in a pprof file. Stores such as Pyroscope make a series of each distinct
 // set of labels with text.
 enum class PprofLabels : unsigned char {
-  kAll,     // thread, tid, state, what it waits for, pid
+  kAll,     // thread, tid, state, what it waits for, pid, those that the program has set
+  kOwn,     // only those that the program has set; threads and states are merged
   kThread,  // only the name of the thread; states are merged
   kNone,    // threads and states are merged
 };

@@ -35,6 +35,10 @@ constexpr auto kSampleTypes = std::to_array<SampleType>({
     {profile::Weight::kRunqueue, "runqueue", "nanoseconds"},
 });
 
+bool has_own_labels(const Options& options) {
+  return options.pprof_labels == PprofLabels::kAll || options.pprof_labels == PprofLabels::kOwn;
+}
+
 class PprofWriter {
  public:
   // `call_of_stack`: profile::separate_calls(); empty: no labels of calls.
@@ -140,6 +144,14 @@ class PprofWriter {
       add_label(sample, "thread", thread_name(recording_.threads[merged.thread]));
     } else if (options_.pprof_labels == PprofLabels::kAll) {
       write_labels(sample, merged);
+    }
+    if (has_own_labels(options_)) write_own_labels(sample, merged);
+  }
+
+  void write_own_labels(PprofBuilder<SampleTag>& sample, const profile::MergedStack& merged) {
+    if (merged.labels == profile::kNone) return;
+    for (const auto& [key, value] : recording_.label_sets[merged.labels]) {
+      add_label(sample, clean_text(key), clean_text(value));
     }
   }
 
@@ -267,12 +279,16 @@ class PprofWriter {
   PprofBuilder<ProfileTag> out_;
   std::vector<const SampleType*> sample_types_;
 };
+
 std::vector<profile::MergedStack> merge(const profile::Recording& recording,
                                         const Options& options) {
   const bool by_state =
       options.pprof_labels == PprofLabels::kAll || options.state_frames == StateFrames::kYes;
+  const bool by_thread =
+      options.pprof_labels == PprofLabels::kAll || options.pprof_labels == PprofLabels::kThread;
   return profile::aggregate(
-      recording, {.by_thread = options.pprof_labels != PprofLabels::kNone, .by_state = by_state});
+      recording,
+      {.by_thread = by_thread, .by_state = by_state, .by_labels = has_own_labels(options)});
 }
 
 }  // namespace

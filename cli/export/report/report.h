@@ -28,6 +28,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
 
 // {"processes":[{…,"totals":{}}],"functions":[{"function","self","total"}],
 // "paths":[{"function","depth","self","total","levels"}],"threads":[…],
+// "labels":[{"key","value","samples","cpu_ns","runqueue_ns","blocked_ns"}] if threads had some,
 // "waits":[{"syscall","channel","samples","threads","blocked_ns"}],"weight","weight_unit","weight_total",
 // "warnings":[]}; all times in nanoseconds. Paths are a tree, parents before their
 // children; "levels" counts the calls of a recursion that is folded into one node.

@@ -4,6 +4,7 @@
 #include "cli/export/report/report_paths.h"
 #include "cli/export/report/report_split.h"
 #include "cli/export/text/text.h"
+#include "cli/profile/tables/label_times.h"
 #include "cli/profile/tables/lock_waits.h"
 #include "cli/profile/tables/machine_work.h"
 #include "cli/profile/tables/task_waits.h"
@@ -97,6 +98,14 @@ host::Result<void> write_report_json(const profile::Recording& recording,
                                {"samples", waits.samples},
                                {"tasks", waits.tasks},
                                {"waited_ns", waits.waited.count()}});
+  }
+  for (const auto& label : profile::label_times(recording)) {
+    report["labels"].push_back({{"key", label.key},
+                                {"value", label.value},
+                                {"samples", label.samples},
+                                {"cpu_ns", label.cpu.count()},
+                                {"runqueue_ns", label.runqueue.count()},
+                                {"blocked_ns", label.blocked.count()}});
   }
   if (const auto weight = profile::collector_weight(recording, names, options.weight);
       weight != 0) {

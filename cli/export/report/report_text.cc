@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/export/report/report.h"
+#include "cli/export/report/report_labels.h"
 #include "cli/export/report/report_paths.h"
 #include "cli/export/report/report_processes.h"
 #include "cli/export/report/report_split.h"
@@ -305,6 +306,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
   put_paths(page, paths, top.total, options);
   page.line("");
   put_threads(page, recording, options);
+  put_labels(page, recording, options);
   put_cpu_waits(page, recording);
   put_waits(page, recording, options);
   put_tasks(page, recording, names, options);

@@ -158,6 +158,13 @@ void AgentParser::add_store_options() {
       ->type_name("NAME=VALUE")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
+  app->add_option("--thread-labels", options.push.thread_labels,
+                  "Send these labels of threads (swipr.h), such as endpoint, with the samples; "
+                  "stores create a series for each value")
+      ->type_name("KEY[,KEY]")
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
   app->add_option("--token-file", options.push.token_file, "Read the token of the stores from FILE")
       ->type_name("FILE");
   app->add_option("--ca-file", options.push.ca_file, "Trust the certificates in FILE")

@@ -60,8 +60,8 @@ void ConvertParser::add_to(CLI::App& parent) {
                 "collapsed: mark frames by language, as in \"run (app.py)_[p]\"");
   app->add_option_function<std::string>(
          "--pprof-labels", store(options.pprof_labels, parse_pprof_labels),
-         "Labels of samples: all (default), thread, none; stores such as Pyroscope create a series "
-         "for each distinct set")
+         "Labels of samples: all (default), own (those that the program has set), thread, none; "
+         "stores such as Pyroscope create a series for each distinct set")
       ->type_name("LABELS");
   add_symbol_options(*app, options.symbols);
   app->add_flag("--explain", options.explain,

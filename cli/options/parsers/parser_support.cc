@@ -44,6 +44,17 @@ void add_filters(CLI::App& app, FilterOptions& filters) {
          "--state", store(filters.samples.states, parse_states),
          "Only samples of threads that were running, runnable (waiting for a CPU) or blocked")
       ->type_name("STATE[,STATE]");
+  app.add_option_function<std::vector<std::string>>(
+         "--label",
+         [&filters](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             store(filters.samples.labels.emplace_back(), parse_label_pattern)(text);
+           }
+         },
+         "Only samples of threads with this label of swipr.h (a shell pattern, repeatable; KEY=: "
+         "without one)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   app.add_option_function<std::string>("--from", store(filters.samples.from, parse_moment),
                                        "Only after this time from the start of the recording")
       ->type_name("TIME");

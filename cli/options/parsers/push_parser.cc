@@ -35,6 +35,12 @@ void PushParser::add_to(CLI::App& parent) {
   app->add_option("--label", options.labels, "Label of the profile (repeatable)")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  app->add_option("--thread-labels", options.thread_labels,
+                  "Send these labels of threads (swipr.h), such as endpoint, with the samples; "
+                  "stores create a series for each value")
+      ->type_name("KEY[,KEY]")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app->add_option("--token-file", options.token_file,
                   "Read the token or key for the store from FILE")
       ->type_name("FILE");

@@ -10,6 +10,7 @@ std::vector<MergedStack> aggregate(const Recording& recording, AggregateOptions 
       merged.push_back({options.by_thread ? sample.thread : kNone,
                         sample.stack,
                         options.by_state ? sample.state : State::kUnknown,
+                        options.by_labels ? sample.labels : kNone,
                         {}});
     }
     for (std::size_t weight = 0; weight < kWeightCount; ++weight) {

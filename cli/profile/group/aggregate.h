@@ -1,4 +1,4 @@
-// Sums a recording's samples per distinct (thread, stack, state). Pure.
+// Sums a recording's samples per distinct (thread, stack, state, labels). Pure.
 #pragma once
 
 #include <array>
@@ -23,6 +23,7 @@ struct MergedStack {
   std::uint32_t thread = kNone;
   std::uint32_t stack = kNone;  // kNone: samples without a stack
   State state = State::kUnknown;
+  std::uint32_t labels = kNone;
   Weights weights{};
 };
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/profile/recording/embedded_names.h"
@@ -103,6 +104,9 @@ struct Stack {
   std::string wait_type{};                        // of what it waits for; empty: not known
 };
 
+// What the program told about a thread: keys and values, in the order of keys.
+using LabelSet = std::vector<std::pair<std::string, std::string>>;
+
 struct Thread {
   std::uint32_t process = 0;
   Tid tid;
@@ -144,7 +148,8 @@ struct Sample {
   std::uint32_t thread = 0;
   std::uint32_t stack = kNone;  // kNone: no stack could be taken
   State state = State::kUnknown;
-  std::uint64_t ticks = 1;  // samples that this stands for
+  std::uint32_t labels = kNone;  // of the thread; kNone: none
+  std::uint64_t ticks = 1;       // samples that this stands for
   std::chrono::nanoseconds cpu{0};
   std::chrono::nanoseconds runqueue{0};
   std::chrono::nanoseconds wall{0};
@@ -171,6 +176,7 @@ struct Recording {
   std::vector<Runtime> runtimes;
   std::vector<Frame> frames;
   std::vector<Stack> stacks;
+  std::vector<LabelSet> label_sets;
   std::vector<Thread> threads;
   std::vector<Sample> samples;        // in order of time
   std::vector<std::string> warnings;  // one line each: what is missing and why
@@ -197,6 +203,9 @@ class StateSet {
   static constexpr unsigned bit(State state) { return 1u << static_cast<unsigned>(state); }
   unsigned bits_ = 0;
 };
+
+// nullptr: the set has no label of this key.
+const std::string* find_label(const LabelSet& labels, std::string_view key);
 
 // Removes the samples of all other states; an empty set keeps everything.
 void keep_states(Recording& recording, StateSet states);

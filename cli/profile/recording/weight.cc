@@ -31,6 +31,12 @@ std::span<const std::uint32_t> calls_of(const Recording& recording, const Sample
   return std::span(recording.open_calls).subspan(set.first, set.count);
 }
 
+const std::string* find_label(const LabelSet& labels, std::string_view key) {
+  const auto found = std::find_if(labels.begin(), labels.end(),
+                                  [key](const auto& label) { return label.first == key; });
+  return found == labels.end() ? nullptr : &found->second;
+}
+
 void keep_states(Recording& recording, StateSet states) {
   if (states.empty()) return;
   std::erase_if(recording.samples,

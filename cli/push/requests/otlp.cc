@@ -194,12 +194,7 @@ class OtlpWriter {
     const std::uint64_t build_id = from[pprof::kBuildId];
     if (build_id == 0 || build_id >= parts_.strings.size()) return;
     if (build_id_key_ == 0) build_id_key_ = string("process.executable.build_id.gnu");
-    pbf_writer pair(attributes_.emplace_back());
-    add(pair, otlp::kKey, build_id_key_);
-    {
-      pbf_writer value(pair, otlp::kValue);
-      value.add_string(otlp::kText, parts_.strings[build_id]);
-    }
+    add_attribute(build_id_key_, parts_.strings[build_id]);
     out.add_uint64(otlp::kMappingAttributes, attributes_.size());
   }
 
@@ -238,8 +233,24 @@ class OtlpWriter {
     return found->second;
   }
 
+  // Place of an attribute with this key and text, both of them strings.
+  std::uint32_t attribute_of(std::uint64_t key, std::uint64_t text) {
+    const auto [found, is_new] =
+        attribute_indexes_.try_emplace({key, text}, attributes_.size() + 1);
+    if (is_new) add_attribute(key, text < parts_.strings.size() ? parts_.strings[text] : "");
+    return static_cast<std::uint32_t>(found->second);
+  }
+
+  void add_attribute(std::uint64_t key, const std::string& text) {
+    pbf_writer pair(attributes_.emplace_back());
+    add(pair, otlp::kKey, key);
+    pbf_writer value(pair, otlp::kValue);
+    value.add_string(otlp::kText, text);
+  }
+
   void write_sample(pbf_writer& profile, pbf_reader message) {
     std::vector<std::int32_t> locations;
+    std::vector<std::uint32_t> attributes;
     std::int64_t value = 0;
     while (message.next()) {
       if (message.tag() == pprof::kSampleLocation && is_bytes(message)) {
@@ -248,6 +259,9 @@ class OtlpWriter {
         }
       } else if (message.tag() == pprof::kSampleValue && is_bytes(message)) {
         for (const std::int64_t each : message.get_packed_int64()) value = each;
+      } else if (message.tag() == pprof::kSampleLabel && is_bytes(message)) {
+        const auto label = numbers<pprof::kLabelText + 1>(message.get_message());
+        attributes.push_back(attribute_of(label[pprof::kLabelKey], label[pprof::kLabelText]));
       } else {
         message.skip();
       }
@@ -256,6 +270,9 @@ class OtlpWriter {
     const std::uint64_t stack = stack_of(locations);
     pbf_writer sample(profile, otlp::kSamples);
     sample.add_uint64(otlp::kStackIndex, stack);
+    if (!attributes.empty()) {
+      sample.add_packed_uint32(otlp::kSampleAttributes, attributes.begin(), attributes.end());
+    }
     sample.add_packed_int64(otlp::kSampleValues, &value, &value + 1);
   }
 
@@ -313,6 +330,7 @@ class OtlpWriter {
   std::vector<std::string> mappings_, locations_, functions_, attributes_, stacks_;
   Indexes mapping_indexes_, location_indexes_, function_indexes_;
   std::map<std::string, std::uint64_t> stack_indexes_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> attribute_indexes_;
   std::uint64_t build_id_key_ = 0;  // string
 };
 

@@ -12,7 +12,8 @@ namespace pprof {
 inline constexpr Tag kSampleType = 1, kSample = 2, kMapping = 3, kLocation = 4, kFunction = 5;
 inline constexpr Tag kString = 6, kTime = 9, kDuration = 10, kPeriodType = 11, kPeriod = 12;
 inline constexpr Tag kTypeName = 1, kTypeUnit = 2;
-inline constexpr Tag kSampleLocation = 1, kSampleValue = 2;
+inline constexpr Tag kSampleLocation = 1, kSampleValue = 2, kSampleLabel = 3;
+inline constexpr Tag kLabelKey = 1, kLabelText = 2;
 inline constexpr Tag kId = 1;  // of mappings, locations and functions
 inline constexpr Tag kStart = 2, kLimit = 3, kOffset = 4, kFile = 5, kBuildId = 6;
 inline constexpr Tag kLocationMapping = 2, kAddress = 3, kLine = 4;
@@ -31,6 +32,7 @@ inline constexpr Tag kScopeVersion = 2;
 inline constexpr Tag kSampleType = 1, kSamples = 2, kTime = 3, kDuration = 4, kPeriodType = 5;
 inline constexpr Tag kPeriod = 6, kProfileId = 7;
 inline constexpr Tag kTypeName = 1, kTypeUnit = 2;
+inline constexpr Tag kSampleAttributes = 2;
 inline constexpr Tag kStackIndex = 1, kSampleValues = 4, kLocationIndices = 1;
 inline constexpr Tag kStart = 1, kLimit = 2, kOffset = 3, kFile = 4, kMappingAttributes = 5;
 inline constexpr Tag kLocationMapping = 1, kAddress = 2, kLine = 3;

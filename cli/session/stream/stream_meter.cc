@@ -79,6 +79,8 @@ bool StreamMeter::observe_record(std::uint8_t type, std::span<const std::byte> p
     case wire::RecordType::kSlowCall:
     case wire::RecordType::kProbeCounts:
     case wire::RecordType::kCallThread:
+    case wire::RecordType::kLabels:
+    case wire::RecordType::kStackLabels:
     case wire::RecordType::kModuleGone:
     case wire::RecordType::kStack:
     case wire::RecordType::kNames:

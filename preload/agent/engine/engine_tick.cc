@@ -91,8 +91,8 @@ void Engine::sample_all(unsigned number, Moment now) noexcept {
   ThreadList& threads = process_.threads;
   bool any_gone = false;
   bool any_left_out = false;
-  sampler_.begin_tick(
-      std::min<std::chrono::nanoseconds>(recording.interval() / 2, kMaxLookingTime));
+  sampler_.begin_tick(std::min<std::chrono::nanoseconds>(recording.interval() / 2, kMaxLookingTime),
+                      now);
   const std::uint32_t count = threads.place_count();
   // Each tick begins at another thread, so that threads for which the previous tick had no time
   // come early.

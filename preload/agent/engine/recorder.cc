@@ -13,6 +13,7 @@
 #include "preload/handler/signals/disposition.h"
 #include "preload/handler/signals/signal_waits.h"
 #include "preload/handler/signals/timed_threads.h"
+#include "preload/labels/thread_labels.h"
 
 namespace swipr::agent {
 
@@ -71,6 +72,7 @@ void Recorder::choose_unwinder(UnwinderChoice choice) noexcept { engine().choose
 
 void Recorder::set_owner(int pid) noexcept {
   const int number = engine().signal_number();
+  labels::set_owner(pid);
   handler::set_disposition_owner(pid, number != 0 ? number : SIGURG);
 }
 

@@ -30,11 +30,12 @@ struct RuntimeWaitFound {
   HolderNote note{};
 };
 
-// Where a thread waits.
+// Where a thread waits, and its labels there.
 struct WaitKey {
   std::uint32_t syscall = 0;  // as on the wire: number + 1
   std::uint32_t channel = 0;  // of WaitChannels
   RuntimeWaitKey runtime{};
+  std::uint32_t labels = 0;  // of LabelTable; 0: none
   friend bool operator==(const WaitKey&, const WaitKey&) = default;
 };
 

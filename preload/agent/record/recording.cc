@@ -9,6 +9,7 @@
 #include "preload/agent/base/clock.h"
 #include "preload/agent/proc/thread_clock.h"
 #include "preload/agent/record/stream/growth.h"
+#include "preload/labels/thread_labels.h"
 
 namespace swipr::agent {
 
@@ -196,6 +197,8 @@ void Recording::note_muted_thread() noexcept {
 
 void Recording::start_accounts(Moment now, std::chrono::nanoseconds agent_cpu_before) noexcept {
   process_.start(agent_cpu_before);
+  labels_lost_before_ = labels::lost_count();
+  labels_cut_before_ = labels::cut_count();
   budget_.start(request_.max_overhead_permille, request_.interval, now, read_own_clock());
   write_totals();  // exec may replace the image before there are others
 }
@@ -238,17 +241,21 @@ std::uint32_t Recording::try_intern(const unwind::FrameBuffer& frames, WaitKey w
 }
 
 std::uint32_t Recording::intern(const unwind::FrameBuffer& frames, WaitKey wait,
-                                const unwind::OpenCalls& calls, bool& is_new,
-                                const ModuleMap& modules, ThreadList& threads) noexcept {
+                                const unwind::OpenCalls& calls, const labels::LabelSet* labels,
+                                bool& is_new, const ModuleMap& modules,
+                                ThreadList& threads) noexcept {
   ++counters_.stacks_walked;
   if ((frames.flags & wire::kStackRootReached) != 0) ++counters_.stacks_rooted;
   if ((frames.flags & wire::kStackCut) != 0) ++counters_.stacks_cut;
   std::array<std::uint64_t, ProbeStream::kMostCallWords> room;
   const auto within = probes_.calls_of(calls, room);
-  const std::uint32_t id = try_intern(frames, wait, within, is_new);
+  const bool has_room = stream_.labels().intern(labels, wait.labels);
+  const std::uint32_t id = has_room ? try_intern(frames, wait, within, is_new) : 0;
   if (id != 0) return id;
   sync_modules(modules, threads);
   start_stack_generation(threads);
+  // Without memory for a single set the stack has none.
+  if (!stream_.labels().intern(labels, wait.labels)) ++counters_.labels_lost;
   return try_intern(frames, wait, within, is_new);
 }
 
@@ -256,6 +263,7 @@ void Recording::start_stack_generation(ThreadList& threads) noexcept {
   accounts_.end_settled_runs();
   write_staged(threads);
   stream_.stacks().start_generation();
+  stream_.labels().start_generation();
   ++counters_.stack_generations;
 }
 

@@ -23,6 +23,7 @@
 #include "preload/agent/record/stream/probe_stream.h"
 #include "preload/agent/record/stream/stream_writer.h"
 #include "preload/agent/threads/thread_list.h"
+#include "preload/labels/label.h"
 
 namespace swipr::agent {
 
@@ -89,10 +90,11 @@ class Recording {
 
   // --- what it says
   // The id of a stack, for entries of the same generation; 0: it cannot be kept.
-  // `calls`: that it is in, of all functions that are traced.
+  // `calls`: that it is in, of all functions that are traced; `labels`: of the thread, nullptr:
+  // none.
   std::uint32_t intern(const unwind::FrameBuffer& frames, WaitKey wait,
-                       const unwind::OpenCalls& calls, bool& is_new, const ModuleMap& modules,
-                       ThreadList& threads) noexcept;
+                       const unwind::OpenCalls& calls, const labels::LabelSet* labels, bool& is_new,
+                       const ModuleMap& modules, ThreadList& threads) noexcept;
   // Writes the current modules; sync_modules continues from there and also writes code that was
   // announced to debuggers.
   void begin_modules(const ModuleMap& modules) noexcept { modules_.begin(modules, stream_); }
@@ -151,6 +153,7 @@ class Recording {
   std::uint32_t try_intern(const unwind::FrameBuffer& frames, WaitKey wait,
                            std::span<const std::uint64_t> calls, bool& is_new) noexcept;
   void start_stack_generation(ThreadList& threads) noexcept;
+  void put_label_losses(wire::TotalsEncoder& totals) const noexcept;
   void write_user() noexcept;  // if it has changed
   bool write_totals() noexcept;
   void put_counters(wire::TotalsEncoder& totals) const noexcept;
@@ -185,6 +188,8 @@ class Recording {
   bool muted_thread_told_ = false;
   bool clock_bound_told_ = false;
   bool many_tasks_told_ = false;
+  std::uint64_t labels_lost_before_ = 0;
+  std::uint64_t labels_cut_before_ = 0;
 };
 
 }  // namespace swipr::agent

@@ -1,5 +1,6 @@
 // The totals of a recording, and how it ended.
 #include "preload/agent/record/recording.h"
+#include "preload/labels/thread_labels.h"
 
 namespace swipr::agent {
 
@@ -50,7 +51,16 @@ void Recording::put_counters(wire::TotalsEncoder& totals) const noexcept {
   if (probes_.joins_samples()) {
     totals.put(name::kCallEndsLost, counters_.call_ends_lost + probes_.call_ends_lost());
   }
+  put_label_losses(totals);
   if (counters_.unwinder_missing) totals.put(name::kUnwinderMissing, 1);
+}
+
+// Since the recording began.
+void Recording::put_label_losses(wire::TotalsEncoder& totals) const noexcept {
+  const std::uint64_t lost = labels::lost_count() - labels_lost_before_ + counters_.labels_lost;
+  const std::uint64_t cut = labels::cut_count() - labels_cut_before_;
+  if (lost != 0) totals.put(wire::counter::kLabelsLost, lost);
+  if (cut != 0) totals.put(wire::counter::kLabelsCut, cut);
 }
 
 void Recording::write_so_far(const ModuleMap& modules, ThreadList& threads, Moment now) noexcept {

@@ -233,9 +233,11 @@ void Sampler::close_account(Recording& recording, std::uint32_t place, Moment no
   known->run.set_thread_state(all ? ThreadState::kRunning : ThreadState::kUnknown);
 }
 
-void Sampler::begin_tick(std::chrono::nanoseconds looking_time) noexcept {
+void Sampler::begin_tick(std::chrono::nanoseconds looking_time, Moment now) noexcept {
   looking_time_ = looking_time;
   looks_ = 0;
+  find_context(now);
+  offer_label_slots();
 }
 
 bool Sampler::has_time_to_look() noexcept {

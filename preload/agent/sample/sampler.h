@@ -17,6 +17,7 @@
 #include "preload/agent/threads/cpu_timers.h"
 #include "preload/agent/threads/signal_pool.h"
 #include "preload/agent/threads/thread_list.h"
+#include "preload/labels/thread_labels.h"
 #include "preload/unwind/walk/stack_words.h"
 
 namespace swipr::agent {
@@ -63,7 +64,7 @@ class Sampler {
                  unwind::FrameBuffer& frames) noexcept;
   // Checks from outside cost about 10 µs each: if thousands of threads are new, those that do not
   // fit into `looking_time` of CPU, after the first few, are left to the next ticks.
-  void begin_tick(std::chrono::nanoseconds looking_time) noexcept;
+  void begin_tick(std::chrono::nanoseconds looking_time, Moment now) noexcept;
   // `number` is the recording's bit in requests. False: the thread has ended.
   bool sample(Recording& recording, unsigned number, std::uint32_t place, Moment now) noexcept;
   // After the recording's last tick: checks threads for which no tick had the time or the budget.
@@ -166,7 +167,13 @@ class Sampler {
   static std::uint32_t wire_syscall(const WaitPlace& place) noexcept;  // as records have it
   WaitKey wait_key(Thread& thread, const RecordedThread& known, const WaitPlace& wait) noexcept;
   std::uint32_t intern(Recording& recording, const unwind::FrameBuffer& frames, WaitKey wait,
-                       const unwind::OpenCalls& calls = {}) noexcept;
+                       const unwind::OpenCalls& calls = {},
+                       const labels::LabelSet* labels = nullptr) noexcept;
+  void find_context(Moment now) noexcept;
+  void read_context_of_sleeper(Tid tid) noexcept;
+  static void offer_label_slots() noexcept;
+  void read_labels_of_sleeper(Thread& thread) noexcept;
+  bool is_of_live_thread(const labels::LabelPlace& place, Tid tid) noexcept;
   void sample_task(Recording& recording, std::uint64_t task) noexcept;
 
   SampledProcess& process_;
@@ -178,7 +185,12 @@ class Sampler {
   std::chrono::nanoseconds looking_until_{0};  // on the control thread's CPU clock
   std::uint32_t looks_ = 0;
   unwind::FrameBuffer frames_{};
-  unwind::OpenCalls calls_{};  // that frames_ are in
+  unwind::OpenCalls calls_{};                          // that frames_ are in
+  labels::LabelSet labels_{};                          // of the thread that is checked from outside
+  std::uint64_t context_modules_ = ~std::uint64_t{0};  // change_count when it was searched
+  Moment context_due_{0};
+  bool awaits_context_ = false;                // an image has it, but its place is not known
+  std::optional<std::int64_t> tid_in_thread_;  // see is_of_live_thread
 };
 
 }  // namespace swipr::agent

@@ -6,6 +6,7 @@
 #include "common/core/runtime_frame.h"
 #include "preload/agent/sample/found_place.h"
 #include "preload/agent/sample/sampler.h"
+#include "preload/handler/label_slots.h"
 #include "preload/machine/older_calls.h"
 
 namespace swipr::agent {
@@ -110,7 +111,7 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   if (!blocked && slot.is_cut_short()) return;
   const std::uint32_t stack =
       intern(recording, slot.frames, blocked ? WaitKey{.syscall = wire_syscall(wait)} : WaitKey{},
-             slot.calls);
+             slot.calls, handler::labels_of(slot));
   if (hidden) {
     known->run.keep_stack(stack, recording.stack_generation());
     known->looks.hidden_wait = thread.looks.hidden.number;
@@ -143,17 +144,19 @@ bool Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
   if (!needed) return false;
   CpuTimers::note_fired(process_.threads[place], known->account.cpu_ns());
   recording.plan_look(place, Activity::kBusy);  // above the budget it may count as idle
-  recording.accounts().note_timer_stack(*known, intern(recording, slot.frames, {}, slot.calls));
+  recording.accounts().note_timer_stack(
+      *known, intern(recording, slot.frames, {}, slot.calls, handler::labels_of(slot)));
   return true;
 }
 
 std::uint32_t Sampler::intern(Recording& recording, const unwind::FrameBuffer& frames, WaitKey wait,
-                              const unwind::OpenCalls& calls) noexcept {
+                              const unwind::OpenCalls& calls,
+                              const labels::LabelSet* labels) noexcept {
   if (frames.frame_count == 0) return 0;
   if (process_.languages.has_nameless(frames)) ++recording.counters().stacks_nameless;
   bool is_new = false;
   const std::uint32_t stack =
-      recording.intern(frames, wait, calls, is_new, process_.modules, process_.threads);
+      recording.intern(frames, wait, calls, labels, is_new, process_.modules, process_.threads);
   const unwind::CodeMap* map = process_.modules.code_map();
   if (is_new && (frames.flags & wire::kStackBroken) != 0) unknown_code_ = true;
   for (std::uint32_t frame = 0; is_new && map != nullptr && frame < frames.frame_count; ++frame) {

@@ -142,6 +142,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
   RuntimeWaitFound runtime_wait = process_.languages.read_blocked(
       process_.modules.runtimes(), process_.memory, place, thread, wait, frames_);
   if (runtime_wait.key.kind == RuntimeWait::kNone) runtime_wait = find_mutex_holder(thread, wait);
+  read_labels_of_sleeper(thread);
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
   // Not to the root: perhaps through a library that has just been loaded.
   if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
@@ -290,7 +291,7 @@ void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& 
   read_runqueue(recording, process_.threads[place], known);
   WaitKey key = wait_key(process_.threads[place], known, wait);
   key.runtime = runtime_wait;
-  const std::uint32_t stack = intern(recording, frames_, key, calls_);
+  const std::uint32_t stack = intern(recording, frames_, key, calls_, &labels_);
   known.run.settle(stack, recording.stack_generation(), known.account.cpu_ns());
   recording.accounts().end_run(known, stack, known.run.thread_state());
 }

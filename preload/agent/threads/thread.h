@@ -80,6 +80,7 @@ struct ThreadLooks {
   WaitPlace channel_place;           // where `wait_channel` was read
   std::uint64_t channel_argument = 0;
   std::uint32_t wait_channel = 0;  // of WaitChannels
+  std::uint32_t label_place = 0;   // where its labels were found last
 
   // It has used less CPU time since it was found asleep than the longest return from a system call
   // takes.

@@ -26,6 +26,7 @@ struct RecordingCounters {
   std::uint64_t calls_interrupted = 0;  // signals that made a system call return EINTR
   std::uint64_t threads = 0;
   std::uint64_t stack_generations = 0;
+  std::uint64_t labels_lost = 0;  // stacks without the labels that there was no memory for
   // With tasks.
   std::uint64_t tasks_moved = 0;     // looks in vain: it ran meanwhile
   std::uint64_t tasks_left_out = 0;  // at most, of one look

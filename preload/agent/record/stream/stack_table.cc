@@ -27,6 +27,7 @@ struct StackTable::Key {
   std::uint64_t hash() const noexcept {
     std::uint64_t hash = mix(pcs.size(), flags << 32 | wait.syscall);
     hash = mix(hash, std::uint64_t{base} << 32 | wait.channel);
+    hash = mix(hash, wait.labels);
     hash = mix(hash, std::uint64_t{wait.runtime.holder_tid} << 8 |
                          static_cast<std::uint64_t>(wait.runtime.kind));
     hash = mix(hash, wait.runtime.type);

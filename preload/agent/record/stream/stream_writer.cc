@@ -42,6 +42,7 @@ bool StreamWriter::create(OutputQueue& output, std::uint32_t max_stacks) noexcep
 void StreamWriter::release() noexcept {
   blocks_.release();
   stacks_.release();
+  labels_.release();
   functions_.release();
 }
 
@@ -80,6 +81,7 @@ void StreamWriter::define(wire::Encoder& out, std::uint32_t stack) noexcept {
   }
   functions_.define(out, stored);
   encode_stack(out, stored);
+  labels_.define(out, stack, stored.wait.labels);
 }
 
 void StreamWriter::settle_definition(std::uint32_t stack, bool written) noexcept {
@@ -87,7 +89,10 @@ void StreamWriter::settle_definition(std::uint32_t stack, bool written) noexcept
   StoredStack& stored = stacks_.stack(stack);
   if (stored.defining && written) stored.defined = true;
   if (stored.base != 0) settle_definition(stored.base, written);
-  if (stored.defining && stored.base == 0) functions_.settle(stored, written);
+  if (stored.defining && stored.base == 0) {
+    functions_.settle(stored, written);
+    labels_.settle(stored.wait.labels, written);
+  }
   stored.defining = false;
 }
 
@@ -96,7 +101,7 @@ std::size_t StreamWriter::definition_bytes(std::uint32_t stack) noexcept {
   const StoredStack& stored = stacks_.stack(stack);
   const std::size_t bytes = kStackBytes + kFrameBytes * stored.frame_count;
   if (stored.base != 0) return 2 * bytes + definition_bytes(stored.base);
-  return bytes + functions_.definition_bytes(stored);
+  return bytes + functions_.definition_bytes(stored) + labels_.definition_bytes(stored.wait.labels);
 }
 
 std::uint32_t StreamWriter::base_of(std::uint32_t stack) noexcept {

@@ -10,6 +10,7 @@
 #include "preload/agent/libunwind/differences.h"
 #include "preload/agent/record/stream/block_writer.h"
 #include "preload/agent/record/stream/function_stream.h"
+#include "preload/agent/record/stream/label_table.h"
 #include "preload/agent/record/stream/stack_table.h"
 #include "preload/agent/threads/thread.h"
 
@@ -55,6 +56,8 @@ class StreamWriter {
   // --- stacks
   StackTable& stacks() noexcept { return stacks_; }
   const StackTable& stacks() const noexcept { return stacks_; }
+  // Ids of sets of labels, in stacks.
+  LabelTable& labels() noexcept { return labels_; }
   // Outlives the recording. Before the first stack.
   void set_wait_channels(const WaitChannels& channels) noexcept { wait_channels_ = &channels; }
   // Outlives the recording. Before the first stack.
@@ -92,6 +95,7 @@ class StreamWriter {
 
   BlockWriter blocks_;
   StackTable stacks_;
+  LabelTable labels_;
   FunctionStream functions_;
   const WaitChannels* wait_channels_ = nullptr;
   const libunwind::Differences* differences_ = nullptr;

@@ -61,6 +61,18 @@ TEST(CutSlice, HasOnlyWhatItsSamplesUse) {
   EXPECT_EQ(slice.recording.samples[0].stack, profile::kNone);
 }
 
+TEST(CutSlice, KeepsTheLabelsOfItsSamples) {
+  profile::Recording whole = two_processes();
+  whole.label_sets = {{{"a", "1"}}, {{"a", "2"}}};
+  std::vector<profile::Sample> samples = {sample_at(4s, 1, 1), sample_at(5s, 1, 1)};
+  samples[0].labels = 1;
+  const Slice slice = cut_slice(whole, samples, {100s, 3s, 2s});
+  ASSERT_EQ(slice.recording.samples.size(), 2u);
+  EXPECT_EQ(slice.recording.label_sets, std::vector<profile::LabelSet>{whole.label_sets[1]});
+  EXPECT_EQ(slice.recording.samples[0].labels, 0u);
+  EXPECT_EQ(slice.recording.samples[1].labels, profile::kNone);
+}
+
 TEST(CutSlice, OfNothingIsEmpty) {
   const Slice slice = cut_slice(two_processes(), {}, {});
   EXPECT_TRUE(slice.recording.processes.empty());

@@ -239,10 +239,14 @@ TEST(ParseConvert, TakesEveryOption) {
 
 TEST(ParseConvert, TakesFilters) {
   const auto options = parsed<ConvertOptions>(
-      {"convert", "a.swipr", "b.swipr", "--format", "html", "--thread", "pool*", "--thread", "7",
-       "--from", "0", "--to", "2s", "--only", "a|b", "--merge-threads", "--invert", "--diff", "c"});
+      {"convert", "a.swipr",         "b.swipr",  "--format", "html", "--thread",
+       "pool*",   "--thread",        "7",        "--from",   "0",    "--to",
+       "2s",      "--only",          "a|b",      "--label",  "a=b*", "--label",
+       "c=",      "--merge-threads", "--invert", "--diff",   "c"});
   EXPECT_THAT(options.inputs, ElementsAre("a.swipr", "b.swipr"));
   EXPECT_THAT(options.filters.samples.threads, ElementsAre("pool*", "7"));
+  EXPECT_THAT(options.filters.samples.labels,
+              ElementsAre(profile::LabelPattern{"a", "b*"}, profile::LabelPattern{"c", ""}));
   EXPECT_EQ(options.filters.samples.from, std::chrono::seconds(0));
   EXPECT_EQ(options.filters.samples.to, std::chrono::seconds(2));
   EXPECT_EQ(options.filters.only, "a|b");

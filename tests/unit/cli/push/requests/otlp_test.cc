@@ -35,6 +35,9 @@ std::string small_pprof(const std::string& type) {
     const std::vector<std::int64_t> values{5};
     sample.add_packed_uint64(pprof::kSampleLocation, locations.begin(), locations.end());
     sample.add_packed_int64(pprof::kSampleValue, values.begin(), values.end());
+    pbf_writer label(sample, pprof::kSampleLabel);
+    label.add_uint64(pprof::kLabelKey, 4);
+    label.add_uint64(pprof::kLabelText, 5);
   }
   {
     pbf_writer location(out, pprof::kLocation);
@@ -48,7 +51,8 @@ std::string small_pprof(const std::string& type) {
     function.add_uint64(pprof::kName, 3);
   }
   for (const std::string& text :
-       {std::string(), type, std::string("nanoseconds"), std::string("work")}) {
+       {std::string(), type, std::string("nanoseconds"), std::string("work"),
+        std::string("endpoint"), std::string("/cart")}) {
     out.add_string(pprof::kString, text);
   }
   out.add_int64(pprof::kPeriod, 10'000'000);
@@ -134,6 +138,16 @@ TEST(OtlpProfile, RefersToPlacesInTablesThatBeginWithNothing) {
   EXPECT_EQ(number(line, otlp::kLineFunction), 1);
   const pbf_reader function = messages(sent.dictionary, otlp::kFunctions).at(1);
   EXPECT_EQ(sent.strings.at(static_cast<std::size_t>(number(function, otlp::kName))), "work");
+}
+
+TEST(OtlpProfile, HasLabelsAsAttributesOfSamples) {
+  const Sent sent("cpu");
+  const pbf_reader sample = messages(sent.profile, otlp::kSamples).at(0);
+  EXPECT_EQ(texts(sample, otlp::kSampleAttributes), std::vector<std::string>{"\x01"});
+  const pbf_reader attribute = messages(sent.dictionary, otlp::kAttributes).at(1);
+  EXPECT_EQ(sent.strings.at(static_cast<std::size_t>(number(attribute, otlp::kKey))), "endpoint");
+  EXPECT_EQ(texts(messages(attribute, otlp::kValue).at(0), otlp::kText),
+            std::vector<std::string>{"/cart"});
 }
 
 TEST(OtlpProfile, NamesItsResourceAsTheConventionsDo) {

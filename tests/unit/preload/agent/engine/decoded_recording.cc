@@ -99,6 +99,8 @@ class Reader {
       case wire::RecordType::kCallThread:
       case wire::RecordType::kStackCalls:
       case wire::RecordType::kCallEnd:
+      case wire::RecordType::kLabels:
+      case wire::RecordType::kStackLabels:
         break;
       case wire::RecordType::kUser:
         if (const auto user = wire::decode_user(record.payload)) out_.users.push_back(user->user);

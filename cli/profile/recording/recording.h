@@ -148,15 +148,15 @@ struct Sample {
   std::uint32_t thread = 0;
   std::uint32_t stack = kNone;  // kNone: no stack could be taken
   State state = State::kUnknown;
-  std::uint32_t labels = kNone;  // of the thread; kNone: none
-  std::uint64_t ticks = 1;       // samples that this stands for
+  std::uint64_t ticks = 1;  // samples that this stands for
   std::chrono::nanoseconds cpu{0};
   std::chrono::nanoseconds runqueue{0};
   std::chrono::nanoseconds wall{0};
   // Part of `cpu` and `wall` that credit_cpu() has moved here from earlier samples of the thread;
   // negative: away. Without it the samples of a thread are laid end to end.
   std::chrono::nanoseconds credited{0};
-  std::uint32_t calls = kNone;  // the CallSet it is in; kNone: in no traced call
+  std::uint32_t calls = kNone;   // the CallSet it is in; kNone: in no traced call
+  std::uint32_t labels = kNone;  // of the thread; kNone: none
 
   std::chrono::nanoseconds begin() const { return time - (wall - credited); }
 };

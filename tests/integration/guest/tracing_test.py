@@ -167,7 +167,7 @@ class TracingTest(SwiprCase):
             (symbols[loader]["__tls_get_addr"], loader, "depend on it"),
             (symbols[unwinder]["_Unwind_RaiseException"], unwinder, "depend on it"),
             (own["dlclose"], self.preload, "of swipr"),
-            (0x1000, products.target("calls_nofp"), "no such file"),
+            (0x1000, products.target("calls_nofp"), "has not mapped this file"),
         ]
         stream = tracing.Stream(self.socket_of(target.pid), [(address, path) for address, path, _ in wanted])
         for probe, (address, path, text) in zip(stream.read_answers(len(wanted)), wanted):

@@ -26,7 +26,6 @@ namespace swipr::commands {
 
 namespace {
 
-using host::Result;
 using session::SessionResult;
 
 options::RecordOptions record_options(const options::TraceRecordOptions& options) {

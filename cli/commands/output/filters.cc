@@ -50,7 +50,7 @@ std::string describe(const options::FilterOptions& filters) {
   std::string text;
   for (const std::string& thread : filters.samples.threads) text += " --thread " + thread;
   for (const auto& [key, pattern] : filters.samples.labels)
-    text += " --label " + key + "=" + pattern;
+    text += fmt::format(" --label {}={}", key, pattern);
   if (!filters.samples.states.empty()) text += " --state";
   if (filters.samples.from) text += " --from";
   if (filters.samples.to) text += " --to";

@@ -1,5 +1,6 @@
 #include "preload/agent/record/stream/stack_table.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -42,7 +43,7 @@ struct StackTable::Key {
     return stored.frame_count == pcs.size() && stored.flags == flags && stored.wait == wait &&
            stored.base == base && stored.omitted_at == omitted_at &&
            std::memcmp(stored.pcs(), pcs.data(), pcs.size_bytes()) == 0 &&
-           std::memcmp(stored.kinds(), kinds.data(), kinds.size()) == 0;
+           std::equal(kinds.begin(), kinds.end(), stored.kinds());
   }
 };
 
@@ -106,7 +107,8 @@ std::uint32_t StackTable::intern(const Key& key, bool& is_new) noexcept {
   };
   auto* tail = reinterpret_cast<std::byte*>(stored + 1);
   std::memcpy(tail, key.pcs.data(), key.pcs.size_bytes());
-  std::memcpy(tail + key.pcs.size_bytes(), key.kinds.data(), key.kinds.size());
+  const auto kinds = std::as_bytes(key.kinds);  // memcpy may not be given those of none
+  std::copy(kinds.begin(), kinds.end(), tail + key.pcs.size_bytes());
   used_bytes_ += bytes;
   index_[entry] = unit + 1;
   by_id_[count_] = unit;

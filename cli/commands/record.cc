@@ -55,20 +55,6 @@ int exit_code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Runs the session to its end. After it Ctrl-C has its usual effect again, because a conversion
-// can take long.
-SessionResult run_session(RecordSession& session, SignalWatch& signals, bool shows_progress) {
-  ProgressLine line;
-  if (shows_progress && terminal_columns(STDERR_FILENO) != 0) {
-    session.set_progress(
-        [&line](const session::SessionProgress& progress) { line.show(progress); });
-  }
-  SessionResult result = session.run();
-  line.clear();
-  signals.stop();
-  return result;
-}
-
 // Closes the file, converts it and prints the summary.
 host::Result<void> finish_output(const RecordOptions& options, RecordOutput& output,
                                  const SessionResult& result) {

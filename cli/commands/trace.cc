@@ -45,18 +45,6 @@ session::StreamRequest request_of(const options::TraceRecordOptions& options,
   return request;
 }
 
-SessionResult run(session::RecordSession& session, session::SignalWatch& signals) {
-  ProgressLine line;
-  if (terminal_columns(STDERR_FILENO) != 0) {
-    session.set_progress(
-        [&line](const session::SessionProgress& progress) { line.show(progress); });
-  }
-  SessionResult result = session.run();
-  line.clear();
-  signals.stop();
-  return result;
-}
-
 std::string describe(const profile::TracedFunction& function, const std::string& name,
                      std::size_t met) {
   tracing::Durations durations;
@@ -161,7 +149,7 @@ Outcome run_trace(const options::TraceRecordOptions& options) {
   session::RecordSession session(output->raw(), *signals, request_of(options, *start));
   session.add(std::move(target->connection),
               fmt::format("process {} ({})", start->pid.value, start->command));
-  return finish(options, *output, *start, run(session, *signals));
+  return finish(options, *output, *start, run_session(session, *signals, true));
 }
 
 }  // namespace swipr::commands

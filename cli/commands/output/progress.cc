@@ -64,4 +64,17 @@ void ProgressLine::clear() {
   shown_columns_ = 0;
 }
 
+session::SessionResult run_session(session::RecordSession& session, session::SignalWatch& signals,
+                                   bool shows_progress) {
+  ProgressLine line;
+  if (shows_progress && terminal_columns(STDERR_FILENO) != 0) {
+    session.set_progress(
+        [&line](const session::SessionProgress& progress) { line.show(progress); });
+  }
+  session::SessionResult result = session.run();
+  line.clear();
+  signals.stop();
+  return result;
+}
+
 }  // namespace swipr::commands

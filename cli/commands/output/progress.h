@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "cli/session/launch/signal_watch.h"
 #include "cli/session/record_session.h"
 
 namespace swipr::commands {
@@ -21,5 +22,10 @@ class ProgressLine {
  private:
   std::size_t shown_columns_ = 0;
 };
+
+// Runs the session to its end, with the line on a terminal. After it Ctrl-C has its usual effect
+// again, because a conversion can take long.
+session::SessionResult run_session(session::RecordSession& session, session::SignalWatch& signals,
+                                   bool shows_progress);
 
 }  // namespace swipr::commands

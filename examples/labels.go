@@ -38,9 +38,9 @@ func burn(count uint64) {
 }
 
 func main() {
-	WithLabel("share", "seventy", func() { burn(7) })
-	WithLabel("share", "twenty", func() { burn(2) })
-	WithLabel("share", "ten", func() { burn(1) })
+	WithLabel("share", "ten", func() { burn(2) })
+	WithLabel("share", "twenty", func() { burn(4) })
+	WithLabel("share", "seventy", func() { burn(14) })
 	if C.swipr_is_present() == 1 {
 		fmt.Println("labelled")
 	} else {

@@ -36,7 +36,7 @@ def label(key, value):
 
 
 if __name__ == "__main__":
-    for count, value in ((7, "seventy"), (2, "twenty"), (1, "ten")):
+    for count, value in ((2, "ten"), (4, "twenty"), (14, "seventy")):
         with label("share", value):
             sum(number * number for number in range(count * 1_000_000))
     print("labelled" if functions else "not started with the preload")

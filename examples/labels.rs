@@ -41,7 +41,7 @@ impl Drop for Label {
 }
 
 fn main() {
-    for (count, value) in [(7u64, "seventy"), (2, "twenty"), (1, "ten")] {
+    for (count, value) in [(2u64, "ten"), (4, "twenty"), (14, "seventy")] {
         let _label = Label::new("share", value);
         let sum = (0..count * 60_000_000).fold(1u64, |sum, number| std::hint::black_box(sum.wrapping_mul(31) ^ number));
         std::hint::black_box(sum);

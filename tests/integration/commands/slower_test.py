@@ -91,6 +91,9 @@ class SlowerTest(SwiprCase):
         for _ in range(4):  # the threshold is known after the first 100 calls, and 40 ms
             target.send("spin 200 100000 2000000 10\n")
             target.read_line()
+        # Above the threshold even if preempted calls have raised it.
+        target.send("spin 40 100000 40000000 10\n")
+        target.read_line()
         *listed, last = self.finish(running)
         function, = last["functions"]
         self.assertEqual(function["threshold"], "p95")

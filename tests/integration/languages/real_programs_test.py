@@ -38,10 +38,11 @@ class RealProgramCase(SwiprCase):
 
     def convert_all(self, path):
         """The stacks by CPU time, after every format was seen to hold the same functions. perf and pprof have a
-        field for the file of a function of Python."""
+        field for the file of a function of Python. Collapsed stacks leave out what weighs nothing: an entry may
+        have time and no tick, or a tick and no time."""
         names = {}
         for fmt in ("collapsed", "perf", "pprof"):
-            stacks = self.convert(path, fmt, "--weight", "samples")  # nothing weighs nothing
+            stacks = [s for weight in ("samples", "wall") for s in self.convert(path, fmt, "--weight", weight)]
             names[fmt] = {re.sub(r" \([^()/]*(\.py|>)\)$", "", frame) for s in stacks for frame in s.frames
                           if not frame.startswith("[")}
         self.assertEqual(names["collapsed"], names["pprof"])

@@ -163,15 +163,21 @@ std::vector<SourceFunction> Module::find_functions(ImageAddr address, DwarfIndex
 }
 
 std::vector<SourceFunction> Module::find_go(ImageAddr address) const {
-  const auto found = go_.find(address);
-  if (!found) return {};
-  SourceFunction function;
-  function.name = function.linkage_name = texts_->intern(found->name);
-  function.file = texts_->intern(found->file);
-  function.line = found->line;
-  function.start_line = found->start_line;
-  function.offset = address.value - found->begin.value;
-  return {function};
+  std::vector<SourceFunction> functions;
+  ImageAddr begin;
+  for (const GoFunctions::Function& found : go_.find(address)) {
+    begin = found.begin;
+    SourceFunction& function = functions.emplace_back();
+    function.name = function.linkage_name = texts_->intern(found.name);
+    function.file = texts_->intern(found.file);
+    function.line = found.line;
+    function.start_line = found.start_line;
+    function.inlined = true;
+  }
+  if (functions.empty()) return {};
+  functions.back().inlined = false;
+  functions.back().offset = address.value - begin.value;
+  return functions;
 }
 
 std::string_view Module::readable(std::string_view name) const {

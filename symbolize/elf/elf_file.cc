@@ -226,7 +226,23 @@ bool ElfFile::has_debug_info() const {
 ElfFile::Section ElfFile::section(std::string_view name) const {
   GElf_Shdr header;
   Elf_Scn* section = find_section(name, &header);
-  if (section == nullptr) return {};
+  return section == nullptr ? Section{} : contents(section, header);
+}
+
+ElfFile::Section ElfFile::section_at(ImageAddr address) const {
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf_.get(), section)) != nullptr) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const bool is_loaded = (header.sh_flags & SHF_ALLOC) != 0;
+    if (is_loaded && address.value - header.sh_addr < header.sh_size) {
+      return contents(section, header);
+    }
+  }
+  return {};
+}
+
+ElfFile::Section ElfFile::contents(Elf_Scn* section, const GElf_Shdr& header) const {
   bytes_->load(header.sh_offset, header.sh_size);
   const Elf_Data* data = elf_rawdata(section, nullptr);
   if (data == nullptr || data->d_buf == nullptr) return {};

@@ -59,6 +59,8 @@ class ElfFile {
     ImageAddr address = {};
   };
   Section section(std::string_view name) const;
+  // The one that is loaded there.
+  Section section_at(ImageAddr address) const;
 
  private:
   struct Segment {
@@ -74,6 +76,7 @@ class ElfFile {
   static bool is_debug_section(std::string_view name);
   host::Result<void> load();
   Elf_Scn* find_section(std::string_view name, GElf_Shdr* header) const;
+  Section contents(Elf_Scn* section, const GElf_Shdr& header) const;
   void load_headers();
   host::Result<void> expand_debug_sections();
   void load_sections(bool (*wanted)(std::string_view name)) const;

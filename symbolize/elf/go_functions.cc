@@ -15,7 +15,12 @@ constexpr std::uint32_t kMagic120 = 0xFFFFFFF1;
 constexpr std::size_t kGoHeaderBytes = 72;
 constexpr std::size_t kTableAlignment = 8;
 constexpr std::size_t kFunctabEntry = 8;  // two numbers of 4 bytes
-constexpr std::size_t kModuleText = 176;  // `text` in moduledata, Go 1.26
+constexpr std::size_t kModuleText = 176;     // `text` in moduledata, Go 1.20 to 1.27
+constexpr std::size_t kModuleGoFunc = 320;   // … `gofunc`
+constexpr std::size_t kRecordBytes = 44;     // _func, from Go 1.20 on; numbers of 4 bytes follow:
+constexpr std::uint32_t kInlinedIndex = 2;   // … PCDATA_InlTreeIndex among the first
+constexpr std::uint32_t kInlinedCalls = 3;   // … FUNCDATA_InlTree among the others
+constexpr std::size_t kInlinedBytes = 16;    // inlinedCall
 constexpr std::size_t kMostRelocations = std::size_t{1} << 22;
 
 bool is_known(std::uint32_t magic) { return magic == kMagic118 || magic == kMagic120; }
@@ -52,7 +57,9 @@ std::uint64_t take_varint(std::string_view& bytes) {
 }
 
 // Position-independent programs: the linker leaves addresses to R_X86_64_RELATIVE relocations.
-std::optional<std::uint64_t> relocated(Elf* elf, std::uint64_t address) {
+// The first for which `found` is true.
+template <typename Found>
+std::optional<GElf_Rela> find_relocation(Elf* elf, Found found) {
   Elf_Scn* section = nullptr;
   while ((section = elf_nextscn(elf, section)) != nullptr) {
     GElf_Shdr header;
@@ -63,10 +70,17 @@ std::optional<std::uint64_t> relocated(Elf* elf, std::uint64_t address) {
     for (std::size_t index = 0; index < count; ++index) {
       GElf_Rela relocation;
       if (gelf_getrela(data, static_cast<int>(index), &relocation) == nullptr) break;
-      if (relocation.r_offset == address) return static_cast<std::uint64_t>(relocation.r_addend);
+      if (found(relocation)) return relocation;
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::uint64_t> relocated(Elf* elf, std::uint64_t address) {
+  const auto found = find_relocation(
+      elf, [address](const GElf_Rela& relocation) { return relocation.r_offset == address; });
+  if (!found) return std::nullopt;
+  return static_cast<std::uint64_t>(found->r_addend);
 }
 
 // External linkers put it among other data of position-independent programs.
@@ -97,6 +111,29 @@ std::uint64_t pointer_at(const ElfFile& file, const ElfFile::Section& section,
   return relocated(file.elf(), section.address.value + offset).value_or(0);
 }
 
+// moduledata begins with a pointer to the table's header and has the begin of the text. Its section
+// from there on; empty: not found.
+ElfFile::Section find_module_data(const ElfFile& file, std::uint64_t table, std::uint64_t text) {
+  ElfFile::Section own = file.section(".go.module");  // from Go 1.26 on
+  if (!own.bytes.empty()) return own;
+  for (const char* name : {".noptrdata", ".data"}) {
+    own = file.section(name);
+    for (std::uint64_t offset = 0; offset < own.bytes.size(); offset += sizeof table) {
+      if (read_at<std::uint64_t>(own.bytes, offset) == table &&
+          read_at<std::uint64_t>(own.bytes, offset + kModuleText) == text) {
+        return {own.bytes.substr(offset), {own.address.value + offset}};
+      }
+    }
+  }
+  const auto header = find_relocation(file.elf(), [&](const GElf_Rela& relocation) {
+    return static_cast<std::uint64_t>(relocation.r_addend) == table &&
+           relocated(file.elf(), relocation.r_offset + kModuleText) == text;
+  });
+  if (!header) return {};
+  own = file.section_at({header->r_offset});
+  return {rest_at(own.bytes, header->r_offset - own.address.value), {header->r_offset}};
+}
+
 }  // namespace
 
 GoFunctions GoFunctions::read(const ElfFile& file) {
@@ -125,6 +162,11 @@ GoFunctions GoFunctions::read(const ElfFile& file) {
   // After the last function stands where it ends.
   const std::uint64_t room = result.functions_.size() / kFunctabEntry;
   if (result.text_ != 0 && count < room) result.count_ = count;
+  if (!result.has_start_lines_ || result.count_ == 0) return result;
+  const ElfFile::Section module = find_module_data(file, table.address.value, result.text_);
+  const ImageAddr inlined{pointer_at(file, module, kModuleGoFunc)};
+  const ElfFile::Section data = file.section_at(inlined);
+  result.inlined_ = rest_at(data.bytes, inlined.value - data.address.value);
   return result;
 }
 
@@ -152,11 +194,36 @@ std::optional<GoFunctions::Record> GoFunctions::record(std::uint64_t entry) cons
   const auto fields =
       place ? read_at<std::array<std::uint32_t, 10>>(functions_, *place) : std::nullopt;
   if (!fields) return std::nullopt;
-  return Record{.name = (*fields)[1],
+  Record record{.name = (*fields)[1],
                 .files = (*fields)[5],
                 .lines = (*fields)[6],
                 .unit = (*fields)[8],
                 .start_line = has_start_lines_ ? (*fields)[9] : 0};
+  const std::uint64_t lists = *place + std::uint64_t{kRecordBytes};
+  const std::uint32_t first_count = (*fields)[7];
+  const auto second_count = read_at<std::uint8_t>(functions_, lists - 1);
+  if (inlined_.empty() || first_count <= kInlinedIndex || second_count <= kInlinedCalls) {
+    return record;
+  }
+  const auto number_at = [&](std::uint64_t index) {
+    return read_at<std::uint32_t>(functions_, lists + index * sizeof(std::uint32_t));
+  };
+  record.calls = number_at(kInlinedIndex).value_or(0);
+  record.inlined = number_at(std::uint64_t{first_count} + kInlinedCalls).value_or(kNone);
+  return record;
+}
+
+std::optional<GoFunctions::InlinedCall> GoFunctions::find_inlined(const Record& record,
+                                                                  std::uint64_t offset) const {
+  if (record.calls == 0 || record.inlined == kNone) return std::nullopt;
+  const std::int32_t index = value_at(record.calls, offset);
+  if (index < 0) return std::nullopt;
+  // funcID and padding, nameOff, parentPc, startLine
+  const auto fields = read_at<std::array<std::uint32_t, 4>>(
+      inlined_, record.inlined + std::uint64_t{kInlinedBytes} * static_cast<std::uint32_t>(index));
+  if (!fields) return std::nullopt;
+  const auto& [id, name, caller, start_line] = *fields;
+  return InlinedCall{text_at(names_, name), caller, start_line};
 }
 
 std::int32_t GoFunctions::value_at(std::uint32_t table, std::uint64_t offset) const {
@@ -180,21 +247,28 @@ std::string_view GoFunctions::file_name(const Record& record, std::int32_t numbe
   return place && *place != ~0u ? text_at(files_, *place) : std::string_view();
 }
 
-std::optional<GoFunctions::Function> GoFunctions::find(ImageAddr address) const {
-  if (count_ == 0 || address.value < text_) return std::nullopt;
+std::vector<GoFunctions::Function> GoFunctions::find(ImageAddr address) const {
+  if (count_ == 0 || address.value < text_) return {};
   const auto entry = find_entry(address.value - text_);
   const auto found = entry ? record(*entry) : std::nullopt;
-  if (!found) return std::nullopt;
+  if (!found || text_at(names_, found->name).empty()) return {};
   const std::uint64_t begin = text_ + *read_at<std::uint32_t>(functions_, *entry * kFunctabEntry);
-  Function function;
-  function.begin = {begin};
-  function.name = text_at(names_, found->name);
-  if (function.name.empty()) return std::nullopt;
-  const std::int32_t line = value_at(found->lines, address.value - begin);
-  function.file = file_name(*found, value_at(found->files, address.value - begin));
-  function.line = line > 0 && !function.file.empty() ? static_cast<std::uint32_t>(line) : 0;
-  function.start_line = found->start_line;
-  return function;
+  std::vector<Function> functions;
+  std::uint64_t offset = address.value - begin;
+  for (unsigned depth = 0; depth <= kMaxInlined; ++depth) {
+    const auto call = find_inlined(*found, offset);
+    const bool is_inlined = call && !call->name.empty() && depth < kMaxInlined;
+    Function& function = functions.emplace_back();
+    function.begin = {begin};
+    function.name = is_inlined ? call->name : text_at(names_, found->name);
+    function.file = file_name(*found, value_at(found->files, offset));
+    const std::int32_t line = value_at(found->lines, offset);
+    function.line = line > 0 && !function.file.empty() ? static_cast<std::uint32_t>(line) : 0;
+    function.start_line = is_inlined ? call->start_line : found->start_line;
+    if (!is_inlined) break;
+    offset = call->caller;
+  }
+  return functions;
 }
 
 }  // namespace swipr::symbolize

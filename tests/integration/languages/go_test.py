@@ -57,6 +57,9 @@ class GoTest(SwiprCase):
             truth = seconds / sum(used)
             share = profiles.total(inside[name]) / weight
             self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5 + 0.05, msg=name)
+        # The functions that the compiler has inlined are frames, too.
+        inlined = [s for s in inside[THIRD] if "main.ten;main.burn" in ";".join(s.frames)]
+        self.assertGreater(profiles.total(inlined), 0.9 * profiles.total(inside[THIRD]))
         chain = r"^runtime\.goexit;(main\.main\.\w+;)?main\.worker;main\.timed;main\."
         for stack in inside["main.seventy"] + inside["main.twenty"]:
             self.assertRegex(";".join(stack.frames), chain)

@@ -54,8 +54,9 @@ class GoFunctions {
 
   std::optional<Record> record(std::uint64_t entry) const;
   std::optional<std::uint64_t> find_entry(std::uint64_t offset) const;
-  // The value at `offset` from the function's begin in a table of (value, length) steps; -1: none.
+  // That the instruction at `offset` in the function is of.
   std::optional<InlinedCall> find_inlined(const Record& record, std::uint64_t offset) const;
+  // The value at `offset` from the function's begin in a table of (value, length) steps; -1: none.
   std::int32_t value_at(std::uint32_t table, std::uint64_t offset) const;
   std::string_view file_name(const Record& record, std::int32_t number) const;
 

@@ -76,13 +76,22 @@ function(swipr_guest_library name)
   set_target_properties(${name}_host PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
-# swipr_test(NAME SOURCES … LINK …): a GoogleTest program, one ctest entry per test case.
+# What sanitizer builds need of a build: unit tests, and those of code with several threads.
+add_custom_target(unit_tests)
+add_custom_target(threaded_tests)
+
+# swipr_test(NAME SOURCES … LINK …): a GoogleTest program, one ctest entry per test case. Part of unit_tests and,
+# where SWIPR_THREADED_TESTS is set, of threaded_tests.
 function(swipr_test name)
   if(NOT SWIPR_TESTS)
     return()
   endif()
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
+  add_dependencies(unit_tests ${name})
+  if(SWIPR_THREADED_TESTS)
+    add_dependencies(threaded_tests ${name})
+  endif()
   swipr_defaults(${name})
   if(SWIPR_UNITY_TESTS)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON)

@@ -24,6 +24,7 @@
 #include "cli/live/screen.h"
 #include "cli/live/view.h"
 #include "cli/live/window.h"
+#include "cli/profile/tables/lock_cycles.h"
 #include "cli/session/find/targets.h"
 #include "cli/session/launch/signal_watch.h"
 #include "cli/terminal/terminal.h"
@@ -55,9 +56,11 @@ class Followed {
     auto more = process_.read(samples);
     if (!more) return more;
     window_.add(samples);
+    last_waits_.add(process_.recording(), samples);
     if (!*more || !process_.is_full()) return more;
     if (auto again = process_.restart(); !again) return again.error();
     window_ = {};
+    last_waits_ = {};
     return true;
   }
 
@@ -70,6 +73,7 @@ class Followed {
                                         return exporters::state_frame(recording, state, stack);
                                       });
     recording.samples.clear();
+    figures.deadlocks = last_waits_.find_cycles(recording, names);
     figures.title = fmt::format("{} {}", process_.command(), process_.pid().value);
     figures.covered = window_.covered(view.seconds);
     figures.cpu_per_second = window_.cpu_per_second(view.seconds);
@@ -100,6 +104,7 @@ class Followed {
  private:
   FollowedProcess process_;
   live::Window window_;
+  profile::LastWaits last_waits_;
 };
 
 live::View first_view(const options::TopOptions& options) {

@@ -9,6 +9,7 @@
 #include "cli/profile/recording/names.h"
 #include "cli/profile/recording/recording.h"
 #include "cli/profile/tables/hot_paths.h"
+#include "cli/profile/tables/lock_cycles.h"
 #include "cli/profile/tables/lock_waits.h"
 #include "cli/profile/tables/thread_times.h"
 #include "cli/profile/tables/top_functions.h"
@@ -33,6 +34,7 @@ struct Figures {
   };
   std::vector<Thread> threads;            // those that did anything, busiest first
   std::vector<profile::LockOwner> locks;  // longest first
+  std::vector<profile::LockCycle> deadlocks;
 };
 
 // `recording.samples` are those of the window; CPU time is credited to running stacks.

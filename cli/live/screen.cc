@@ -63,7 +63,13 @@ void draw_head(Canvas& canvas, const Figures& figures, const View& view) {
   if (view.is_typing) second += "_";
   if (view.is_paused) second += "  PAUSED";
   if (!view.message.empty()) second += "  " + view.message;
-  canvas.put(1, 0, second, canvas.columns(), Style::kFaint);
+  at = canvas.put(1, 0, second, canvas.columns(), Style::kFaint);
+  if (figures.deadlocks.empty()) return;
+  const profile::LockCycle& deadlock = figures.deadlocks.front();
+  canvas.put(
+      1, at,
+      fmt::format("  deadlock: {} (for {:.1f} s)", describe(deadlock), seconds_of(deadlock.waited)),
+      canvas.columns(), Style::kMore);
 }
 
 // The first row that is seen of a pane.
@@ -183,12 +189,18 @@ class PaneDrawer {
     });
   }
 
+  // They may have lasted for hours, and the column is narrow.
+  static int digits(const LockRow& lock) { return lock.waited < std::chrono::minutes(1) ? 2 : 0; }
+
   void locks() {
+    const auto shown = shown_locks(figures_);
     heading(" WAITED  LOCK, AND WHO HOLDS IT");
-    rows(figures_.locks.size(), [&](std::size_t at, std::size_t row) {
-      const profile::LockOwner& lock = figures_.locks[at];
-      number(row, 7, fmt::format("{:.2f} s", seconds_of(lock.waited)));
-      name(row, 9, fmt::format("{}: {}", lock.lock, lock.owner));
+    rows(shown.size(), [&](std::size_t at, std::size_t row) {
+      number(row, 7, fmt::format("{:.{}f} s", seconds_of(shown[at].waited), digits(shown[at])));
+      name(row, 9, shown[at].text);
+      if (shown[at].is_deadlock) {
+        canvas_.set_style(row, area_.column, area_.columns, Style::kMore);
+      }
     });
   }
 

@@ -28,7 +28,7 @@ std::size_t row_count(const Figures& figures, const View& view) {
     case Pane::kThreads:
       return shown_threads(figures, view).size();
     case Pane::kLocks:
-      return figures.locks.size();
+      return shown_locks(figures).size();
   }
   return 0;
 }
@@ -146,6 +146,22 @@ std::vector<const Figures::Thread*> shown_threads(const Figures& figures, const 
   for (const Figures::Thread& thread : figures.threads) {
     const bool is_other = view.pane != Pane::kThreads;  // the filter is about functions there
     if (is_other || matches(thread.name, view)) rows.push_back(&thread);
+  }
+  return rows;
+}
+
+std::vector<LockRow> shown_locks(const Figures& figures) {
+  std::vector<LockRow> rows;
+  for (const profile::LockCycle& cycle : figures.deadlocks) {
+    for (std::size_t at = 0; at < cycle.waits.size(); ++at) {
+      const profile::LockCycle::Wait& wait = cycle.waits[at];
+      const std::string& holder = cycle.waits[(at + 1) % cycle.waits.size()].name;
+      rows.push_back({cycle.waited,
+                      "deadlock: " + wait.name + " waits for " + holder + ", " + wait.lock, true});
+    }
+  }
+  for (const profile::LockOwner& lock : figures.locks) {
+    rows.push_back({lock.waited, lock.lock + ": " + lock.owner, false});
   }
   return rows;
 }

@@ -60,6 +60,14 @@ struct TreeRow {
 std::vector<TreeRow> shown_tree(const Figures& figures, const View& view);
 std::vector<const Figures::Thread*> shown_threads(const Figures& figures, const View& view);
 
+// What threads wait for: deadlocks, a row for each thread in them, then the locks of all.
+struct LockRow {
+  std::chrono::nanoseconds waited{0};
+  std::string text;
+  bool is_deadlock = false;
+};
+std::vector<LockRow> shown_locks(const Figures& figures);
+
 // Change of the self share since the baseline; none: there is no baseline.
 std::optional<double> change_of(const profile::TopFunction& function, const Figures& figures,
                                 const View& view);

@@ -1,5 +1,6 @@
 #include "tests/golden/workers_recording.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -121,6 +122,23 @@ Golden make_bursts() {
 }
 
 Golden make_workers() { return WorkersMaker().make(2000ms); }
+
+Golden make_deadlock() {
+  Golden input = make_workers();
+  profile::Recording& recording = input.recording;
+  for (const std::uint32_t thread : {2u, 3u}) {
+    const profile::Thread& other = recording.threads[5 - thread];
+    recording.stacks.push_back(profile::Stack(recording.stacks[kWantsLog]));
+    recording.stacks.back().holder = other.tid;
+    const auto last = std::find_if(recording.samples.rbegin(), recording.samples.rend(),
+                                   [thread](const auto& each) { return each.thread == thread; });
+    const auto stack = static_cast<std::uint32_t>(recording.stacks.size() - 1);
+    recording.samples.push_back(
+        {last->time + 1s, thread, stack, State::kBlocked, 100, 0ns, 0ns, 1s});
+  }
+  recording.processes[0].duration += 1s;
+  return input;
+}
 
 Golden make_workers_comparison() {
   Golden input = make_workers();

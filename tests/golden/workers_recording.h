@@ -7,6 +7,8 @@
 namespace swipr::golden {
 
 Golden make_workers();
+// The same, and then two of the pool wait for each other for a second.
+Golden make_deadlock();
 // A thread that waits, with a short burst in each tick, of which every fourth is sampled and has
 // the CPU time of all.
 Golden make_bursts();

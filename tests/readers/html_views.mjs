@@ -72,6 +72,23 @@ async function locks_and_their_owners() {
   await close(none);
 }
 
+async function deadlocks_come_first() {
+  const text = 'deadlock: pool 211 waits for the mutex in want_log(), held by pool 212, which waits for the mutex in ' +
+    'want_log(), held by pool 211 (for 1.00 s)';
+  const page = await open('deadlock.html');
+  await page.click('#panes [value=locks]');
+  assert.equal(await page.innerText('#locks > p:first-child'), text);
+  await close(page, 'html-deadlock.png');
+  const overview = await open('deadlock_overview.html');
+  assert.equal(await overview.innerText('#deadlocks'), text);
+  await overview.locator('#deadlocks').scrollIntoViewIfNeeded();
+  await close(overview, 'html-deadlock-overview.png');
+  const none = await open('workers.html');
+  await none.click('#panes [value=locks]');
+  assert.ok(!(await none.innerText('#locks')).includes('deadlock'));
+  await close(none);
+}
+
 async function call_tree_by_keyboard() {
   const page = await open('workers.html', { address: '#weight=wall' });
   await page.keyboard.press('t');
@@ -248,6 +265,6 @@ async function overview_links_to_the_other_page() {
   await close(page, 'html-overview.png');
 }
 
-await run([callers_and_callees, lines_of_a_function, locks_and_their_owners, call_tree_by_keyboard, menu_focuses_and_hides,
+await run([callers_and_callees, lines_of_a_function, locks_and_their_owners, deadlocks_come_first, call_tree_by_keyboard, menu_focuses_and_hides,
            copies_a_stack, address_leads_back, says_what_cpu_time_does_not_show, colours_by_self_share,
            shows_a_thread_in_order_of_time, narrow_pages_fold_their_options, overview_links_to_the_other_page]);

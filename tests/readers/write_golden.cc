@@ -62,6 +62,9 @@ int main(int count, char** arguments) {
       write(exporters::write_html, folder + "/mixed.html", golden::make_mixed_golden()) &&
       write(exporters::write_html, folder + "/workers.html", golden::make_workers()) &&
       write(exporters::write_html, folder + "/bursts.html", golden::make_bursts()) &&
+      write(exporters::write_html, folder + "/deadlock.html", golden::make_deadlock()) &&
+      write(exporters::write_overview, folder + "/deadlock_overview.html",
+            golden::make_deadlock()) &&
       write(exporters::write_overview, folder + "/overview.html", golden::make_workers()) &&
       write(exporters::write_html, folder + "/hostile.html", make_hostile());
   exporters::Options comparing = samples;

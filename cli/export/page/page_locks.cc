@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/export/text/json_text.h"
+#include "cli/profile/tables/lock_cycles.h"
 #include "cli/profile/tables/lock_waits.h"
 
 namespace swipr::exporters {
@@ -42,6 +43,12 @@ void write_page_locks(const profile::Recording& recording, const profile::Names&
                        json_string(row.holder.lock), json_string(row.holder.function),
                        row.holder.waited.count());
   });
+  sink.write(",\n");
+  write_json_array(sink, "deadlocks", profile::lock_cycles(recording, names),
+                   [](const profile::LockCycle& cycle) {
+                     return fmt::format("{{\"text\":{},\"waited_ns\":{}}}",
+                                        json_string(describe(cycle)), cycle.waited.count());
+                   });
   sink.write(",\n");
 }
 

@@ -30,8 +30,9 @@ host::Result<void> write_report_text(const profile::Recording& recording,
 // "paths":[{"function","depth","self","total","levels"}],"threads":[…],
 // "labels":[{"key","value","samples","cpu_ns","runqueue_ns","blocked_ns"}] if threads had some,
 // "waits":[{"syscall","channel","samples","threads","blocked_ns"}],"weight","weight_unit","weight_total",
-// "warnings":[]}; all times in nanoseconds. Paths are a tree, parents before their
-// children; "levels" counts the calls of a recursion that is folded into one node.
+// "warnings":[],"deadlocks":[{"waited_ns","waits"}] if there are some}; all times in nanoseconds.
+// Paths are a tree, parents before their children; "levels" counts the calls of a recursion that is
+// folded into one node.
 host::Result<void> write_report_json(const profile::Recording& recording,
                                      const profile::Names& names, const ReportOptions& options,
                                      Sink& sink);

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/export/report/report.h"
+#include "cli/export/report/report_cycles.h"
 #include "cli/export/report/report_paths.h"
 #include "cli/export/report/report_split.h"
 #include "cli/export/text/text.h"
@@ -110,6 +111,9 @@ host::Result<void> write_report_json(const profile::Recording& recording,
   if (const auto weight = profile::collector_weight(recording, names, options.weight);
       weight != 0) {
     report["garbage_collection"] = weight;
+  }
+  if (Json deadlocks = cycles_json(recording, names); !deadlocks.empty()) {
+    report["deadlocks"] = std::move(deadlocks);
   }
   put_locks(report, "gil", profile::lock_waits(recording, names, RuntimeWait::kGil));
   put_locks(report, "monitors", profile::lock_waits(recording, names, RuntimeWait::kMonitor));

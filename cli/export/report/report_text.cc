@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/export/report/report.h"
+#include "cli/export/report/report_cycles.h"
 #include "cli/export/report/report_labels.h"
 #include "cli/export/report/report_paths.h"
 #include "cli/export/report/report_processes.h"
@@ -297,6 +298,7 @@ host::Result<void> write_report_text(const profile::Recording& recording,
     return sink.flush();
   }
   page.line("");
+  put_cycles(page, recording, names);
   if (options.split != nullptr) put_split(page, *options.split, options);
   const auto top = profile::top_functions(recording, names, options.weight);
   put_functions(page, top, options);

@@ -10,7 +10,7 @@ import { show_heading } from './views/heading.js';
 import { load_profile, STATES } from './data/profile.js';
 import { make_selection, sum_rows } from './data/selection.js';
 import { element, format_percent, format_time } from './data/text.js';
-import { lock_text, make_table } from './views/table.js';
+import { deadlock_lines, lock_text, make_table } from './views/table.js';
 import { Timeline } from './views/timeline.js';
 
 const MAX_ROWS = 15;
@@ -81,9 +81,10 @@ class Overview {
   }
 
   show_locks() {
-    const { locks } = this.profile;
+    const { locks, deadlocks } = this.profile;
     document.getElementById('locks-section').hidden = locks.length === 0;
     const whole = locks.reduce((all, { waited_ns }) => all + waited_ns, 0);
+    document.getElementById('deadlocks').replaceChildren(...deadlock_lines(deadlocks));
     fill_table('locks', ['Share', 'Time', 'Wanted, and what its holder was in'],
       locks.slice(0, MAX_ROWS).map(({ kind, lock, holder, waited_ns }) =>
         [waited_ns / whole, [format_percent(waited_ns, whole), format_time(waited_ns)], lock_text(kind, lock, holder),

@@ -42,6 +42,7 @@ std::string_view innermost_function(const Recording& recording, const Names& nam
 struct Mutex {
   bool is_known = false;
   bool is_one = false;
+  bool ends_in_time = false;
   std::string_view site;
 };
 
@@ -52,9 +53,11 @@ Mutex find_mutex(const Recording& recording, const Names& names, std::uint32_t s
   for (std::size_t at = 0; at < std::min(kNear, frames.size()); ++at) {
     const std::string_view name = names.frames[frames[at]].back().function;
     if (name.find("pthread_mutex_") == name.npos || name.find("lock") == name.npos) continue;
-    return {true, true, innermost_function(recording, names, frames.subspan(at + 1))};
+    const bool ends_in_time =
+        name.find("timedlock") != name.npos || name.find("clocklock") != name.npos;
+    return {true, true, ends_in_time, innermost_function(recording, names, frames.subspan(at + 1))};
   }
-  return {true, false, {}};
+  return {true, false, false, {}};
 }
 
 // The samples in which a thread waits for a lock of that kind.
@@ -167,7 +170,7 @@ std::optional<LockWait> find_lock_wait(const Recording& recording, const Names& 
                                        std::uint32_t stack) {
   if (stack == kNone) return std::nullopt;
   const Stack& entry = recording.stacks[stack];
-  LockWait wait{{}, entry.holder};
+  LockWait wait{{}, entry.holder, false};
   const auto named = [&wait](std::string_view kind, std::string_view joint, std::string_view name) {
     wait.lock = kind;
     if (!name.empty()) wait.lock.append(joint).append(name);
@@ -177,6 +180,7 @@ std::optional<LockWait> find_lock_wait(const Recording& recording, const Names& 
       const Mutex mutex = find_mutex(recording, names, stack);
       if (!mutex.is_one) return std::nullopt;
       named("mutex", " in ", mutex.site);
+      wait.ends_in_time = mutex.ends_in_time;
       return wait;
     }
     case RuntimeWait::kGil:

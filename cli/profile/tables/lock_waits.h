@@ -39,8 +39,9 @@ LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait
 
 // A lock that a stack waits for, and who held it when the stack was taken.
 struct LockWait {
-  std::string lock;  // "mutex in enter_lock", "GIL", "monitor java.util.Vector"
-  Tid holder{};      // 0: not known
+  std::string lock;           // "mutex in enter_lock", "GIL", "monitor java.util.Vector"
+  Tid holder{};               // 0: not known
+  bool ends_in_time = false;  // the thread gives up after some time
 };
 
 // Nothing if the stack waits for no lock. `names` belongs to `recording`.

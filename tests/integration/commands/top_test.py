@@ -51,6 +51,13 @@ class TopTest(SwiprCase):
         target.process.kill()
         target.wait()
 
+    def test_deadlock(self):
+        target = self.start_target("deadlock_nofp", "cycle", "2")
+        out = self.swipr("top", "--pid", target.pid, "--once", "--window", "3s").out.decode()
+        self.assertRegex(out.splitlines()[1], r"deadlock: worker-1 \d+ waits for the mutex in want_next, held by worker-2")
+        self.assertRegex(out, r"deadlock: worker-2 \d+ waits for worker-1 \d+")
+        target.end()
+
     def test_wrong_use(self):
         self.assertIn("either --pid N or --name", self.swipr("top", expect=2).err)
         self.assertIn("between 1s and 60s", self.swipr("top", "--pid", 1, "--window", "2min", expect=2).err)

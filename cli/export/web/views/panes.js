@@ -2,7 +2,7 @@
 
 import { find_lines, find_neighbours, NO_CALLER } from '../data/neighbours.js';
 import { base_name, element, format_percent, format_time, format_weight } from '../data/text.js';
-import { lock_text, make_table } from './table.js';
+import { deadlock_lines, lock_text, make_table } from './table.js';
 
 export class Panes {
   // `chosen(func)` is called when a person picks a function.
@@ -57,11 +57,12 @@ export class Panes {
   }
 
   show_locks() {
-    const { locks } = this.profile;
+    const { locks, deadlocks } = this.profile;
     document.querySelector('#panes [value=locks]').hidden = locks.length === 0;
     const whole = locks.reduce((all, { waited_ns }) => all + waited_ns, 0);
     const find = (name) => this.profile.functions.name.indexOf(name);
     document.getElementById('locks').replaceChildren(
+      ...deadlock_lines(deadlocks),
       element('p', `Threads waited ${format_time(whole)} for locks, in the whole recording.`),
       make_table(['Share', 'Time', 'Wanted, and what its holder was in'], locks.map(({ kind, lock, holder, waited_ns }) => {
         const text = lock_text(kind, lock, holder);

@@ -1,6 +1,6 @@
 // Short tables: a share drawn behind the first column, numbers, and a text that may lead somewhere.
 
-import { element } from '../data/text.js';
+import { element, format_time } from '../data/text.js';
 
 const TABLE_ROWS = 100;
 
@@ -40,4 +40,10 @@ export function make_table(heads, rows) {
 export function lock_text(kind, lock, holder) {
   const wanted = lock === '' ? kind : `${kind} in ${lock}`;
   return `${wanted} — held in ${holder === '' ? 'what was not sampled' : holder}`;
+}
+
+// A line for each circle of threads that wait for each other.
+export function deadlock_lines(deadlocks) {
+  return deadlocks.map(({ text, waited_ns }) =>
+    element('p', `deadlock: ${text} (for ${format_time(waited_ns)})`, { class: 'deadlock' }));
 }

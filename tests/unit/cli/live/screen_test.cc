@@ -38,6 +38,23 @@ TEST(TopScreen, ShowsAllPanesWhereThereIsRoom) {
   EXPECT_TRUE(has(text, "mutex in want_log(): flusher 201")) << text;
 }
 
+TEST(TopScreen, NamesDeadlocks) {
+  Figures figures = screen_figures();
+  figures.deadlocks = {
+      {{{2, "pool 211", "mutex in want_log()"}, {3, "pool 212", "monitor Job"}}, 3s}};
+  View view;
+  view.pane = Pane::kLocks;
+  Canvas canvas(100, 24, true);
+  draw(canvas, figures, view);
+  const std::string text = canvas.plain();
+  EXPECT_TRUE(has(text, "deadlock: pool 211 waits for the mutex in want_log(), held by pool 2"))
+      << text;
+  EXPECT_TRUE(has(text, " 3.00 s  deadlock: pool 211 waits for pool 212, mutex in want_log()"))
+      << text;
+  EXPECT_TRUE(has(text, " 3.00 s  deadlock: pool 212 waits for pool 211, monitor Job")) << text;
+  EXPECT_TRUE(has(text, "mutex in want_log(): flusher 201")) << text;
+}
+
 TEST(TopScreen, ShowsOnePaneOnASmallTerminal) {
   View view;
   EXPECT_TRUE(has(drawn(80, 24, view), "FUNCTION (by self)"));

@@ -10,6 +10,7 @@
 
 #include "tests/golden/golden_recording.h"
 #include "tests/golden/output_file.h"
+#include "tests/golden/workers_recording.h"
 
 namespace swipr::exporters {
 namespace {
@@ -37,6 +38,33 @@ TEST(ReportText, ShowsCountersFunctionsAndThreads) {
   for (const profile::Thread& thread : input.recording.threads) {
     EXPECT_THAT(text, HasSubstr("  " + std::to_string(thread.tid.value) + "  "));
   }
+}
+
+TEST(ReportText, NamesDeadlocksFirst) {
+  const golden::Golden input = golden::make_deadlock();
+  const std::string text = written(write_report_text, input);
+  const std::string line =
+      "deadlock: pool 211 waits for the mutex in want_log(), held by pool 212, which waits for the "
+      "mutex in want_log(), held by pool 211 (for 1 s)\n";
+  EXPECT_THAT(text, HasSubstr("\n" + line));
+  EXPECT_LT(text.find(line), text.find("function (by"));
+  ReportOptions narrow;
+  narrow.columns = 80;
+  EXPECT_THAT(written(write_report_text, input, narrow),
+              HasSubstr("held by pool 212,\n  which waits for the mutex in want_log(), held by "
+                        "pool 211 (for 1 s)\n"));
+  EXPECT_THAT(written(write_report_text, golden::make_workers()), Not(HasSubstr("deadlock")));
+}
+
+TEST(ReportJson, HasTheThreadsOfDeadlocks) {
+  const auto report = nlohmann::json::parse(written(write_report_json, golden::make_deadlock()));
+  const auto& deadlock = report.at("deadlocks").at(0);
+  EXPECT_EQ(deadlock.at("waited_ns"), 1'000'000'000);
+  EXPECT_EQ(deadlock.at("waits").at(1),
+            nlohmann::json(
+                {{"tid", 212}, {"pid", 200}, {"name", "pool"}, {"lock", "mutex in want_log()"}}));
+  EXPECT_FALSE(nlohmann::json::parse(written(write_report_json, golden::make_workers()))
+                   .contains("deadlocks"));
 }
 
 TEST(ReportText, CountsTheSamplesOfAProcessThatLeftNoTotals) {

@@ -35,6 +35,7 @@ host::Result<exporters::ReportSplit> compare_calls(profile::Recording& recording
     result.rule = result.rule.substr(0, result.rule.find(':'));
     result.threshold = split->threshold();
     result.comparison = compare_parts(recording, names, *split, weight);
+    result.locks = compare_locks(recording, names, *split, result.comparison);
   }
   if (auto applied = apply_split(recording, names, last); !applied) return applied.error();
   return result;

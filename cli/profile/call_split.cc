@@ -99,7 +99,8 @@ std::optional<nanoseconds> quantile_of_calls(const Recording& recording,
   std::uint64_t seen = 0;
   for (const auto& [bucket, count] : buckets) {
     seen += count;
-    if (seen > below) return middle_of(bucket);
+    // Not its middle: calls of one bucket are all slow or none is, as they are counted.
+    if (seen > below) return nanoseconds(static_cast<std::int64_t>(bucket_begin(bucket + 1) - 1));
   }
   return std::nullopt;
 }

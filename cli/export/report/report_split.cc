@@ -36,6 +36,40 @@ void put_side(TerminalPage& page, const char* name, const SplitSide& side, bool 
       has_calls ? amount(per_call(side.weight, side), options.weight) : "-", name));
 }
 
+void put_row(TerminalPage& page, double slow, double normal, profile::Weight weight,
+             std::string_view text) {
+  page.put(fmt::format("{:>12} {:>12} ", amount(slow, weight), amount(normal, weight)))
+      .put(fmt::format("{:>12}", difference_text(slow - normal, weight)),
+           slow > normal ? Style::kHot : Style::kPlain)
+      .put("  ")
+      .put(text)
+      .end_line();
+}
+
+std::string owner_text(const profile::SplitLock& lock) {
+  if (lock.owner.empty()) return "holder not known";
+  return "held by " + lock.owner + (lock.function.empty() ? "" : " in " + lock.function);
+}
+
+void put_split_locks(TerminalPage& page, const ReportSplit& split, const ReportOptions& options) {
+  if (split.locks.empty()) return;
+  page.line(fmt::format("{:>12} {:>12} {:>12}  locks that calls wait for (time per call)", "slow",
+                        "others", "difference"),
+            Style::kHeading);
+  const auto ns_per_call = [](std::chrono::nanoseconds time, const SplitSide& side) {
+    return per_call(static_cast<std::uint64_t>(time.count()), side);
+  };
+  const std::size_t count = std::min(options.row_count, split.locks.size());
+  for (std::size_t at = 0; at < count; ++at) {
+    const profile::SplitLock& lock = split.locks[at];
+    put_row(page, ns_per_call(lock.slow, split.comparison.slow),
+            ns_per_call(lock.normal, split.comparison.normal), profile::Weight::kBlocked,
+            lock.lock + ", " + owner_text(lock));
+  }
+  put_rest(page, 40, split.locks.size() - count);
+  page.line("");
+}
+
 }  // namespace
 
 void put_split(TerminalPage& page, const ReportSplit& split, const ReportOptions& options) {
@@ -58,18 +92,12 @@ void put_split(TerminalPage& page, const ReportSplit& split, const ReportOptions
   const std::size_t count = std::min(options.row_count, sides.functions.size());
   for (std::size_t at = 0; at < count; ++at) {
     const profile::SplitFunction& function = sides.functions[at];
-    const double slow = per_call(function.slow, sides.slow);
-    const double normal = per_call(function.normal, sides.normal);
-    page.put(fmt::format("{:>12} {:>12} ", amount(slow, options.weight),
-                         amount(normal, options.weight)))
-        .put(fmt::format("{:>12}", difference_text(slow - normal, options.weight)),
-             slow > normal ? Style::kHot : Style::kPlain)
-        .put("  ")
-        .put(function.function)
-        .end_line();
+    put_row(page, per_call(function.slow, sides.slow), per_call(function.normal, sides.normal),
+            options.weight, function.function);
   }
   put_rest(page, 40, sides.functions.size() - count);
   page.line("");
+  put_split_locks(page, split, options);
 }
 
 nlohmann::ordered_json split_json(const ReportSplit& split) {
@@ -89,6 +117,14 @@ nlohmann::ordered_json split_json(const ReportSplit& split) {
   for (const profile::SplitFunction& function : split.comparison.functions) {
     json["functions"].push_back(
         {{"function", function.function}, {"slow", function.slow}, {"normal", function.normal}});
+  }
+  if (!split.locks.empty()) json["locks"] = nlohmann::ordered_json::array();
+  for (const profile::SplitLock& lock : split.locks) {
+    json["locks"].push_back({{"lock", lock.lock},
+                             {"owner", lock.owner},
+                             {"function", lock.function},
+                             {"slow_ns", lock.slow.count()},
+                             {"normal_ns", lock.normal.count()}});
   }
   return json;
 }

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/export/report/report.h"
 #include "cli/export/report/terminal_page.h"
 #include "cli/profile/call_split.h"
+#include "cli/profile/split_locks.h"
 
 namespace swipr::exporters {
 
@@ -16,6 +18,7 @@ struct ReportSplit {
   std::string rule;  // of the threshold, as typed: "p95"
   std::chrono::nanoseconds threshold{0};
   profile::SplitComparison comparison;
+  std::vector<profile::SplitLock> locks;
 };
 
 void put_split(TerminalPage& page, const ReportSplit& split, const ReportOptions& options);

@@ -15,6 +15,7 @@ Examples:
   swipr report app.swipr
   swipr report --weight blocked --top 50 app.swipr
   swipr report --thread 'worker*' --hide '^std::' app.swipr
+  swipr report --split handle:p95 app.swipr     what slow calls do, and the locks they wait for
 )";
 
 }  // namespace

@@ -2,42 +2,16 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "cli/profile/tables/lock_holders.h"
+
 namespace swipr::profile {
 
 namespace {
-
-using Place = std::pair<std::uint32_t, Tid>;  // process and thread
-
-std::string_view file_of(const Recording& recording, std::uint32_t frame) {
-  const std::uint32_t module = recording.frames[frame].module;
-  if (module == kNone) return {};
-  const std::string_view path = recording.modules[module].path;
-  return path.substr(path.rfind('/') + 1);
-}
-
-bool is_in_c_library(const Recording& recording, std::uint32_t frame) {
-  const std::string_view file = file_of(recording, frame);
-  return file.starts_with("libc.so") || file.starts_with("libc-2.") ||
-         file.starts_with("libpthread") || file.starts_with("[vdso]");
-}
-
-// Of a language runtime if there is one; else the innermost outside the C library, without what is
-// inlined there. `frames`: innermost first.
-std::string_view innermost_function(const Recording& recording, const Names& names,
-                                    std::span<const std::uint32_t> frames) {
-  for (const std::uint32_t frame : frames) {
-    const NamedFrame& named = names.frames[frame].front();
-    if (!is_native(named)) return named.function;
-  }
-  for (const std::uint32_t frame : frames) {
-    if (!is_in_c_library(recording, frame)) return names.frames[frame].back().function;
-  }
-  return {};
-}
 
 struct Mutex {
   bool is_known = false;
@@ -92,44 +66,17 @@ class LockSamples {
   std::vector<Mutex> mutexes_;  // by stack
 };
 
-// The samples of each thread that held such a lock, in order of time.
-class Holders {
- public:
-  Holders(const Recording& recording, LockSamples& waits) {
-    for (const Sample& sample : recording.samples) {
-      if (const Stack* const stack = waits.wait(sample)) {
-        samples_[{recording.threads[sample.thread].process, stack->holder}];
-      }
-    }
-    if (samples_.empty()) return;
-    for (const Sample& sample : recording.samples) {
-      const Thread& thread = recording.threads[sample.thread];
-      const auto holder = samples_.find({thread.process, thread.tid});
-      if (holder != samples_.end()) holder->second.push_back(&sample);
-    }
-  }
-
-  // The sample of that thread that covers this moment; nullptr: none does.
-  const Sample* find(Place thread, std::chrono::nanoseconds time) const {
-    const auto found = samples_.find(thread);
-    if (found == samples_.end()) return nullptr;
-    const auto sample = std::lower_bound(
-        found->second.begin(), found->second.end(), time,
-        [](const Sample* left, std::chrono::nanoseconds right) { return left->time < right; });
-    if (sample == found->second.end() || (*sample)->time - (*sample)->wall > time) return nullptr;
-    return *sample;
-  }
-
- private:
-  std::map<Place, std::vector<const Sample*>> samples_;
-};
-
 }  // namespace
 
 LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait kind) {
   LockWaits result;
   LockSamples waits(recording, names, kind);
-  const Holders holders(recording, waits);
+  std::set<Place> threads;
+  for (const Sample& sample : recording.samples) {
+    const Stack* const stack = waits.wait(sample);
+    if (stack != nullptr) threads.insert({recording.threads[sample.thread].process, stack->holder});
+  }
+  const LockHolders holders(recording, threads);
   using LockAndFunction = std::pair<std::string_view, std::string_view>;
   std::map<LockAndFunction, std::chrono::nanoseconds> by_holder;
   std::vector<bool> waited(recording.threads.size());
@@ -139,13 +86,8 @@ LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait
     waited[sample.thread] = true;
     const std::chrono::nanoseconds time(weight_of(sample, Weight::kBlocked));
     result.waited += time;
-    const Sample* const holder = holders.find(
-        {recording.threads[sample.thread].process, stack->holder}, sample.time - sample.wall / 2);
-    const bool is_known = holder != nullptr && holder->stack != kNone;
-    by_holder[{waits.lock(sample),
-               is_known
-                   ? innermost_function(recording, names, recording.stacks[holder->stack].frames)
-                   : std::string_view{}}] += time;
+    const Place holder{recording.threads[sample.thread].process, stack->holder};
+    by_holder[{waits.lock(sample), holders.function(names, holder, sample)}] += time;
   }
   for (const Sample& sample : recording.samples) {
     if (waited[sample.thread]) result.running += sample.cpu;

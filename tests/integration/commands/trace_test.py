@@ -12,9 +12,9 @@ LONG_NS = 8_000_000  # of rehash() and load_page()
 
 
 class TraceTest(SwiprCase):
-    def record(self, *functions, command=f"serve {COUNT}"):
+    def record(self, *functions, command=f"serve {COUNT}", program="calls_nofp"):
         """A recording of the command's calls, and what the program said of them."""
-        target = self.start_target("calls_nofp")
+        target = self.start_target(program)
         file = self.folder / "calls.swipr"
         running = self.start_swipr("trace", "--pid", target.pid, "--interval", f"{INTERVAL_NS}ns", "--max-overhead",
                                    "1000%", "-o", file, *functions)
@@ -58,6 +58,24 @@ class TraceTest(SwiprCase):
         self.assertLess(handled - rehash - load - looked_up, 0.05 * handled)
         self.assertLessEqual(split["slow"]["sampled_calls"], split["slow"]["calls"])
         self.assertGreater(split["slow"]["sampled_calls"], slow / 2)
+
+    def test_locks_that_slow_calls_wait_for(self):
+        file, (journal, cache, others_cache), _ = self.record("handle_call", program="locked_calls_nofp")
+        split = self.report(file, "--split", "6ms")["split"]
+        self.assertLess(split["slow"]["calls"], COUNT / 2)
+        locks = {(each["lock"], each["owner"].split()[0], each["function"]): each for each in split["locks"]}
+        flushed = locks["mutex in want_journal", "flusher", "flush_journal"]
+        cleaned = locks["mutex in want_cache", "cleaner", "clean_cache"]
+        self.assertEqual(flushed, split["locks"][0])
+        # Calls that the machine delayed are slow, too: sums of both parts are compared for the cache.
+        self.assertAlmostEqual(flushed["slow_ns"], journal, delta=0.25 * journal)
+        self.assertEqual(flushed["normal_ns"], 0)
+        self.assertAlmostEqual(cleaned["slow_ns"] + cleaned["normal_ns"], cache + others_cache,
+                               delta=0.25 * (cache + others_cache))
+        self.assertGreater(cleaned["normal_ns"], cleaned["slow_ns"])
+        text = self.swipr("report", "--split", "6ms", file).out.decode()
+        self.assertRegex(text, r"(?m)^ +[0-9.]+ ms +0 s +\+[0-9.]+ ms  mutex in want_journal, held by flusher \d+ in "
+                               r"flush_journal$")
 
     def test_parts_are_exported_and_nested(self):
         file, _, _ = self.record("handle_request", "rehash")

@@ -1,11 +1,8 @@
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,8 +22,8 @@
 #include "cli/commands/record/record_summary.h"
 #include "cli/export/text/sink.h"
 #include "cli/session/find/targets.h"
+#include "cli/session/launch/command.h"
 #include "cli/session/launch/launch.h"
-#include "cli/session/launch/program.h"
 #include "cli/session/launch/signal_watch.h"
 #include "cli/session/record_session.h"
 
@@ -48,11 +45,6 @@ session::StreamRequest request_of(const RecordOptions& options) {
           options.jitter,
           !options.records_arguments,
           options.records_tasks};
-}
-
-// The exit code that a shell reports.
-int exit_code_of(int status) {
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 // Closes the file, converts it and prints the summary.
@@ -145,47 +137,6 @@ Outcome record_running(const RecordOptions& options, SignalWatch signals, Record
 
 // --- a command -----------------------------------------------------------------------------------
 
-constexpr int kNotExecutable = 126;
-constexpr int kNotFound = 127;
-
-struct PreparedCommand {
-  session::LaunchPlan plan;
-  session::Rendezvous rendezvous;
-};
-
-// Returns the path of the program, or the reason why it cannot be recorded.
-std::variant<std::string, Failure> find_recordable(const std::string& name) {
-  const session::ProgramSearch search = session::find_program(name);
-  if (search.path.empty()) {
-    return Failure{fmt::format("cannot run {}: {}", name, std::strerror(search.error)),
-                   search.error == ENOENT || search.error == ENOTDIR ? kNotFound : kNotExecutable};
-  }
-  if (const auto obstacle = session::find_obstacle(search.path)) {
-    return Failure{fmt::format("cannot record {}: it {}", name, *obstacle)};
-  }
-  return search.path;
-}
-
-host::Result<PreparedCommand> prepare_command(const RecordOptions& options, std::string program,
-                                              const SignalWatch& signals) {
-  auto preload = session::find_preload();
-  if (!preload) return preload.error();
-  auto rendezvous = session::Rendezvous::create();
-  if (!rendezvous) return rendezvous.error();
-  session::LaunchPlan plan;
-  if (const auto traits = session::read_elf_traits(session::resolve_interpreter(program))) {
-    if (auto runtime = session::find_leading_runtime(*traits); !runtime.empty()) {
-      plan.preloads.push_back(std::move(runtime));
-    }
-  }
-  plan.preloads.push_back(*std::move(preload));
-  plan.program = std::move(program);
-  plan.arguments = options.command;
-  plan.rendezvous = rendezvous->path();
-  plan.signal_mask = signals.previous_mask();
-  return PreparedCommand{std::move(plan), *std::move(rendezvous)};
-}
-
 // Prints which frames, processes and how much CPU time of the command are not in the recording.
 void print_unrecorded(const SessionResult& result) {
   for (const std::string& refused : result.totals.refused_runtimes) print_note(refused);
@@ -194,14 +145,6 @@ void print_unrecorded(const SessionResult& result) {
   const std::string missing = session::describe_missing_cpu(
       *result.command_cpu, result.totals.sampled_cpu + result.totals.agent_cpu);
   if (!missing.empty()) print_note(missing);
-}
-
-// The message if no image of the command connected, for no known reason.
-std::string explain_silence(const RecordOptions& options) {
-  return fmt::format(
-      "nothing was recorded: {} did not load libswipr_preload.so or disabled it (SWIPR_DISABLE, "
-      "SWIPR_ONLY); set SWIPR_LOG=stderr to see the reason",
-      options.command.front());
 }
 
 // A command that becomes a daemon ends early; the note says how to record the daemon.
@@ -225,12 +168,13 @@ Failure failure_of(std::string message, int command_code) {
 
 Outcome finish_command(const RecordOptions& options, RecordOutput& output,
                        const SessionResult& result) {
-  const int code = exit_code_of(result.child_status.value_or(0));
+  const int code = session::exit_code_of(result.child_status.value_or(0));
   if (result.file_error) return file_failure(output, result);
   print_notes(result.errors);
   if (!result.followers.empty()) print_note(describe_followers(result.followers));
   print_unrecorded(result);
-  if (result.totals.processes == 0) return failure_of(explain_silence(options), code);
+  if (result.totals.processes == 0)
+    return failure_of(session::explain_silence(options.command.front()), code);
   if (auto finished = finish_output(options, output, result); !finished) {
     return failure_of(finished.error().message(), code);
   }
@@ -238,11 +182,12 @@ Outcome finish_command(const RecordOptions& options, RecordOutput& output,
 }
 
 Outcome record_command(const RecordOptions& options, SignalWatch signals, RecordReport& report) {
-  auto program = find_recordable(options.command.front());
-  if (auto* failure = std::get_if<Failure>(&program)) return std::move(*failure);
-  auto command = prepare_command(options, std::get<std::string>(std::move(program)), signals);
-  if (!command) return command.error();
-  auto launch = session::Launch::prepare(command->plan);
+  auto prepared = session::prepare_command(options.command, signals.previous_mask());
+  if (auto* failure = std::get_if<session::CommandFailure>(&prepared)) {
+    return Failure{std::move(failure->message), failure->exit_code};
+  }
+  auto& command = std::get<session::PreparedCommand>(prepared);
+  auto launch = session::Launch::prepare(command.plan);
   if (!launch) return launch.error();
   std::string_view name = options.command.front();
   name.remove_prefix(name.rfind('/') + 1);  // npos + 1 is 0
@@ -250,11 +195,10 @@ Outcome record_command(const RecordOptions& options, SignalWatch signals, Record
   auto output = RecordOutput::open(options, name, child);
   if (!output) return output.error();
   RecordSession session(output->raw(), signals, request_of(options));
-  session.set_child(child, command->rendezvous, options.follow);
+  session.set_child(child, command.rendezvous, options.follow);
   if (auto started = launch->run(); !started) {
-    return Failure{
-        fmt::format("cannot run {}: {}", options.command.front(), started.error().message()),
-        kNotExecutable};
+    auto failure = session::launch_failure(options.command.front(), started.error());
+    return Failure{std::move(failure.message), failure.exit_code};
   }
   // A progress line would mix with the output of the command on the same terminal.
   const SessionResult result = run_session(session, signals, ::isatty(STDOUT_FILENO) != 1);

@@ -13,6 +13,7 @@
 
 #include "cli/session/find/silence.h"
 #include "cli/session/http/connection.h"
+#include "cli/session/launch/command.h"
 #include "common/host/proc.h"
 
 namespace swipr::session {
@@ -226,7 +227,7 @@ void RecordSession::accept_image() {
   host::UniqueFd connection = rendezvous_->try_accept();
   if (!connection) return pause_accepting(errno);
   const auto peer = read_peer(connection.value());
-  if (!peer || (peer->uid != ::geteuid() && peer->uid != 0 && ::geteuid() != 0)) return;
+  if (!peer || !is_recordable(*peer)) return;
   if (!follow_ && child_ && peer->pid != *child_) return;
   const auto request = remaining_request();
   if (!request || end_deadline_) return;  // closing the connection lets it run on

@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::nanoseconds kLongestPause = 1s;
+constexpr std::chrono::nanoseconds kSaved = 10s;  // of pauses that were longer than they had to be
 constexpr std::string_view kNotYet = "[not named yet]";
 }  // namespace
 
@@ -49,7 +50,9 @@ void LiveNames::start(const profile::Recording& recording) {
 
 void LiveNames::take() {
   auto [named, took] = job_.get();
-  next_batch_ = Clock::now() + std::min(9 * took, kLongestPause);
+  const auto now = Clock::now();
+  next_batch_ = std::max(next_batch_, now - took - kSaved) + 10 * took;
+  next_batch_ = std::min(next_batch_, now + kLongestPause);
   names_.frames.resize(std::max(names_.frames.size(), named_ + named.names.frames.size()));
   std::move(named.names.frames.begin(), named.names.frames.end(),
             names_.frames.begin() + static_cast<std::ptrdiff_t>(named_));

@@ -1,6 +1,7 @@
 // Names of a recording that is followed: new frames are named in batches by a thread of its own.
-// Between two batches is nine times as long as the last one took, so that names take a tenth of a
-// CPU: each batch opens the files of all its modules. 1 s at most.
+// They take a tenth of a CPU, because each batch opens the files of all its modules: after a batch
+// is a pause of nine times as long, but of 1 s at most, and none as long as the pauses of the last
+// 10 s were longer than that. So what is new after a while has names at once.
 #pragma once
 
 #include <chrono>

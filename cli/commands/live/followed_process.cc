@@ -9,6 +9,8 @@ namespace swipr::commands {
 
 namespace {
 constexpr std::size_t kMaxStacks = 100'000;
+// Of all stacks: 64 MB.
+constexpr std::size_t kMaxStackFrames = 16'000'000;
 }  // namespace
 
 FollowedProcess::FollowedProcess(session::Target target, std::chrono::nanoseconds interval,
@@ -23,6 +25,7 @@ FollowedProcess::FollowedProcess(session::Target target, std::chrono::nanosecond
 void FollowedProcess::begin(host::UniqueFd connection) {
   reader_ = std::make_unique<importers::SwiprReader>();
   names_ = std::make_unique<LiveNames>(symbols_);
+  counted_stacks_ = stack_frames_ = 0;
   session::StreamRequest request;
   request.interval = interval_;
   stream_ = std::make_unique<session::LiveStream>(
@@ -37,6 +40,10 @@ host::Result<bool> FollowedProcess::read(std::vector<profile::Sample>& samples) 
   std::vector<profile::Sample>& arrived = recording().samples;
   samples.insert(samples.end(), arrived.begin(), arrived.end());
   arrived.clear();
+  const std::vector<profile::Stack>& stacks = recording().stacks;
+  for (; counted_stacks_ < stacks.size(); ++counted_stacks_) {
+    stack_frames_ += stacks[counted_stacks_].frames.size();
+  }
   return more;
 }
 
@@ -49,14 +56,21 @@ std::uint64_t FollowedProcess::dropped() const {
   return sum;
 }
 
-bool FollowedProcess::is_full() const { return reader_->so_far().stacks.size() >= kMaxStacks; }
+bool FollowedProcess::is_full() const {
+  return reader_->so_far().stacks.size() >= kMaxStacks || stack_frames_ >= kMaxStackFrames;
+}
 
 host::Result<void> FollowedProcess::restart() {
   auto target = session::connect_target(pid_);
   if (!target) return target.error();
-  dropped_before_ = dropped();
-  begin(std::move(target->connection));
+  restart(*std::move(target));
   return {};
+}
+
+void FollowedProcess::restart(session::Target target) {
+  dropped_before_ = dropped();
+  command_ = std::move(target.command_name);
+  begin(std::move(target.connection));
 }
 
 }  // namespace swipr::commands

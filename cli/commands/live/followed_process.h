@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ class FollowedProcess {
   bool is_full() const;
   // Begins a new stream: what referred to the recording is void.
   host::Result<void> restart();
+  void restart(session::Target target);
 
  private:
   void begin(host::UniqueFd connection);
@@ -52,6 +54,8 @@ class FollowedProcess {
   std::unique_ptr<session::LiveStream> stream_;
   std::unique_ptr<LiveNames> names_;
   std::uint64_t dropped_before_ = 0;
+  std::size_t counted_stacks_ = 0;
+  std::size_t stack_frames_ = 0;  // of the stacks that have been counted
 };
 
 }  // namespace swipr::commands

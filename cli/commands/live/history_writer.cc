@@ -21,6 +21,8 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kBin = nanoseconds(1s) / History::kBins;
 // Names take seconds the first time, while 20,000 rows a second may arrive.
 constexpr std::size_t kMaxUnnamed = 500'000;
+// About 30 MB. Stacks that are seen again are added again.
+constexpr std::size_t kMaxTreeNodes = 500'000;
 
 std::uint64_t microseconds(nanoseconds time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(time.count() + 500, 0) / 1'000);
@@ -33,11 +35,15 @@ HistoryWriter::HistoryWriter(live::History& history, FollowedProcess& process)
 
 void HistoryWriter::begin_stream() {
   credits_ = {};
+  forget_tree();
+  has_names_.clear();
+  waits_.clear();
+}
+
+void HistoryWriter::forget_tree() {
   tree_.reset();
   nodes_.clear();
   functions_.clear();
-  has_names_.clear();
-  waits_.clear();
 }
 
 void HistoryWriter::add(std::vector<profile::Sample>& samples) {
@@ -75,6 +81,7 @@ void HistoryWriter::add_part(const profile::Sample& part, std::int64_t second, b
 
 void HistoryWriter::flush(bool waits_for_names) {
   names_ = &process_.names().update(process_.recording(), waits_for_names);
+  if (nodes_.size() > kMaxTreeNodes) forget_tree();
   if (!tree_) {
     tree_ = std::make_unique<profile::StackTree>(process_.recording(), *names_,
                                                  profile::StackTree::Detail::kFunction);

@@ -29,6 +29,7 @@ class HistoryWriter {
   void begin_stream();
 
  private:
+  void forget_tree();
   void add_part(const profile::Sample& part, std::int64_t second, bool is_last);
   bool has_names(std::uint32_t stack);
   live::HistoryRow named(live::HistoryRow row);

@@ -85,7 +85,8 @@ export class HeatMap {
     const per_second = canvas.clientWidth / axis.count;
     const from = Math.max(0, range[0] - axis.first);
     const to = Math.min(axis.count, range[1] - axis.first);
-    range_box.style.left = `${canvas.offsetLeft + from * per_second}px`;
+    const left = canvas.getBoundingClientRect().left - this.box.getBoundingClientRect().left - this.box.clientLeft;
+    range_box.style.left = `${left + from * per_second}px`;
     range_box.style.width = `${Math.max(2, (to - from) * per_second)}px`;
     range_box.style.height = `${this.box.scrollHeight}px`;
   }

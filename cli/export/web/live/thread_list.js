@@ -56,7 +56,8 @@ export class ThreadList {
 
   fill() {
     if (!this.times) return;
-    const busy = new Map([...this.times].map(([thread, lane]) => [thread, sum_of(lane[0])]));
+    // In whole percent of a CPU: threads that do next to nothing must not change places all the time.
+    const busy = new Map([...this.times].map(([thread, lane]) => [thread, Math.round(sum_of(lane[0]) / (lane[0].length * 1e7))]));
     const found = this.matching().sort((a, b) => busy.get(b) - busy.get(a) || a - b);
     const shown = found.slice(0, MAX_LANES);
     const wanted = new Set(shown);
@@ -65,7 +66,7 @@ export class ThreadList {
       lane.remove();
       this.lanes.delete(thread);
     }
-    for (const thread of shown) this.update_lane(thread);
+    for (const thread of shown) if (!this.lanes.has(thread)) this.lanes.set(thread, this.make_lane(thread));
     if (shown.join() !== this.order.join()) this.put_in_order(shown);
     this.count.textContent = found.length > MAX_LANES ? `the busiest ${MAX_LANES} of ${format_count(found.length)}` : format_count(found.length);
     this.mark();
@@ -79,9 +80,7 @@ export class ThreadList {
     this.order = shown;
   }
 
-  update_lane(thread) {
-    let entry = this.lanes.get(thread);
-    if (!entry) this.lanes.set(thread, entry = this.make_lane(thread));
+  update_lane(thread, entry) {
     const state = last_state(this.times.get(thread));
     const { name, tid } = this.model.threads;
     const { cpu, runqueue, blocked } = this.sums;
@@ -97,8 +96,8 @@ export class ThreadList {
     const lane = element('div', '', { class: 'lane' });
     const dot = element('i', '', { class: 'dot' });
     const button = element('button', '', { type: 'button', class: 'thread', 'data-tid': this.model.threads.tid[thread] });
-    const [name, share] = [element('b'), element('span')];
-    button.append(name, element('small', String(this.model.threads.tid[thread])), share);
+    const [name, share] = [element('b', this.model.threads.name[thread]), element('span')];
+    button.append(name, element('small', String(this.model.threads.tid[thread] || '')), share);
     button.addEventListener('click', (event) => this.choose(thread, event.ctrlKey || event.metaKey || event.shiftKey));
     const canvas = element('canvas', '', { 'aria-hidden': 'true' });
     lane.append(dot, button, canvas);
@@ -133,10 +132,11 @@ export class ThreadList {
   draw() {
     const top = this.box.scrollTop;
     const bottom = top + this.box.clientHeight;
-    for (const [thread, { lane, canvas }] of this.lanes) {
-      if (lane.offsetTop + lane.offsetHeight < top || lane.offsetTop > bottom) continue;
+    const seen = [...this.lanes].filter(([, { lane }]) => lane.offsetTop + lane.offsetHeight >= top && lane.offsetTop <= bottom);
+    for (const [thread, entry] of seen) {
       const times = this.times.get(thread);
-      draw_lane({ slices: times[0].length, slice_ns: 1e9 }, times, canvas, this.colours.states);
+      this.update_lane(thread, entry);
+      draw_lane({ slices: times[0].length, slice_ns: 1e9 }, times, entry.canvas, this.colours.states);
     }
   }
 }

@@ -67,7 +67,7 @@ export class Timeline {
     });
     const prefix = profile.threads.base?.[first] ? 'base: ' : '';
     button.append(element('b', group ? group.name : prefix + profile.threads.name[first]),
-                  element('small', group ? `×${threads.length}` : String(profile.threads.tid[first])),
+                  element('small', group ? `×${threads.length}` : String(profile.threads.tid[first] || '')),  // 0: sums, tasks
                   element('span', format_time(sum('cpu'))));
     button.addEventListener('click', (event) => this.choose(threads, event.ctrlKey || event.metaKey || event.shiftKey));
     const canvas = element('canvas', '', { 'aria-hidden': 'true' });

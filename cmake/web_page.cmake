@@ -1,4 +1,5 @@
 # Puts PAGE, STYLES and SCRIPTS (ES modules) together in one file that needs no other: OUTPUT.
+cmake_minimum_required(VERSION 3.25)  # for IN_LIST
 file(READ ${PAGE} page)
 set(style "")
 foreach(sheet ${STYLES})
@@ -6,8 +7,21 @@ foreach(sheet ${STYLES})
   string(APPEND style "${text}")
 endforeach()
 set(script "")
+set(names "")
+foreach(module ${SCRIPTS})
+  get_filename_component(name ${module} NAME)
+  list(APPEND names ${name})
+endforeach()
 foreach(module ${SCRIPTS})
   file(READ ${module} text)
+  # A script that is not in the page would be missed only by the function that calls it.
+  string(REGEX MATCHALL "from '[^'\n]*'" imports "${text}")
+  foreach(import ${imports})
+    string(REGEX REPLACE ".*[/']([^/']*)'$" "\\1" name "${import}")
+    if(NOT name IN_LIST names)
+      message(FATAL_ERROR "${module}: imports ${name}, which is not among SCRIPTS")
+    endif()
+  endforeach()
   # In one scope there is nothing to import: names are unique over all modules.
   string(REGEX REPLACE "(^|\n)import [^\n]*( from)? '[^'\n]*';" "\\1" text "${text}")
   string(REGEX REPLACE "(^|\n)export (class|function|const)" "\\1\\2" text "${text}")

@@ -70,7 +70,7 @@ Outcome run_view(const options::ViewOptions& options) {
   if (serve::speedscope_files().empty()) {
     print_note("this build has no speedscope (npm was missing); the other pages work");
   }
-  announce(server->url(), options.opens_browser, signals->previous_mask());
+  announce(server->url(), stdout, options.opens_browser, signals->previous_mask());
   print_note("serving pages to this machine until Ctrl-C");
   const auto served = server->run(signals->fd());
   // Takes the pending signal, so that Ctrl-C is a normal exit.

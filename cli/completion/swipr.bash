@@ -64,7 +64,7 @@ _swipr() {
         latency) words='--pid --name --at --threads --interval --count --duration --max-overhead --debug-dir --json --help' ;;
         slower) words='--pid --name --at --count --args --stack --duration --max-overhead --debug-dir --json --help' ;;
         trace) words='--pid --name --at --duration --interval --rate --max-overhead --output --embed-symbols --debug-dir --help' ;;
-        view) words='--live --pid --name --interval --duration --no-browser --state --thread --label --from --to --only --hide --focus --frames --split --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
+        view) words='--live --pid --name --interval --latency --duration --no-browser --state --thread --label --from --to --only --hide --focus --frames --split --merge-threads --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help --' ;;
         agent)
           words='--rate --slice --slices --once --continuous --mode --max-overhead --max-host-overhead --pids --include --exclude --socket-dir --max-processes --output-dir --rotating-output --keep --no-flamegraph --push --upload-results --server-host --service-name --label --thread-labels --token-file --ca-file --tenant --spool --spool-size --disable-application-identifiers --insert-dso-name --external-metadata --app-id-args-filter --disable-metrics-collection --disable-metadata-collection --config --pid-file --log-file --controller-pid --metrics-file --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help'
           ;;

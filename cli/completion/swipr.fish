@@ -79,6 +79,7 @@ complete -c swipr -n '__swipr_using report list' -l json -d 'Print JSON'
 complete -c swipr -n '__swipr_using view' -l live -d 'Follow the process while it runs'
 complete -c swipr -n '__swipr_using view' -l name -x -a '(__swipr_names)' -d 'Follow the first process with this name'
 complete -c swipr -n '__swipr_using view' -l interval -x -a '1ms 10ms 100ms' -d 'Time between ticks of what is followed'
+complete -c swipr -n '__swipr_using view' -l latency -x -d 'Trace calls of this function, too'
 complete -c swipr -n '__swipr_using view' -l no-browser -d 'Print the address only'
 complete -c swipr -n '__swipr_using report' -l top -x -a '10 20 50' -d 'Lines of each part'
 

@@ -120,7 +120,9 @@ struct ViewOptions {
   std::chrono::nanoseconds duration = std::chrono::seconds(10);  // of the recording
   bool is_live = false;  // the process is followed; nothing is recorded to a file
   std::string name;      // of the process that is followed, if there is no pid
+  std::vector<std::string> command;  // that is started and followed
   std::chrono::nanoseconds interval = std::chrono::milliseconds(10);  // of what is followed
+  std::vector<std::string> latency;  // functions whose calls are traced meanwhile
   bool opens_browser = true;
   FilterOptions filters;
   SymbolOptions symbols;

@@ -187,8 +187,10 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   }
   if (record.app->parsed()) return record.finish(std::move(command), has_separator);
   if (doctor.app->parsed()) return doctor.finish(std::move(command), has_separator);
+  if (view.app->parsed()) return view.finish(std::move(command), has_separator);
   if (has_separator) {
-    return UsageError{"'-- CMD' is valid only with record and doctor --compare-unwinders"};
+    return UsageError{
+        "'-- CMD' is valid only with record, view --live and doctor --compare-unwinders"};
   }
   if (convert.app->parsed()) return convert.finish();
   if (report.app->parsed()) return report.finish();
@@ -196,7 +198,6 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   if (latency.app->parsed()) return latency.finish();
   if (slower.app->parsed()) return slower.finish();
   if (trace.app->parsed()) return trace.finish();
-  if (view.app->parsed()) return view.finish();
   if (agent.app->parsed()) return agent.finish();
   if (push.app->parsed()) return push.finish();
   if (preload_path.app->parsed()) return preload_path.finish();

@@ -44,16 +44,18 @@ class TracedProcess {
   TracedProcess(const TracedProcess&) = delete;
   TracedProcess& operator=(const TracedProcess&) = delete;
 
+  int fd() const { return stream_->fd(); }
+  // Reads what has arrived.  Returns false at the end.  Errors: as run().
+  host::Result<bool> read();
   // Reads until the end; a signal asks for it, a second one does not wait for it.
   // Errors: the process refuses, with its reason; it is too old; the stream is damaged.
   host::Result<void> run(session::SignalWatch& signals);
   // Asks for the end.  Returns false if that has been asked for already.
   bool end();
   tracing::LatencyRecords& records() { return records_; }
+  const tracing::LatencyRecords& records() const { return records_; }
 
  private:
-  host::Result<bool> read();
-
   tracing::LatencyRecords records_;
   OnRecords on_records_;
   session::BlockStream blocks_;

@@ -52,6 +52,7 @@ std::string LiveFeed::next() {
     write_rows(out);
     is_behind_ = row_ != history_.end_row();
   }
+  if (!write_calls(out)) is_behind_ = true;
   put(out, ",\"behind\":{}}}", is_behind_);
   return out;
 }
@@ -125,6 +126,34 @@ void LiveFeed::write_waits(std::string& out) {
     separator = ',';
   }
   out += ']';
+}
+
+// Returns false if there are more.
+bool LiveFeed::write_calls(std::string& out) {
+  if (state_.calls == nullptr) return true;
+  const live::CallHistory& history = *state_.calls;
+  char separator = '[';
+  if (call_changes_ != history.changes()) {
+    out += ",\"calls\":";
+    for (const live::CallHistory::Function& function : history.functions()) {
+      put(out, "{}[{},{},{}]", separator, json_string(function.name), function.is_traced ? 1 : 0,
+          json_string(function.reason));
+      separator = ',';
+    }
+    out += ']';
+    call_changes_ = history.changes();
+  }
+  put(out, ",\"calls_begin\":{},\"call_rows\":", call_row_ < history.first_row());
+  call_row_ = std::max(call_row_, history.first_row());
+  const std::uint64_t end = std::min<std::uint64_t>(history.end_row(), call_row_ + kMaxRows);
+  separator = '[';
+  for (; call_row_ < end; ++call_row_) {
+    const live::CallRow& row = history.row(call_row_);
+    put(out, "{}{},{},{},{}", separator, row.second, row.function, row.bucket, row.calls);
+    separator = ',';
+  }
+  out += separator == '[' ? "[]" : "]";
+  return call_row_ == history.end_row();
 }
 
 void LiveFeed::write_rows(std::string& out) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/live/call_history.h"
 #include "cli/live/history.h"
 
 namespace swipr::commands {
@@ -16,7 +17,8 @@ struct LiveState {
   std::chrono::nanoseconds interval{0};
   std::uint64_t dropped = 0;
   bool has_ended = false;
-  std::uint64_t version = 0;  // changes with each commit of the history
+  const live::CallHistory* calls = nullptr;  // nullptr: no function is traced
+  std::uint64_t version = 0;                 // changes with each commit of the history
 };
 
 // One page's place in the history. The next event is made when the page has received the one
@@ -38,6 +40,7 @@ class LiveFeed {
   void write_threads(std::string& out);
   void write_waits(std::string& out);
   void write_rows(std::string& out);
+  bool write_calls(std::string& out);
 
   const live::History& history_;
   const LiveState& state_;
@@ -48,6 +51,8 @@ class LiveFeed {
   std::size_t waits_ = 0;
   std::uint64_t names_ = 0;
   std::uint64_t row_ = 0;
+  std::uint64_t call_row_ = 0;
+  std::uint64_t call_changes_ = 0;
   bool has_rows_ = false;
   bool is_behind_ = false;  // there is more than one event could take
 };

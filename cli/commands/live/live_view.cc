@@ -7,20 +7,27 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "cli/commands/live/followed_calls.h"
 #include "cli/commands/live/followed_process.h"
 #include "cli/commands/live/history_writer.h"
 #include "cli/commands/live/live_feed.h"
+#include "cli/commands/live/started_command.h"
 #include "cli/commands/output/browser.h"
 #include "cli/commands/output/terminal.h"
 #include "cli/export/page/web_page.h"
 #include "cli/live/history.h"
 #include "cli/serve/page_server.h"
 #include "cli/session/find/targets.h"
+#include "cli/session/launch/command.h"
 #include "cli/session/launch/signal_watch.h"
 
 namespace swipr::commands {
@@ -34,6 +41,12 @@ using host::Result;
 constexpr auto kCommitEvery = 250ms;
 // What pages have to take the last event, after the end of the process.
 constexpr auto kPatience = 5s;
+// A command loads its libraries in its own time: functions are searched 1, 3, 7, 15 and 31 s after
+// its start again.
+constexpr auto kFirstPause = 1s;
+constexpr auto kLongestPause = 16s;
+
+using CallsMaker = std::function<Result<std::unique_ptr<FollowedCalls>>()>;
 
 class LiveView {
  public:
@@ -41,7 +54,7 @@ class LiveView {
       : process_(std::move(target), options.interval, options.symbols),
         writer_(history_, process_),
         server_(server) {
-    state_.title = fmt::format("{} {}", process_.command(), process_.pid().value);
+    set_title();
     state_.interval = options.interval;
     server_.add("", "text/html; charset=utf-8",
                 []() -> Result<std::string> { return std::string(exporters::live_page()); });
@@ -50,14 +63,33 @@ class LiveView {
     });
   }
 
+  // Before run().
+  void set_command(std::unique_ptr<StartedCommand> command) { command_ = std::move(command); }
+  void trace(std::unique_ptr<FollowedCalls> calls) {
+    calls_ = std::move(calls);
+    state_.calls = &calls_->history();
+    traces_ = true;
+  }
+
+  void trace_when_possible(CallsMaker begin_calls) {
+    begin_calls_ = std::move(begin_calls);
+    next_try_ = Clock::now();
+  }
+
   Outcome run(session::SignalWatch& signals) {
     while (!state_.has_ended) {
-      std::array<pollfd, 2> waits = {{{signals.fd(), POLLIN, 0}, {process_.fd(), POLLIN, 0}}};
+      std::array<pollfd, 4> waits = {{{signals.fd(), POLLIN, 0},
+                                      {has_stream_ ? process_.fd() : -1, POLLIN, 0},
+                                      {traces_ ? calls_->fd() : -1, POLLIN, 0},
+                                      {command_ ? command_->fd() : -1, POLLIN, 0}}};
       if (auto served = server_.serve(waits, until(next_commit_)); !served) return served.error();
-      if (waits[0].revents != 0) return stop(signals);
       if (waits[1].revents != 0) {
         if (auto read = take_stream(); !read) return read.error();
       }
+      if (waits[2].revents != 0) take_calls();
+      if (waits[3].revents != 0) take_image();
+      if (waits[0].revents != 0 && is_stopped_by(signals)) return kDone;
+      if (begin_calls_ && has_stream_ && Clock::now() >= next_try_) try_to_trace();
       if (state_.has_ended || Clock::now() >= next_commit_) commit();
     }
     print_note(fmt::format("the process has ended: {}", state_.title));
@@ -69,20 +101,58 @@ class LiveView {
     return std::max(std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now()), 0ms);
   }
 
+  void set_title() {
+    state_.title = fmt::format("{} {}", process_.command(), process_.pid().value);
+  }
+
   Result<void> take_stream() {
     std::vector<profile::Sample> samples;
     const auto more = process_.read(samples);
-    if (!more && state_.version == 0) return more.error();
+    if (!more && state_.version == 0 && !command_) return more.error();
     if (!more) print_note(more.error().message());
     writer_.add(samples);
     if (!more || !*more) {
-      state_.has_ended = true;
+      has_stream_ = false;
+      // A command may be about to execute another program.
+      state_.has_ended = !command_ || command_->has_ended();
     } else if (process_.is_full()) {
       writer_.end_stream();
       if (!process_.restart()) state_.has_ended = true;
       writer_.begin_stream();
     }
     return {};
+  }
+
+  void try_to_trace() {
+    auto calls = begin_calls_();
+    if (calls) {
+      trace(*std::move(calls));
+    } else if (pause_ == kFirstPause) {
+      print_note(calls.error().message() + "; trying again for half a minute");
+    } else if (pause_ > kLongestPause) {
+      print_note(calls.error().message());
+    }
+    if (calls || pause_ > kLongestPause) begin_calls_ = nullptr;
+    next_try_ = Clock::now() + pause_;
+    pause_ *= 2;
+  }
+
+  // The page goes on without them.
+  void take_calls() {
+    const auto more = calls_->read(std::chrono::nanoseconds(history_.now_ns()));
+    if (!more) print_note(more.error().message());
+    traces_ = more && *more;
+  }
+
+  // The command has executed another program.
+  void take_image() {
+    auto target = command_->try_accept();
+    if (!target) return;
+    writer_.end_stream();
+    process_.restart(*std::move(target));
+    writer_.begin_stream();
+    has_stream_ = true;
+    set_title();
   }
 
   void commit() {
@@ -93,45 +163,106 @@ class LiveView {
     server_.push();
   }
 
-  // Ctrl-C is a normal exit.
-  static Outcome stop(session::SignalWatch& signals) {
-    while (signals.try_take()) continue;
-    return kDone;
+  // Ctrl-C is a normal exit, unless a command gets the signals.
+  bool is_stopped_by(session::SignalWatch& signals) {
+    while (const auto signal = signals.try_take()) {
+      if (command_) command_->on_signal(*signal);
+    }
+    if (!command_) return true;
+    if (command_->has_ended() && !has_stream_) state_.has_ended = true;
+    return false;
   }
 
   Outcome finish(session::SignalWatch& signals) {
+    const int code = command_ ? command_->exit_code() : kDone;
     const auto deadline = Clock::now() + kPatience;
     while (!server_.has_sent_all() && Clock::now() < deadline) {
       pollfd stopped{signals.fd(), POLLIN, 0};
       if (auto served = server_.serve({&stopped, 1}, until(deadline)); !served)
         return served.error();
-      if (stopped.revents != 0) return stop(signals);
+      if (stopped.revents == 0) continue;
+      while (signals.try_take()) continue;
+      break;
     }
-    return kDone;
+    return code;
   }
 
   live::History history_;
   FollowedProcess process_;
   HistoryWriter writer_;
   LiveState state_;
+  bool has_stream_ = true;
+  std::unique_ptr<StartedCommand> command_;  // null: the process was running
+  std::unique_ptr<FollowedCalls> calls_;     // null: no function is traced
+  bool traces_ = false;
+  CallsMaker begin_calls_;  // empty: nothing is to be traced, or it is
+  Clock::time_point next_try_{};
+  std::chrono::seconds pause_ = kFirstPause;
   serve::PageServer& server_;
   Clock::time_point next_commit_{};
 };
 
-}  // namespace
+Result<std::unique_ptr<FollowedCalls>> begin_calls(Pid pid, const options::ViewOptions& options) {
+  options::TraceOptions tracing;
+  tracing.pid = pid;
+  tracing.functions = options.latency;
+  tracing.debug_directories = options.symbols.debug_directories;
+  return FollowedCalls::begin(tracing);
+}
 
-Outcome run_live_view(const options::ViewOptions& options) {
+constexpr std::string_view kServing = "serving a page to this machine until the {} ends, or Ctrl-C";
+
+Outcome view_running(const options::ViewOptions& options, serve::PageServer& server) {
   auto signals = session::SignalWatch::create({SIGINT, SIGTERM, SIGHUP});
   if (!signals) return signals.error();
   auto target =
       options.pid ? session::connect_target(*options.pid) : session::connect_named(options.name);
   if (!target) return target.error();
+  std::unique_ptr<FollowedCalls> calls;
+  if (!options.latency.empty()) {
+    auto begun = begin_calls(target->pid, options);
+    if (!begun) return begun.error();
+    calls = *std::move(begun);
+  }
+  LiveView view(*std::move(target), options, server);
+  if (calls) view.trace(std::move(calls));
+  announce(server.url(), stdout, options.opens_browser, signals->previous_mask());
+  print_note(fmt::format(kServing, "process"));
+  return view.run(*signals);
+}
+
+// The address is not on standard output, which is that of the command.
+Outcome view_command(const options::ViewOptions& options, serve::PageServer& server) {
+  auto signals =
+      session::SignalWatch::create({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD});
+  if (!signals) return signals.error();
+  auto started = StartedCommand::start(options.command, *signals);
+  if (auto* failure = std::get_if<session::CommandFailure>(&started)) {
+    return Failure{std::move(failure->message), failure->exit_code};
+  }
+  auto command = std::get<0>(std::move(started));
+  auto target = command->wait_for_image(*signals);
+  if (!target) {
+    const int code = command->exit_code();
+    return Failure{session::explain_silence(options.command.front()), code == 0 ? kFailed : code};
+  }
+  const Pid pid = target->pid;
+  LiveView view(*std::move(target), options, server);
+  view.set_command(std::move(command));
+  announce(server.url(), stderr, options.opens_browser, signals->previous_mask());
+  print_note(fmt::format(kServing, "command"));
+  if (!options.latency.empty()) {
+    view.trace_when_possible([pid, &options] { return begin_calls(pid, options); });
+  }
+  return view.run(*signals);
+}
+
+}  // namespace
+
+Outcome run_live_view(const options::ViewOptions& options) {
   auto server = serve::PageServer::create();
   if (!server) return server.error();
-  LiveView view(*std::move(target), options, *server);
-  announce(server->url(), options.opens_browser, signals->previous_mask());
-  print_note("serving a page to this machine until the process ends, or Ctrl-C");
-  return view.run(*signals);
+  return options.command.empty() ? view_running(options, *server) : view_command(options, *server);
 }
 
 }  // namespace swipr::commands

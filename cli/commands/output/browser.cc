@@ -49,9 +49,10 @@ void open_browser(const std::string& url, const sigset_t& signal_mask) {
 
 }  // namespace
 
-void announce(const std::string& url, bool opens_browser, const sigset_t& signal_mask) {
-  fmt::print("{}\n", url);
-  std::fflush(stdout);
+void announce(const std::string& url, std::FILE* out, bool opens_browser,
+              const sigset_t& signal_mask) {
+  fmt::print(out, "{}\n", url);
+  std::fflush(out);
   if (opens_browser && has_display()) open_browser(url, signal_mask);
 }
 

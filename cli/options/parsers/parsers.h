@@ -72,7 +72,7 @@ struct ViewParser {
   CLI::App* app = nullptr;
 
   void add_to(CLI::App& parent);
-  ParseResult finish();
+  ParseResult finish(std::vector<std::string> command, bool has_separator);
 
  private:
   ParseResult finish_live();

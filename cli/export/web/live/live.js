@@ -14,6 +14,7 @@ import { Tabs } from '../views/tabs.js';
 import { Controls } from './controls.js';
 import { FunctionList } from './function_list.js';
 import { HeatMap, show_axis } from './heat_map.js';
+import { LatencyPane } from './latency_pane.js';
 import { LivePanes } from './live_panes.js';
 import { KEPT_SECONDS, Model } from './model.js';
 import { mark_nodes, rank_nodes, sum_nodes, sum_seconds, sum_threads } from './sums.js';
@@ -31,7 +32,7 @@ class LivePage {
     this.model = new Model();
     this.selection = { weight: 'cpu', threads: new Set(), range: null };
     this.paused_at = null;  // seconds; null: follows
-    this.baseline = null;  // { self, covered }
+    this.baseline = null;  // { self, covered, calls }
     this.func = null;
     this.matches_query = null;
     this.connection = 'connecting';
@@ -66,7 +67,8 @@ class LivePage {
       picked: (func) => this.pick(func), menu: (func, x, y) => this.open_menu(func, null, x, y), sorted: () => this.update(),
     });
     this.panes = new LivePanes(model, (func) => this.pick(func));
-    this.tabs = new Tabs('panes', { functions: 'functions', callers: 'callers', waits: 'waits', locks: 'locks' }, () => this.update());
+    this.latency = new LatencyPane(model, () => this.update());
+    this.tabs = new Tabs('panes', { functions: 'functions', callers: 'callers', waits: 'waits', locks: 'locks', latency: 'latency' }, () => this.update());
   }
 
   follow() {
@@ -172,6 +174,7 @@ class LivePage {
     if (!this.heat.is_dragging) this.heat.show(axis, heat, range);
     part('range').classList.toggle('faint', !selection.range);
     show_axis(part('axis'), axis, now);
+    this.latency.show({ window: this.window, axis, baseline: this.baseline?.calls, is_open: this.tabs.current === 'latency' });
     controls.show_chips(selection, model, now);
     this.show_totals(whole, lanes.size);
   }
@@ -179,6 +182,7 @@ class LivePage {
   paint_side() {
     const { model, selection } = this;
     part('function-count').hidden = this.tabs.current !== 'functions';
+    if (this.tabs.current === 'latency') return;
     if (this.tabs.current !== 'functions') {
       return this.panes.show(this.tabs.current, { func: this.func, profile: model, sums: this.sums, window: this.window, selection });
     }
@@ -276,7 +280,9 @@ class LivePage {
   }
 
   take_baseline() {
-    this.baseline = this.baseline ? null : { self: this.sums.self.slice(), covered: this.window.covered };
+    this.baseline = this.baseline ? null : {
+      self: this.sums.self.slice(), covered: this.window.covered, calls: this.latency.sums_of_all(this.window),
+    };
     this.update();
   }
 

@@ -9,6 +9,7 @@ export const NO_BIN = 255;  // all of the second
 export const KEPT_SECONDS = 600;
 const MAX_ROWS = 2_000_000;
 const MAX_OLDER = 100_000;
+const MAX_CALL_ROWS = 500_000;
 const VALUES = 10;  // of a row in an event
 const NANOSECONDS_PER_MICROSECOND = 1000;
 
@@ -26,15 +27,17 @@ export class Model {
     this.module_names = [];
     this.own = [];
     this.waits = [];
+    this.calls = [];  // functions that are traced: { name, is_traced, reason }
+    this.call_rows = new Columns({ second: Int32Array, function: Int32Array, bucket: Int32Array, calls: Float64Array });
     this.keeps_all = false;  // while somebody looks at a time that would be forgotten
     this.reset();
   }
 
   // Before the first event of a stream: it tells everything again.
   reset() {
-    for (const columns of [this.rows, this.older, this.nodes]) columns.clear();
+    for (const columns of [this.rows, this.older, this.nodes, this.call_rows]) columns.clear();
     for (const list of [...Object.values(this.functions), ...Object.values(this.threads), this.modules, this.module_names,
-                        this.own, this.waits]) list.length = 0;
+                        this.own, this.waits, this.calls]) list.length = 0;
     this.older_index = new Map();
     this.left_out = 0;
     Object.assign(this, { title: '', interval_ns: 0, now: 0, dropped: 0, ended: false, behind: true });
@@ -76,7 +79,26 @@ export class Model {
       this.nodes.seen.fill(0);
     }
     this.take_rows(event.rows ?? []);
+    if (event.call_rows) this.take_calls(event);
     this.forget();
+  }
+
+  take_calls({ calls, calls_begin, call_rows: list }) {
+    if (calls) this.calls = calls.map(([name, is_traced, reason]) => ({ name, is_traced, reason }));
+    const { call_rows: rows } = this;
+    if (calls_begin) rows.clear();
+    rows.reserve(list.length / 4);
+    for (let at = 0; at < list.length; at += 4) {
+      rows.second[rows.count] = list[at];
+      rows.function[rows.count] = list[at + 1];
+      rows.bucket[rows.count] = list[at + 2];
+      rows.calls[rows.count] = list[at + 3];
+      ++rows.count;
+    }
+    const oldest = this.keeps_all ? 0 : this.now - KEPT_SECONDS;
+    let gone = 0;
+    while (gone < rows.count && (rows.second[gone] < oldest || gone < rows.count - MAX_CALL_ROWS)) ++gone;
+    if (gone > rows.count / 8) rows.drop_first(gone);
   }
 
   take_nodes(list) {

@@ -271,7 +271,9 @@ TEST(ParseView, RecordsForTenSecondsUnlessTold) {
 }
 
 TEST(ParseView, FollowsAProcess) {
-  const auto options = parsed<ViewOptions>({"view", "--live", "--pid", "5", "--interval", "5ms"});
+  const auto options = parsed<ViewOptions>(
+      {"view", "--live", "--pid", "5", "--interval", "5ms", "--latency", "f", "--latency", "g"});
+  EXPECT_EQ(options.latency, (std::vector<std::string>{"f", "g"}));
   EXPECT_TRUE(options.is_live);
   EXPECT_EQ(options.pid, Pid{5});
   EXPECT_EQ(options.interval, 5ms);
@@ -279,13 +281,28 @@ TEST(ParseView, FollowsAProcess) {
   for (const std::vector<const char*>& wrong :
        std::vector<std::vector<const char*>>{{"view", "--live"},
                                              {"view", "--live", "--pid", "5", "--name", "nginx"},
+                                             {"view", "--live", "--pid", "5", "--", "true"},
                                              {"view", "--live", "--pid", "5", "app.swipr"}}) {
-    EXPECT_THAT(error_of(wrong), HasSubstr("--live requires either --pid N or --name NAME"));
+    EXPECT_THAT(error_of(wrong), HasSubstr("exactly one of --pid N, --name NAME and -- CMD"));
   }
   EXPECT_THAT(error_of({"view", "--live", "--pid", "5", "--only", "f"}),
               HasSubstr("--only does not work with --live"));
+  EXPECT_THAT(error_of({"view", "--live", "--pid", "5", "--label", "a=b"}),
+              HasSubstr("--label does not work with --live"));
   EXPECT_THAT(error_of({"view", "--pid", "5", "--interval", "5ms"}),
               HasSubstr("--interval requires --live"));
+  EXPECT_THAT(error_of({"view", "--pid", "5", "--latency", "f"}),
+              HasSubstr("--latency requires --live"));
+}
+
+TEST(ParseView, StartsACommand) {
+  const auto options = parsed<ViewOptions>({"view", "--live", "--", "app", "--pid", "5"});
+  EXPECT_EQ(options.command, (std::vector<std::string>{"app", "--pid", "5"}));
+  EXPECT_FALSE(options.pid.has_value());
+  EXPECT_THAT(error_of({"view", "--live", "--"}), HasSubstr("no command after '--'"));
+  EXPECT_THAT(error_of({"view", "--", "true"}), HasSubstr("'-- CMD' requires --live"));
+  EXPECT_THAT(error_of({"view", "app.swipr", "--", "true"}), HasSubstr("requires --live"));
+  EXPECT_THAT(error_of({"top", "--", "true"}), HasSubstr("valid only with record, view --live"));
 }
 
 TEST(ParseHelp, IsTextAndHidesTheAgentsCommand) {

@@ -127,5 +127,46 @@ TEST_F(LiveFeedTest, TellsLongTablesBeforeRows) {
   EXPECT_EQ(last["rows"].size(), 10u);
 }
 
+TEST_F(LiveFeedTest, TellsCallsOfTracedFunctions) {
+  live::CallHistory calls({{"f\"<int>", false, ""}});
+  state_.calls = &calls;
+  LiveFeed feed(history_, state_);
+  go_on(0);
+  const json first = json::parse(feed.next());
+  EXPECT_EQ(first["calls"], json::parse(R"([["f\"<int>",0,""]])"));
+  EXPECT_EQ(first["call_rows"].size(), 0u);
+  calls.set_traced(0, true, "");
+  calls.add({0, 0, live::kTracedTime, 1'000'000'000});
+  calls.add({0, 0, 70, 12});
+  commit(1);
+  const json second = json::parse(feed.next());
+  EXPECT_EQ(second["calls"][0][1], 1);
+  EXPECT_EQ(second["calls_begin"], false);
+  EXPECT_EQ(second["call_rows"], json::parse("[0,0,1920,1000000000, 0,0,70,12]"));
+  commit(2);
+  const json third = json::parse(feed.next());
+  EXPECT_FALSE(third.contains("calls"));
+  EXPECT_EQ(third["call_rows"].size(), 0u);
+}
+
+TEST_F(LiveFeedTest, BoundsTheCallsOfAnEvent) {
+  live::CallHistory calls({{"f", true, ""}});
+  state_.calls = &calls;
+  LiveFeed feed(history_, state_);
+  go_on(0);
+  for (std::uint32_t row = 0; row < live::CallHistory::kMaxRows + 5; ++row) calls.add({0, 0, 1, 1});
+  std::size_t rows = 0;
+  bool begins = false;
+  for (std::string text = feed.next(); !text.empty(); text = feed.next()) {
+    EXPECT_LT(text.size(), 5u << 20);
+    const json event = json::parse(text);
+    begins |= event["calls_begin"].get<bool>();
+    rows += event["call_rows"].size() / 4;
+    EXPECT_EQ(event["behind"], rows < live::CallHistory::kMaxRows);
+  }
+  EXPECT_TRUE(begins);  // the oldest five are forgotten
+  EXPECT_EQ(rows, live::CallHistory::kMaxRows);
+}
+
 }  // namespace
 }  // namespace swipr::commands

@@ -118,8 +118,8 @@ struct ViewOptions {
   std::vector<std::string> inputs;  // merged into one; empty: `pid` is recorded
   std::optional<Pid> pid;
   std::chrono::nanoseconds duration = std::chrono::seconds(10);  // of the recording
-  bool is_live = false;  // the process is followed; nothing is recorded to a file
-  std::string name;      // of the process that is followed, if there is no pid
+  bool is_live = false;              // the process is followed; nothing is recorded to a file
+  std::string name;                  // of the process that is followed, if there is no pid
   std::vector<std::string> command;  // that is started and followed
   std::chrono::nanoseconds interval = std::chrono::milliseconds(10);  // of what is followed
   std::vector<std::string> latency;  // functions whose calls are traced meanwhile

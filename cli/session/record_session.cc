@@ -13,7 +13,6 @@
 
 #include "cli/session/find/silence.h"
 #include "cli/session/http/connection.h"
-#include "cli/session/launch/command.h"
 #include "common/host/proc.h"
 
 namespace swipr::session {

@@ -39,6 +39,10 @@ Result<Peer> read_peer(int fd) {
   return Peer{Pid{credentials.pid}, credentials.uid};
 }
 
+bool is_recordable(const Peer& peer) {
+  return peer.uid == ::geteuid() || peer.uid == 0 || ::geteuid() == 0;
+}
+
 ConnectOutcome connect_in(const std::string& directory, const std::string& name) {
   ConnectOutcome outcome;
   const host::UniqueFd place(

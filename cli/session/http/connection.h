@@ -20,6 +20,8 @@ struct Peer {
   uid_t uid = 0;
 };
 host::Result<Peer> read_peer(int fd);
+// Whether this user may record a process that has connected.
+bool is_recordable(const Peer& peer);
 
 struct ConnectOutcome {
   host::UniqueFd fd;  // empty: the connection failed with `error`

@@ -74,8 +74,4 @@ std::string explain_silence(const std::string& program) {
       program);
 }
 
-bool is_recordable(const Peer& peer) {
-  return peer.uid == ::geteuid() || peer.uid == 0 || ::geteuid() == 0;
-}
-
 }  // namespace swipr::session

@@ -8,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "cli/session/http/connection.h"
 #include "cli/session/launch/launch.h"
 
 namespace swipr::session {
@@ -39,8 +38,5 @@ int exit_code_of(int status);
 
 // The message if no image of the command connected, for no known reason.
 std::string explain_silence(const std::string& program);
-
-// Whether an image that connects to the rendezvous is one that this user may record.
-bool is_recordable(const Peer& peer);
 
 }  // namespace swipr::session

@@ -14,13 +14,13 @@ constexpr std::uint32_t kMagic118 = 0xFFFFFFF0;
 constexpr std::uint32_t kMagic120 = 0xFFFFFFF1;
 constexpr std::size_t kGoHeaderBytes = 72;
 constexpr std::size_t kTableAlignment = 8;
-constexpr std::size_t kFunctabEntry = 8;  // two numbers of 4 bytes
-constexpr std::size_t kModuleText = 176;     // `text` in moduledata, Go 1.20 to 1.27
-constexpr std::size_t kModuleGoFunc = 320;   // … `gofunc`
-constexpr std::size_t kRecordBytes = 44;     // _func, from Go 1.20 on; numbers of 4 bytes follow:
-constexpr std::uint32_t kInlinedIndex = 2;   // … PCDATA_InlTreeIndex among the first
-constexpr std::uint32_t kInlinedCalls = 3;   // … FUNCDATA_InlTree among the others
-constexpr std::size_t kInlinedBytes = 16;    // inlinedCall
+constexpr std::size_t kFunctabEntry = 8;    // two numbers of 4 bytes
+constexpr std::size_t kModuleText = 176;    // `text` in moduledata, Go 1.20 to 1.27
+constexpr std::size_t kModuleGoFunc = 320;  // … `gofunc`
+constexpr std::size_t kRecordBytes = 44;    // _func, from Go 1.20 on; numbers of 4 bytes follow:
+constexpr std::uint32_t kInlinedIndex = 2;  // … PCDATA_InlTreeIndex among the first
+constexpr std::uint32_t kInlinedCalls = 3;  // … FUNCDATA_InlTree among the others
+constexpr std::size_t kInlinedBytes = 16;   // inlinedCall
 constexpr std::size_t kMostRelocations = std::size_t{1} << 22;
 
 bool is_known(std::uint32_t magic) { return magic == kMagic118 || magic == kMagic120; }

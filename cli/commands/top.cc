@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -7,24 +6,16 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/live/followed_process.h"
-#include "cli/commands/output/output_file.h"
 #include "cli/commands/output/terminal.h"
-#include "cli/commands/record/record_output.h"
-#include "cli/export/formats/export.h"
-#include "cli/export/text/text.h"
+#include "cli/commands/top/followed.h"
 #include "cli/live/canvas.h"
 #include "cli/live/figures.h"
 #include "cli/live/screen.h"
 #include "cli/live/view.h"
-#include "cli/live/window.h"
-#include "cli/profile/tables/lock_cycles.h"
 #include "cli/session/find/targets.h"
 #include "cli/session/launch/signal_watch.h"
 #include "cli/terminal/terminal.h"
@@ -41,71 +32,6 @@ constexpr auto kPaintEvery = 250ms;
 constexpr auto kPatience = 5s;  // beyond the window, for --once on a process that does nothing
 constexpr std::size_t kPlainColumns = 120;
 constexpr std::size_t kPlainRows = 40;
-
-// The process that is followed, and its last seconds.
-class Followed {
- public:
-  Followed(session::Target target, const options::TopOptions& options)
-      : process_(std::move(target), options.interval, options.symbols) {}
-
-  int fd() const { return process_.fd(); }
-
-  // Returns false at the end of the process.
-  Result<bool> read() {
-    std::vector<profile::Sample> samples;
-    auto more = process_.read(samples);
-    if (!more) return more;
-    window_.add(samples);
-    last_waits_.add(process_.recording(), samples);
-    if (!*more || !process_.is_full()) return more;
-    if (auto again = process_.restart(); !again) return again.error();
-    window_ = {};
-    last_waits_ = {};
-    return true;
-  }
-
-  live::Figures figures(const live::View& view, bool waits_for_names) {
-    profile::Recording& recording = process_.recording();
-    const profile::Names& names = process_.names().update(recording, waits_for_names);
-    recording.samples = window_.sum(view.seconds);
-    auto figures = live::make_figures(recording, names, view.weight,
-                                      [&](profile::State state, std::uint32_t stack) {
-                                        return exporters::state_frame(recording, state, stack);
-                                      });
-    recording.samples.clear();
-    figures.deadlocks = last_waits_.find_cycles(recording, names);
-    figures.title = fmt::format("{} {}", process_.command(), process_.pid().value);
-    figures.covered = window_.covered(view.seconds);
-    figures.cpu_per_second = window_.cpu_per_second(view.seconds);
-    figures.dropped = window_.left_out() + process_.dropped();
-    return figures;
-  }
-
-  std::chrono::nanoseconds covered(std::size_t seconds) const { return window_.covered(seconds); }
-
-  // The window as a page.
-  Result<std::string> save(const live::View& view) {
-    const std::string name = make_free_name(process_.command(), process_.pid(), ".html");
-    auto file = OutputFile::create(name);
-    if (!file) return file.error();
-    profile::Recording& recording = process_.recording();
-    const profile::Names& names = process_.names().update(recording, true);
-    recording.samples = window_.sum(view.seconds);
-    exporters::Sink sink(file->fd(), name);
-    exporters::Options writing;
-    writing.weight = view.weight;
-    auto written = exporters::write_html(recording, names, writing, sink);
-    recording.samples.clear();
-    if (written) written = file->commit();
-    if (!written) return written.error();
-    return name;
-  }
-
- private:
-  FollowedProcess process_;
-  live::Window window_;
-  profile::LastWaits last_waits_;
-};
 
 live::View first_view(const options::TopOptions& options) {
   live::View view;
@@ -153,13 +79,16 @@ class Screen {
   Outcome run(session::SignalWatch& signals) {
     while (!is_done_) {
       const int stream = is_ended_ ? -1 : followed_.fd();
-      std::array<pollfd, 3> waits = {
-          {{stream, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
+      std::array<pollfd, 4> waits = {{{stream, POLLIN, 0},
+                                      {STDIN_FILENO, POLLIN, 0},
+                                      {signals.fd(), POLLIN, 0},
+                                      {followed_.trace_fd(), POLLIN, 0}}};
       const auto timeout = static_cast<int>(until(next_paint_).count());
       static_cast<void>(::poll(waits.data(), waits.size(), timeout));
       if (waits[0].revents != 0) {
         if (auto read = take_stream(); !read) return read.error();
       }
+      if (waits[3].revents != 0) followed_.read_trace();
       if (waits[1].revents != 0) take_keys();
       if ((waits[1].revents & POLLHUP) != 0) return kDone;
       while (const auto signal = signals.try_take()) {
@@ -185,11 +114,17 @@ class Screen {
     while (const auto key = terminal_.try_take_key()) {
       const live::Action action = live::on_key(view_, *key, figures_);
       if (action == live::Action::kQuit) is_done_ = true;
+      if (action == live::Action::kTrace) toggle_trace();
       if (action != live::Action::kSave) continue;
       const auto saved = followed_.save(view_);
       view_.message = saved ? "saved as " + *saved : saved.error().message();
     }
     next_paint_ = {};
+  }
+
+  void toggle_trace() {
+    view_.message = followed_.toggle_trace(live::selected_function(figures_, view_));
+    if (!followed_.has_trace()) view_.only_slow = false;
   }
 
   void paint() {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,15 @@
 #include "cli/profile/tables/top_functions.h"
 
 namespace swipr::live {
+
+// Calls of the function that is traced, in the window.
+struct Latency {
+  std::string function;
+  std::string state;  // "is searched": what follows the name instead of figures; empty: figures do
+  double per_second = 0;
+  std::optional<std::chrono::nanoseconds> p50, p95;  // none: too few calls
+  std::vector<std::uint64_t> histogram;              // as make_histogram() has it
+};
 
 struct Figures {
   std::string title;  // "redis-server 4711"
@@ -35,6 +45,7 @@ struct Figures {
   std::vector<Thread> threads;            // those that did anything, busiest first
   std::vector<profile::LockOwner> locks;  // longest first
   std::vector<profile::LockCycle> deadlocks;
+  std::optional<Latency> latency;  // none: no function is traced
 };
 
 // `recording.samples` are those of the window; CPU time is credited to running stacks.

@@ -29,17 +29,21 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
   return fmt::format("{:.1f}", share);
 }
 
-std::string bars(const std::vector<nanoseconds>& values, bool has_utf8) {
+double ratio(nanoseconds part, nanoseconds whole) {
+  return static_cast<double>(part.count()) / static_cast<double>(whole.count());
+}
+double ratio(std::uint64_t part, std::uint64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+template <typename Value>
+std::string bars(const std::vector<Value>& values, bool has_utf8) {
   constexpr std::array<std::string_view, 8> kBars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   constexpr std::string_view kPlain = "_.:-=+*#";
-  const auto most =
-      values.empty() ? nanoseconds(0) : *std::max_element(values.begin(), values.end());
+  const auto most = values.empty() ? Value{} : *std::max_element(values.begin(), values.end());
   std::string text;
-  for (const nanoseconds value : values) {
-    const auto level = most.count() <= 0
-                           ? 0
-                           : static_cast<std::size_t>(7 * static_cast<double>(value.count()) /
-                                                      static_cast<double>(most.count()));
+  for (const Value value : values) {
+    const auto level = most <= Value{} ? 0 : static_cast<std::size_t>(7 * ratio(value, most));
     if (has_utf8) {
       text += kBars[level];
     } else {
@@ -61,6 +65,7 @@ void draw_head(Canvas& canvas, const Figures& figures, const View& view) {
   std::string second = fmt::format("by {}", kWeights[static_cast<std::size_t>(figures.weight)]);
   if (!view.filter.empty() || view.is_typing) second += fmt::format("  filter: {}", view.filter);
   if (view.is_typing) second += "_";
+  if (view.only_slow) second += "  ONLY CALLS ABOVE P95";
   if (view.is_paused) second += "  PAUSED";
   if (!view.message.empty()) second += "  " + view.message;
   at = canvas.put(1, 0, second, canvas.columns(), Style::kFaint);
@@ -70,6 +75,26 @@ void draw_head(Canvas& canvas, const Figures& figures, const View& view) {
       1, at,
       fmt::format("  deadlock: {} (for {:.1f} s)", describe(deadlock), seconds_of(deadlock.waited)),
       canvas.columns(), Style::kMore);
+}
+
+std::string duration_text(std::optional<nanoseconds> time) {
+  if (!time) return "-";
+  const double us = std::chrono::duration<double, std::micro>(*time).count();
+  if (us < 1e3) return fmt::format("{:.3g} us", us);
+  if (us < 1e6) return fmt::format("{:.3g} ms", us / 1e3);
+  return fmt::format("{:.3g} s", us / 1e6);
+}
+
+// The calls of the traced function.
+void draw_latency(Canvas& canvas, const Latency& latency) {
+  const std::string figures =
+      !latency.state.empty() ? "  " + latency.state
+                             : fmt::format("  {:.0f}/s  p50 {}  p95 {}  {}", latency.per_second,
+                                           duration_text(latency.p50), duration_text(latency.p95),
+                                           bars(latency.histogram, canvas.has_utf8()));
+  std::size_t at = canvas.put(2, 0, "CALLS  ", canvas.columns(), Style::kBold);
+  at = canvas.put(2, at, latency.function, canvas.columns() / 3);
+  canvas.put(2, at, figures, canvas.columns());
 }
 
 // The first row that is seen of a pane.
@@ -223,6 +248,8 @@ void draw_help(Canvas& canvas) {
       "p          pause",
       "b          take what is shown as the baseline; changes since then are shown",
       "d          show or hide the changes",
+      "t          trace the chosen function: rate and durations of its calls; again: end",
+      "9          only samples in its calls above their 95th percentile, or all samples",
       "S          save the window as an HTML page",
       "q          quit",
   });
@@ -238,20 +265,22 @@ void draw(Canvas& canvas, const Figures& figures, const View& view) {
   if (canvas.rows() < 5) return;
   const std::size_t last = canvas.rows() - 1;
   canvas.put(last, 0,
-             "Tab pane  Enter open  / filter  s sort  w weight  +- window  p pause  b baseline  "
-             "d change  S save  ? help  q quit",
+             "Tab pane  / filter  s sort  w weight  t trace  9 slow  ? help  q quit  +- window  "
+             "p pause  b baseline  d change  S save",
              canvas.columns(), Style::kFaint);
   if (view.shows_help) return draw_help(canvas);
   PaneDrawer drawer(canvas, figures, view);
-  const std::size_t rows = last - 2;
+  const std::size_t top = figures.latency ? 3 : 2;
+  if (figures.latency) draw_latency(canvas, *figures.latency);
+  const std::size_t rows = last - top;
   if (canvas.columns() < kWideColumns)
-    return drawer.draw(view.pane, {2, 0, rows, canvas.columns()});
+    return drawer.draw(view.pane, {top, 0, rows, canvas.columns()});
   const std::size_t half = canvas.columns() / 2;
   const std::size_t upper = rows - std::max<std::size_t>(rows / 3, 3);
-  drawer.draw(Pane::kFunctions, {2, 0, upper, half - 1});
-  drawer.draw(Pane::kTree, {2, half + 1, upper, canvas.columns() - half - 1});
-  drawer.draw(Pane::kThreads, {2 + upper, 0, rows - upper, half - 1});
-  drawer.draw(Pane::kLocks, {2 + upper, half + 1, rows - upper, canvas.columns() - half - 1});
+  drawer.draw(Pane::kFunctions, {top, 0, upper, half - 1});
+  drawer.draw(Pane::kTree, {top, half + 1, upper, canvas.columns() - half - 1});
+  drawer.draw(Pane::kThreads, {top + upper, 0, rows - upper, half - 1});
+  drawer.draw(Pane::kLocks, {top + upper, half + 1, rows - upper, canvas.columns() - half - 1});
 }
 
 }  // namespace swipr::live

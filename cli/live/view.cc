@@ -72,6 +72,16 @@ void take_baseline(View& view, const Figures& figures) {
   view.message = "baseline taken: changes are shown since now (d: hide)";
 }
 
+void toggle_slow(View& view, const Figures& figures) {
+  if (!view.only_slow && !figures.latency) {
+    view.message = "t traces the chosen function first";
+    return;
+  }
+  view.only_slow = !view.only_slow;
+  // Slow calls often wait.
+  if (view.only_slow && view.weight == profile::Weight::kCpu) view.weight = profile::Weight::kWall;
+}
+
 void on_typed(View& view, int key) {
   if (key == kKeyEnter) {
     view.is_typing = false;
@@ -150,6 +160,19 @@ std::vector<const Figures::Thread*> shown_threads(const Figures& figures, const 
   return rows;
 }
 
+std::string selected_function(const Figures& figures, const View& view) {
+  const std::size_t at = view.selected[static_cast<std::size_t>(view.pane)];
+  if (view.pane == Pane::kFunctions) {
+    const auto rows = shown_functions(figures, view);
+    return rows.empty() ? "" : rows[std::min(at, rows.size() - 1)].function;
+  }
+  if (view.pane == Pane::kTree) {
+    const auto rows = shown_tree(figures, view);
+    return rows.empty() ? "" : rows[std::min(at, rows.size() - 1)].node->function;
+  }
+  return "";
+}
+
 std::vector<LockRow> shown_locks(const Figures& figures) {
   std::vector<LockRow> rows;
   for (const profile::LockCycle& cycle : figures.deadlocks) {
@@ -181,6 +204,11 @@ Action on_key(View& view, int key, const Figures& figures) {
       return Action::kQuit;
     case 'S':
       return Action::kSave;
+    case 't':
+      return Action::kTrace;
+    case '9':
+      toggle_slow(view, figures);
+      break;
     case kKeyTab:
       change_pane(view, 1);
       break;

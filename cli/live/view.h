@@ -31,7 +31,7 @@ enum Key : int {
   kKeyBackspace,
 };
 
-enum class Action : std::uint8_t { kNone, kQuit, kSave };
+enum class Action : std::uint8_t { kNone, kQuit, kSave, kTrace };
 
 struct View {
   Pane pane = Pane::kFunctions;
@@ -44,6 +44,7 @@ struct View {
   bool is_paused = false;
   bool shows_help = false;
   bool shows_difference = false;
+  bool only_slow = false;  // samples in calls of the traced function above its p95
   std::optional<std::map<std::string, double>> baseline;  // self share by function
   std::set<std::string> closed;                           // nodes of the tree, as paths
   std::string message;
@@ -67,6 +68,9 @@ struct LockRow {
   bool is_deadlock = false;
 };
 std::vector<LockRow> shown_locks(const Figures& figures);
+
+// The function in the chosen row; empty: the row has none.
+std::string selected_function(const Figures& figures, const View& view);
 
 // Change of the self share since the baseline; none: there is no baseline.
 std::optional<double> change_of(const profile::TopFunction& function, const Figures& figures,

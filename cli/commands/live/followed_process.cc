@@ -11,14 +11,16 @@ namespace {
 constexpr std::size_t kMaxStacks = 100'000;
 // Of all stacks: 64 MB.
 constexpr std::size_t kMaxStackFrames = 16'000'000;
+constexpr std::size_t kMaxCallSets = 500'000;  // of samples in traced calls: 40 MB
 }  // namespace
 
 FollowedProcess::FollowedProcess(session::Target target, std::chrono::nanoseconds interval,
-                                 options::SymbolOptions symbols)
+                                 options::SymbolOptions symbols, std::string probes)
     : pid_(target.pid),
       command_(std::move(target.command_name)),
       interval_(interval),
-      symbols_(std::move(symbols)) {
+      symbols_(std::move(symbols)),
+      probes_(std::move(probes)) {
   begin(std::move(target.connection));
 }
 
@@ -28,6 +30,7 @@ void FollowedProcess::begin(host::UniqueFd connection) {
   counted_stacks_ = stack_frames_ = 0;
   session::StreamRequest request;
   request.interval = interval_;
+  request.probes = probes_;
   stream_ = std::make_unique<session::LiveStream>(
       std::move(connection), request,
       [this](std::span<const std::byte> bytes) { reader_->feed(bytes); });
@@ -57,7 +60,9 @@ std::uint64_t FollowedProcess::dropped() const {
 }
 
 bool FollowedProcess::is_full() const {
-  return reader_->so_far().stacks.size() >= kMaxStacks || stack_frames_ >= kMaxStackFrames;
+  const profile::Recording& recording = reader_->so_far();
+  return recording.stacks.size() >= kMaxStacks || stack_frames_ >= kMaxStackFrames ||
+         recording.call_sets.size() >= kMaxCallSets;
 }
 
 host::Result<void> FollowedProcess::restart() {

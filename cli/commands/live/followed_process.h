@@ -19,9 +19,9 @@ namespace swipr::commands {
 
 class FollowedProcess {
  public:
-  // Begins to record.
+  // Begins to record. `probes`: functions to trace, as StreamRequest has them.
   FollowedProcess(session::Target target, std::chrono::nanoseconds interval,
-                  options::SymbolOptions symbols);
+                  options::SymbolOptions symbols, std::string probes = {});
 
   int fd() const { return stream_->fd(); }
   Pid pid() const { return pid_; }
@@ -50,6 +50,7 @@ class FollowedProcess {
   std::string command_;
   std::chrono::nanoseconds interval_;
   options::SymbolOptions symbols_;
+  std::string probes_;
   std::unique_ptr<importers::SwiprReader> reader_;
   std::unique_ptr<session::LiveStream> stream_;
   std::unique_ptr<LiveNames> names_;

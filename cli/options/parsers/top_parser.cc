@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kTopFooter = R"(
 Shows the hot functions, the call tree, threads and locks of the last seconds while the program
-runs. ? shows the keys. Prints one window of time as text with --once, or without a terminal.
+runs. ? shows the keys; t traces the chosen function, 9 shows what its slow calls do. Prints one window of time as text with --once, or without a terminal.
 
 Examples:
   swipr top --pid 4711

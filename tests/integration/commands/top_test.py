@@ -2,10 +2,11 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import unittest
 
-from support import deadline
+from support import deadline, tracing
 from support.case import SwiprCase
 
 
@@ -32,6 +33,16 @@ class TopTest(SwiprCase):
         except deadline.DeadlineExceeded as error:
             raise AssertionError(f"{error}\n{seen[0]}") from None
         return seen[0]
+
+    def start_top(self, pid, *options):
+        self.addCleanup(lambda: subprocess.run(["tmux", "-L", f"swipr-{os.getpid()}", "kill-server"],
+                                               capture_output=True))
+        command = " ".join([str(self.program), "top", "--pid", str(pid), *options])
+        self.tmux("new-session", "-d", "-x", "120", "-y", "40", "-c", str(self.folder), f"{command}; sleep 60")
+
+    def finish(self, target):
+        target.process.kill()
+        target.wait()
 
     def start_burning(self):
         target = self.start_target("burn_nofp", "600000", ready=False)
@@ -65,10 +76,7 @@ class TopTest(SwiprCase):
 
     def test_terminal(self):
         target = self.start_burning()
-        self.addCleanup(lambda: subprocess.run(["tmux", "-L", f"swipr-{os.getpid()}", "kill-server"],
-                                               capture_output=True))
-        self.tmux("new-session", "-d", "-x", "120", "-y", "40", "-c", str(self.folder),
-                  f"{self.program} top --pid {target.pid} --window 5s; sleep 60")
+        self.start_top(target.pid, "--window", "5s")
         screen = self.wait_for(f"burn_nofp {target.pid}", "burn_hot", "CALL TREE", "THREAD", "WHO HOLDS IT")
         self.assertRegex(screen, r"by CPU time")
         self.tmux("send-keys", "/", "hot", "Enter")
@@ -97,6 +105,53 @@ class TopTest(SwiprCase):
         self.wait_for("the process has ended")
         self.tmux("send-keys", "q")
         deadline.wait_until(lambda: "swipr" not in self.tmux("list-panes", "-F", "#{pane_current_command}"), "its end")
+
+    def test_traces_a_function(self):
+        target = self.start_target("locked_calls_nofp")
+        self.addCleanup(target.process.kill)
+        target.send("serve 1000000\n")
+        self.start_top(target.pid, "--window", "60s", "--weight", "wall")
+        self.wait_for("handle_call", "want_cache")
+        self.tmux("send-keys", "9")
+        self.wait_for("t traces the chosen function first")
+        self.tmux("send-keys", "/", "handle_call", "Enter", "t")
+        self.wait_for("CALLS  handle_call")
+        deadline.wait_until(lambda: re.search(r"handle_call  \d+/s  p50 [\d.]+ [um]s  p95 [\d.]+ [um]s  [▁-█]+",
+                                              self.screen()), "figures of its calls")
+        self.assertTrue(tracing.changed_code(target.pid))
+        self.tmux("send-keys", "Escape", "/", "want_journal", "Enter", "9")
+        self.wait_for("ONLY CALLS ABOVE P95")
+
+        def total():
+            found = re.search(r"(?m)^ +[\d.]+ +([\d.]+)  want_journal", self.screen())
+            return float(found[1]) if found else 0
+
+        # It takes 8 of 28 ms of one of three threads; in the calls that it makes slow, 8 of 10.
+        deadline.wait_until(lambda: total() > 40, "time of want_journal() in slow calls")
+        self.tmux("send-keys", "9")
+        deadline.wait_until(lambda: 0 < total() < 30, "time of want_journal() in all calls")
+        self.assertNotIn("ONLY CALLS", self.screen())
+        self.tmux("resize-window", "-x", "80", "-y", "24")
+        deadline.wait_until(lambda: "CALL TREE" not in self.screen(), "one pane on a small terminal")
+        self.wait_for("CALLS  handle_call", "want_journal")
+        self.tmux("send-keys", "t")
+        self.wait_for("no function is traced any more")
+        deadline.wait_until(lambda: not tracing.changed_code(target.pid), "the code of the file")
+        # What cannot be traced says so, and its line can be removed.
+        self.tmux("send-keys", "Escape", "Tab", "Tab", "t")
+        self.wait_for("choose a function to trace")
+        self.finish(target)
+
+    def test_function_that_cannot_be_traced(self):
+        target = self.start_burning()
+        self.start_top(target.pid)
+        self.wait_for("burn_hot")
+        self.tmux("send-keys", "/", "_start", "Enter")
+        self.wait_for("filter: _start", "__libc_start_main")
+        self.tmux("send-keys", "j", "j", "t")  # behind __libc_start_call_main and __libc_start_main
+        self.wait_for("is not traced, because")
+        self.assertFalse(tracing.changed_code(target.pid))
+        self.finish(target)
 
 
 if __name__ == "__main__":

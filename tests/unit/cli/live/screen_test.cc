@@ -55,6 +55,28 @@ TEST(TopScreen, NamesDeadlocks) {
   EXPECT_TRUE(has(text, "mutex in want_log(): flusher 201")) << text;
 }
 
+TEST(TopScreen, HasALineOfTheTracedFunction) {
+  Figures figures = screen_figures();
+  figures.latency = Latency{"handle()", "", 12'345.4, 812us, 4100us, {1, 8, 4, 0}};
+  View view;
+  const auto line = [&](std::size_t columns, bool utf8 = true) {
+    Canvas canvas(columns, 24, utf8);
+    draw(canvas, figures, view);
+    const std::string text = canvas.plain();
+    EXPECT_TRUE(has(text, "FUNCTION (by self)")) << text;
+    const std::size_t begin = text.find("CALLS  ");
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(line(80), "CALLS  handle()  12345/s  p50 812 us  p95 4.1 ms  ▁█▄▁");
+  EXPECT_EQ(line(120, false), "CALLS  handle()  12345/s  p50 812 us  p95 4.1 ms  _#-_");
+  view.only_slow = true;
+  Canvas small(80, 24, true);
+  draw(small, figures, view);
+  EXPECT_TRUE(has(small.plain(), "by wall time  ONLY CALLS ABOVE P95")) << small.plain();
+  figures.latency = Latency{"handle()", "is not traced, because it is too short", 0, {}, {}, {}};
+  EXPECT_TRUE(has(line(80), "CALLS  handle()  is not traced, because it is too short"));
+}
+
 TEST(TopScreen, ShowsOnePaneOnASmallTerminal) {
   View view;
   EXPECT_TRUE(has(drawn(80, 24, view), "FUNCTION (by self)"));

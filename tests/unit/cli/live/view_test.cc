@@ -45,6 +45,39 @@ TEST(TopView, FiltersWhileOneTypes) {
   EXPECT_EQ(names_of(figures, view).size(), 7u);
 }
 
+TEST(TopView, TracesTheFunctionOfTheChosenRow) {
+  const Figures figures = golden_figures();
+  View view;
+  EXPECT_EQ(on_key(view, 't', figures), Action::kTrace);
+  EXPECT_EQ(selected_function(figures, view), shown_functions(figures, view)[0].function);
+  on_key(view, kKeyDown, figures);
+  EXPECT_EQ(selected_function(figures, view), shown_functions(figures, view)[1].function);
+  type(view, "/want_log", figures);
+  on_key(view, kKeyEnter, figures);
+  EXPECT_EQ(selected_function(figures, view), "want_log()");
+  view.pane = Pane::kTree;
+  EXPECT_EQ(selected_function(figures, view), "want_log()");
+  view.pane = Pane::kThreads;
+  EXPECT_EQ(selected_function(figures, view), "");
+  view = {};
+  view.filter = "no such function";
+  EXPECT_EQ(selected_function(figures, view), "");
+}
+
+TEST(TopView, ShowsSlowCallsOfATracedFunctionOnly) {
+  Figures figures = golden_figures();
+  View view;
+  on_key(view, '9', figures);
+  EXPECT_FALSE(view.only_slow);
+  EXPECT_NE(view.message.find("t traces"), std::string::npos);
+  figures.latency.emplace();
+  on_key(view, '9', figures);
+  EXPECT_TRUE(view.only_slow);
+  EXPECT_EQ(view.weight, profile::Weight::kWall);
+  on_key(view, '9', figures);
+  EXPECT_FALSE(view.only_slow);
+}
+
 TEST(TopView, SortsAndChangesPaneWindowAndWeight) {
   const Figures figures = golden_figures();
   View view;

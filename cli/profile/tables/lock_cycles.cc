@@ -23,11 +23,9 @@ nanoseconds shortest_sleep(const Process& process) {
   return std::max<nanoseconds>(kTicks * process.interval, skips ? kSkipping : nanoseconds(1));
 }
 
-// Only of these is the holder read again at each tick.
-bool has_live_holder(const Stack& stack) {
-  const bool is_lock =
-      stack.runtime_wait == RuntimeWait::kMutex || stack.runtime_wait == RuntimeWait::kMonitor;
-  return is_lock && stack.holder.value != 0;
+// Threads that wait for the GIL or a monitor wake again and again: nothing can be proven of them.
+bool waits_for_mutex(const Stack& stack) {
+  return stack.runtime_wait == RuntimeWait::kMutex && stack.holder.value != 0;
 }
 
 // Who waits for whom; each thread waits for one lock at most.
@@ -73,7 +71,7 @@ void LastWaits::add(const Recording& recording, const Sample& sample) {
   const bool slept =
       sample.cpu - sample.credited == nanoseconds(0) && (follows || mode == Mode::kWall);
   const bool waits = sample.state == State::kBlocked && sample.stack != kNone &&
-                     has_live_holder(recording.stacks[sample.stack]);
+                     waits_for_mutex(recording.stacks[sample.stack]);
   // A thread that has slept waits for the same lock as before.
   const bool continues =
       waits && slept && follows && wait.stack != kNone &&

@@ -125,14 +125,15 @@ class LiveView {
 
   void try_to_trace() {
     auto calls = begin_calls_();
+    const bool is_last = calls || pause_ > kLongestPause;
     if (calls) {
       trace(*std::move(calls));
     } else if (pause_ == kFirstPause) {
       print_note(calls.error().message() + "; trying again for half a minute");
-    } else if (pause_ > kLongestPause) {
+    } else if (is_last) {
       print_note(calls.error().message());
     }
-    if (calls || pause_ > kLongestPause) begin_calls_ = nullptr;
+    if (is_last) begin_calls_ = nullptr;
     next_try_ = Clock::now() + pause_;
     pause_ *= 2;
   }

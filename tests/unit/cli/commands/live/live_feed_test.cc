@@ -13,7 +13,6 @@ namespace {
 using live::History;
 using live::HistoryRow;
 using nlohmann::json;
-using testing::ElementsAre;
 using testing::IsEmpty;
 
 class LiveFeedTest : public testing::Test {

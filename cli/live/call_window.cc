@@ -47,7 +47,8 @@ void CallWindow::add_calls(const CallBuckets& all) {
   }
   if (added.empty()) return;
   all_ = all;
-  calls_.push_back({now_, std::move(added)});
+  if (calls_.empty() || calls_.back().time != now_) calls_.push_back({now_, {}});
+  for (const auto& [bucket, count] : added) calls_.back().added[bucket] += count;
 }
 
 void CallWindow::begin_stream() {

@@ -124,11 +124,11 @@ class Screen {
 
   void toggle_trace() {
     view_.message = followed_.toggle_trace(live::selected_function(figures_, view_));
-    if (!followed_.has_trace()) view_.only_slow = false;
   }
 
   void paint() {
     next_paint_ = Clock::now() + kPaintEvery;
+    if (!followed_.is_tracing()) view_.only_slow = false;
     if (!view_.is_paused || !has_figures_) figures_ = followed_.figures(view_, false);
     has_figures_ = true;
     live::Canvas canvas(terminal_.columns(), terminal_.rows(), terminal_.has_utf8());

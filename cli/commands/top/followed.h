@@ -31,7 +31,7 @@ class Followed {
   // Of the traced function's stream; -1: there is nothing to be read.
   int trace_fd() const { return trace_ == nullptr ? -1 : trace_->fd(); }
   void read_trace() { trace_->read(); }
-  bool has_trace() const { return trace_ != nullptr; }  // or is about to have one
+  bool is_tracing() const { return trace_ != nullptr && trace_->is_tracing(); }
   // Traces the function that is shown with this name, or ends tracing. Returns what is to be said.
   std::string toggle_trace(const std::string& function);
 
@@ -41,7 +41,6 @@ class Followed {
   host::Result<std::string> save(const live::View& view);
 
  private:
-  bool is_tracing() const { return trace_ != nullptr && trace_->is_tracing(); }
   // The recording that the view is of, and its samples.
   FollowedProcess& shown(const live::View& view);
   std::vector<profile::Sample> shown_samples(const live::View& view) const;

@@ -249,8 +249,8 @@ class JavaTest(SwiprCase):
         for thread, state in (("enters", "[monitor Waits$Lock]"), ("awaits", "[wait Waits$Mail]"), ("parks", "[futex]"),
                               ("sleeps", "[futex]")):
             found = {s.frames[-1] for s in stacks if s.thread == thread}
-            if thread == "enters":  # it wakes now and then, by itself
-                found.discard("[runnable]")
+            if thread == "enters":  # it wakes now and then, by itself, and runs for a moment
+                found = {frame for frame in found if frame.startswith("[") and frame != "[runnable]"}
             self.assertEqual(found, {state}, thread)
         monitors = json.loads(self.swipr("report", "--json", recording).out)["monitors"]
         holder = monitors["holders"][0]
@@ -258,7 +258,7 @@ class JavaTest(SwiprCase):
         self.assertRegex(holder["function"], r"\.read")
         self.assertGreater(holder["waited_ns"], 0.95 * monitors["waited_ns"], monitors)
         entering = [s for s in stacks if s.thread == "enters"]
-        waiting = [s for s in entering if s.frames[-1] != "[runnable]"]
+        waiting = [s for s in entering if s.frames[-1].startswith("[monitor ")]
         self.assertGreaterEqual(monitors["waited_ns"], profiles.total(waiting))
         self.assertLessEqual(monitors["waited_ns"], profiles.total(entering))
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/host/text/duration.h"
+
 namespace swipr::live {
 
 namespace {
@@ -78,11 +80,7 @@ void draw_head(Canvas& canvas, const Figures& figures, const View& view) {
 }
 
 std::string duration_text(std::optional<nanoseconds> time) {
-  if (!time) return "-";
-  const double us = std::chrono::duration<double, std::micro>(*time).count();
-  if (us < 1e3) return fmt::format("{:.3g} us", us);
-  if (us < 1e6) return fmt::format("{:.3g} ms", us / 1e3);
-  return fmt::format("{:.3g} s", us / 1e6);
+  return time ? host::format_duration(*time) : "-";
 }
 
 // The calls of the traced function.

@@ -1,20 +1,13 @@
 // What `swipr view --live` costs, and how soon its page shows that a program does something else.
 // usage: node bench/live_bench.mjs [BUILD] [THREADS] [CHANGES]     (build/release, 200, 10)
 // Needs the targets (tests/targets) and the readers (npm ci --prefix tests/readers). Prints JSON.
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
-import path from 'node:path';
-import readline from 'node:readline';
-import { launch_browser } from '../tests/readers/browser.mjs';
+import { open_live_page } from './live_page.mjs';
 
 const [build = 'build/release', threads = '200', changes = '10'] = process.argv.slice(2);
 const WINDOW_MS = 11_000;  // after it, the window of 10 s has forgotten the phase before
 const TICKS_PER_SECOND = 100;  // of /proc/PID/stat
 
-const file = (name) => path.resolve(build, name);
-const runtime = fs.mkdtempSync('/tmp/swipr-live-bench-');
-const env = { ...process.env, SWIPR_SOCKET_DIR: runtime, DISPLAY: '', WAYLAND_DISPLAY: '' };
-const first_line = (stream) => new Promise((resolve) => readline.createInterface({ input: stream }).once('line', resolve));
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 // CPU time in seconds, memory in MiB.
@@ -24,15 +17,8 @@ function usage_of(pid) {
   return { cpu: (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND, memory: Number(memory) / 1024 };
 }
 
-const target = spawn(file('tests/targets/phases_nofp'), [String(Number(threads) - 4)], {
-  env: { ...env, LD_PRELOAD: file('preload/libswipr_preload.so') }, stdio: ['pipe', 'pipe', 'inherit'] });
-await first_line(target.stdout);
-const server = spawn(file('cli/swipr'), ['view', '--live', '--pid', String(target.pid)], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-const url = await first_line(server.stdout);
-const browser = await launch_browser();
+const { target, server, page, end } = await open_live_page(build, `${build}/tests/targets/phases_nofp`, [String(Number(threads) - 4)]);
 try {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
-  await page.goto(url);
   await page.click('#functions th button[value=total]');
   await sleep(WINDOW_MS);
   const before = { at: Date.now(), ...usage_of(server.pid) };
@@ -62,8 +48,5 @@ try {
     change_ms: { first, least: delays[0], median: delays[delays.length >> 1], most: delays.at(-1) },
   }));
 } finally {
-  await browser.close();
-  server.kill('SIGKILL');
-  target.kill('SIGKILL');
-  fs.rmSync(runtime, { recursive: true });
+  await end();
 }

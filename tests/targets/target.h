@@ -53,6 +53,18 @@ inline void wait_for_stdin_end() {
   }
 }
 
+inline std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Less than a second; less if a signal arrives.
+inline void sleep_ms(int milliseconds) {
+  const timespec time{0, milliseconds * 1'000'000};
+  nanosleep(&time, nullptr);
+}
+
 inline std::int64_t thread_cpu_ns() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

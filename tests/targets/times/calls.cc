@@ -32,12 +32,6 @@
 
 namespace {
 
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 volatile int sink = 0;
 
 TARGET_INLINE int always_inlined(int value) {
@@ -48,8 +42,8 @@ TARGET_INLINE int always_inlined(int value) {
 }  // namespace
 
 TARGET_FRAME void timed_call(std::int64_t duration_ns) {
-  const std::int64_t end = now_ns() + duration_ns;
-  while (now_ns() < end) sink = sink + 1;
+  const std::int64_t end = target::now_ns() + duration_ns;
+  while (target::now_ns() < end) sink = sink + 1;
 }
 
 TARGET_FRAME int hot_call(int value) {
@@ -58,8 +52,8 @@ TARGET_FRAME int hot_call(int value) {
 }
 
 TARGET_FRAME std::int64_t labelled_call(std::int64_t id, std::int64_t duration_ns) {
-  const std::int64_t end = now_ns() + duration_ns;
-  while (now_ns() < end) sink = sink + 1;
+  const std::int64_t end = target::now_ns() + duration_ns;
+  while (target::now_ns() < end) sink = sink + 1;
   return 3 * id;
 }
 
@@ -72,14 +66,14 @@ CALLS_FRAME std::int64_t from_right(std::int64_t id, std::int64_t duration_ns) {
 }
 
 CALLS_FRAME int look_up(int value) {
-  const std::int64_t end = now_ns() + 1'000'000;
-  while (now_ns() < end) sink = value;
+  const std::int64_t end = target::now_ns() + 1'000'000;
+  while (target::now_ns() < end) sink = value;
   return sink + value;
 }
 
 CALLS_FRAME int rehash(int value) {
-  const std::int64_t end = now_ns() + 8'000'000;
-  while (now_ns() < end) sink = value;
+  const std::int64_t end = target::now_ns() + 8'000'000;
+  while (target::now_ns() < end) sink = value;
   return sink - value;
 }
 
@@ -122,9 +116,9 @@ namespace {
 void spin(std::int64_t count, std::int64_t fast, std::int64_t slow, std::int64_t every) {
   std::vector<std::int64_t> durations;
   for (std::int64_t call = 1; call <= count; ++call) {
-    const std::int64_t begin = now_ns();
+    const std::int64_t begin = target::now_ns();
     timed_call(call % every == 0 ? slow : fast);
-    durations.push_back(now_ns() - begin);
+    durations.push_back(target::now_ns() - begin);
   }
   std::sort(durations.begin(), durations.end());
   for (const std::int64_t duration : durations)
@@ -151,10 +145,10 @@ void call_from_threads(std::int64_t count, std::int64_t fast, std::int64_t slow,
       for (std::int64_t call = 0; call < count; ++call) {
         const std::int64_t id = 1000 * (thread + 1) + call;
         const std::int64_t ns = call % every == every - 1 ? slow : fast;
-        const std::int64_t begin = now_ns();
+        const std::int64_t begin = target::now_ns();
         const std::int64_t result = id % 2 == 0 ? from_left(id, ns) : from_right(id, ns);
         sink = static_cast<int>(result);
-        made[thread].push_back({id, now_ns() - begin, static_cast<int>(gettid())});
+        made[thread].push_back({id, target::now_ns() - begin, static_cast<int>(gettid())});
       }
       ++done;
       for (;;) pause();
@@ -204,9 +198,9 @@ void throw_often(std::int64_t count) {
 }
 
 void run_hot(std::int64_t milliseconds) {
-  const std::int64_t end = now_ns() + milliseconds * 1'000'000;
+  const std::int64_t end = target::now_ns() + milliseconds * 1'000'000;
   long long calls = 0;
-  for (; now_ns() < end; calls += 1000) {
+  for (; target::now_ns() < end; calls += 1000) {
     for (int call = 0; call < 1000; ++call) sink = hot_call(call);
   }
   std::printf("%lld\n", calls);

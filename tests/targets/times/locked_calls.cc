@@ -14,28 +14,13 @@
 
 #include "tests/targets/target.h"
 
-namespace {
-
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-void sleep_ms(int milliseconds) {
-  const timespec time{0, milliseconds * 1'000'000};
-  nanosleep(&time, nullptr);
-}
-
-}  // namespace
-
 TARGET_FRAME int clean_cache(int milliseconds) {
-  sleep_ms(milliseconds);
+  target::sleep_ms(milliseconds);
   return milliseconds + 1;
 }
 
 TARGET_FRAME int flush_journal(int milliseconds) {
-  sleep_ms(milliseconds);
+  target::sleep_ms(milliseconds);
   return milliseconds + 2;
 }
 
@@ -72,17 +57,17 @@ class Holder {
 }  // namespace
 
 TARGET_FRAME std::int64_t want_cache(pthread_mutex_t* mutex) {
-  const std::int64_t begin = now_ns();
+  const std::int64_t begin = target::now_ns();
   pthread_mutex_lock(mutex);
   pthread_mutex_unlock(mutex);
-  return now_ns() - begin;
+  return target::now_ns() - begin;
 }
 
 TARGET_FRAME std::int64_t want_journal(pthread_mutex_t* mutex) {
-  const std::int64_t begin = now_ns();
+  const std::int64_t begin = target::now_ns();
   pthread_mutex_lock(mutex);
   pthread_mutex_unlock(mutex);
-  return now_ns() - begin + 0;
+  return target::now_ns() - begin + 0;
 }
 
 namespace {

@@ -21,26 +21,15 @@ std::int64_t entered_ns = 0;  // when the third got it
 std::int64_t first_ns = 0;
 std::int64_t second_ns = 0;
 
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-void sleep_ms(int milliseconds) {
-  const timespec time{0, milliseconds * 1'000'000};
-  nanosleep(&time, nullptr);
-}
-
 }  // namespace
 
 TARGET_FRAME int hold_first(int milliseconds) {
-  sleep_ms(milliseconds);
+  target::sleep_ms(milliseconds);
   return milliseconds + 1;
 }
 
 TARGET_FRAME int hold_second(int milliseconds) {
-  sleep_ms(milliseconds);
+  target::sleep_ms(milliseconds);
   return milliseconds + 2;
 }
 
@@ -65,22 +54,22 @@ std::thread run_rounds(const char* name, Round round) {
 void round_of_first() {
   pthread_mutex_lock(&mutex);
   hold_first(45);
-  passed_ns = now_ns();
+  passed_ns = target::now_ns();
   pthread_mutex_unlock(&mutex);
 }
 
 void round_of_second() {
-  sleep_ms(5);
+  target::sleep_ms(5);
   pthread_mutex_lock(&mutex);
   hold_second(70);
   pthread_mutex_unlock(&mutex);
 }
 
 void round_of_third() {
-  sleep_ms(15);
-  wanted_ns = now_ns();
+  target::sleep_ms(15);
+  wanted_ns = target::now_ns();
   enter_lock(0);
-  entered_ns = now_ns();
+  entered_ns = target::now_ns();
   pthread_mutex_unlock(&mutex);
 }
 

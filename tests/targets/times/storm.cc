@@ -128,12 +128,6 @@ std::int64_t process_cpu_ns() {
   return nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
 }
 
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 int become_again(int count, char** argv) {
   if (count == 0) return 0;
   std::string rest = std::to_string(count - 1);
@@ -159,8 +153,8 @@ int main(int argc, char** argv) {
   target::say("ready");
   unsigned count = 0;
   unsigned wrong = 0;
-  const std::int64_t until = now_ns() + std::int64_t{std::atoi(argv[2])} * 1'000'000;
-  for (; now_ns() < until; ++count) {
+  const std::int64_t until = target::now_ns() + std::int64_t{std::atoi(argv[2])} * 1'000'000;
+  for (; target::now_ns() < until; ++count) {
     if (!one(kind, count, argv[3])) ++wrong;
   }
   stop = true;

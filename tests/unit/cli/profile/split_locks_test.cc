@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/core/duration_buckets.h"
+#include "tests/unit/cli/profile/lock_stacks.h"
 
 namespace swipr::profile {
 namespace {
@@ -42,17 +43,7 @@ class SplitLocksTest : public testing::Test {
 
   std::uint32_t stack(const std::vector<std::string_view>& functions, RuntimeWait kind,
                       Tid holder) {
-    Stack& stack = recording_.stacks.emplace_back();
-    for (const std::string_view function : functions) {
-      stack.frames.push_back(static_cast<std::uint32_t>(recording_.frames.size()));
-      recording_.frames.emplace_back();
-      NamedFrame named;
-      named.function = function;
-      names_.frames.push_back({named});
-    }
-    stack.runtime_wait = kind;
-    stack.holder = holder;
-    return static_cast<std::uint32_t>(recording_.stacks.size() - 1);
+    return add_lock_stack(recording_, names_, functions, kind, holder);
   }
   void add(std::uint32_t thread, std::uint32_t stack, milliseconds wall, State state,
            std::uint32_t call) {

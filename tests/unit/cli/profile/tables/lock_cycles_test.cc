@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/unit/cli/profile/lock_stacks.h"
+
 namespace swipr::profile {
 namespace {
 
@@ -25,17 +27,7 @@ class LockCyclesTest : public testing::Test {
 
   std::uint32_t stack(const std::vector<std::string_view>& functions, RuntimeWait kind,
                       Tid holder) {
-    Stack& stack = recording_.stacks.emplace_back();
-    for (const std::string_view function : functions) {
-      stack.frames.push_back(static_cast<std::uint32_t>(recording_.frames.size()));
-      recording_.frames.emplace_back();
-      NamedFrame named;
-      named.function = function;
-      names_.frames.push_back({named});
-    }
-    stack.runtime_wait = kind;
-    stack.holder = holder;
-    return static_cast<std::uint32_t>(recording_.stacks.size() - 1);
+    return add_lock_stack(recording_, names_, functions, kind, holder);
   }
   std::uint32_t waiting(std::string_view function, int holder,
                         std::string_view lock = "pthread_mutex_lock") {

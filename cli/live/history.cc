@@ -1,6 +1,7 @@
 #include "cli/live/history.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace swipr::live {
 
@@ -82,9 +83,25 @@ std::uint32_t History::wait(std::string_view lock, std::uint32_t owner) {
   return index;
 }
 
+std::uint32_t History::call_set(CallSet calls) {
+  while (!calls.empty()) {
+    const auto known = call_set_index_.find(calls);
+    if (known != call_set_index_.end()) return known->second;
+    if (call_sets_.size() < kMaxCallSets) {
+      const auto index = static_cast<std::uint32_t>(call_sets_.size());
+      call_sets_.push_back(calls);
+      call_set_index_.emplace(std::move(calls), index);
+      return index;
+    }
+    calls.erase(calls.begin());
+  }
+  return kNone;
+}
+
 std::size_t History::KeyHash::operator()(const Key& key) const {
+  const std::uint64_t rest = key.rest ^ std::uint64_t{key.calls} << 24;
   const std::uint64_t mixed =
-      (key.thread_and_node ^ (key.rest * 0xff51afd7ed558ccdu)) * 0x9E3779B97F4A7C15u;
+      (key.thread_and_node ^ (rest * 0xff51afd7ed558ccdu)) * 0x9E3779B97F4A7C15u;
   return static_cast<std::size_t>(mixed ^ (mixed >> 29));
 }
 
@@ -93,7 +110,8 @@ History::Key History::key_of(const HistoryRow& row) {
   static_assert(kMaxWaits < 0xffff);
   return {std::uint64_t{row.thread} << 32 | row.node,
           std::uint64_t{row.second} << 32 | std::uint64_t{row.wait & 0xffff} << 16 |
-              std::uint64_t{row.bin} << 8 | static_cast<std::uint64_t>(row.state)};
+              std::uint64_t{row.bin} << 8 | static_cast<std::uint64_t>(row.state),
+          row.calls};
 }
 
 void History::add_to(Sums& sums, std::size_t most, const HistoryRow& row) {

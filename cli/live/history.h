@@ -3,6 +3,7 @@
 // place. Pure.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,12 +29,22 @@ struct Function {
   bool is_code = true;
 };
 
+// A traced call that samples were taken in. Shape: as LiveFeed tells it.
+struct SampledCall {
+  std::uint32_t function = 0;  // in CallHistory::functions()
+  std::uint32_t bucket = 0;    // of its duration (common/core/duration_buckets.h), or until then
+  bool is_open = false;        // it had not returned
+  friend auto operator<=>(const SampledCall&, const SampledCall&) = default;
+};
+using CallSet = std::vector<SampledCall>;
+
 // What a thread did in one second in one stack and state.
 struct HistoryRow {
   std::uint32_t second = 0;  // since the recording began
   std::uint32_t thread = 0;
   std::uint32_t node = 0;
-  std::uint32_t wait = profile::kNone;  // a wait of the history
+  std::uint32_t wait = profile::kNone;   // a wait of the history
+  std::uint32_t calls = profile::kNone;  // a call set of the history; kNone: in no traced call
   std::uint32_t ticks = 0;
   std::uint64_t cpu_us = 0;
   std::uint64_t runqueue_us = 0;
@@ -55,6 +66,7 @@ class History {
   static constexpr std::size_t kMaxNodes = 400'000;
   static constexpr std::size_t kMaxThreads = 20'000;
   static constexpr std::size_t kMaxWaits = 10'000;
+  static constexpr std::size_t kMaxCallSets = 100'000;
 
   struct Node {
     std::uint32_t parent = profile::kNone;
@@ -75,12 +87,14 @@ class History {
   };
 
   // The entry of a table, which is made if there is none. What exceeds a table gets a common entry:
-  // the function "[other]", the caller's node, the thread "others", no wait.
+  // the function "[other]", the caller's node, the thread "others", no wait, fewer calls.
   std::uint32_t module(std::string_view path, bool is_own);
   std::uint32_t function(const Function& function);
   std::uint32_t child(std::uint32_t parent, std::uint32_t function);
   std::uint32_t thread(Pid pid, Tid tid, std::string_view name);
   std::uint32_t wait(std::string_view lock, std::uint32_t owner);
+  // Not empty: the innermost call first.
+  std::uint32_t call_set(CallSet calls);
 
   // Equal rows are added up until the next commit.
   void add(const HistoryRow& row);
@@ -95,6 +109,7 @@ class History {
   const std::vector<Node>& nodes() const { return nodes_; }  // parents before their children
   const std::vector<Thread>& threads() const { return threads_; }
   const std::vector<Wait>& waits() const { return waits_; }
+  const std::vector<CallSet>& call_sets() const { return call_sets_; }
   std::uint64_t name_changes() const { return name_changes_; }
   // Rows are numbered from 0; those from first_row() to end_row() are kept.
   std::uint64_t first_row() const { return first_row_; }
@@ -110,6 +125,7 @@ class History {
   struct Key {
     std::uint64_t thread_and_node;
     std::uint64_t rest;  // second, bin, state, wait
+    std::uint32_t calls;
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHash {
@@ -126,11 +142,13 @@ class History {
   std::vector<Node> nodes_;
   std::vector<Thread> threads_;
   std::vector<Wait> waits_;
+  std::vector<CallSet> call_sets_;
   std::map<std::string, std::uint32_t, std::less<>> module_index_;
   std::unordered_map<std::string, std::uint32_t> function_index_;
   std::unordered_map<std::uint64_t, std::uint32_t> node_index_;  // by parent and function
   std::map<std::pair<Pid, Tid>, std::uint32_t> thread_index_;
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> wait_index_;
+  std::map<CallSet, std::uint32_t> call_set_index_;
   std::uint64_t name_changes_ = 0;
   std::deque<HistoryRow> rows_;
   std::uint64_t first_row_ = 0;

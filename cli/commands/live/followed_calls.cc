@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cli/session/find/targets.h"
@@ -38,6 +39,12 @@ Result<std::unique_ptr<FollowedCalls>> FollowedCalls::begin(const options::Trace
       *std::move(target), calls->start_, options, session::StreamRequest{},
       [at = calls.get()](TracedProcess& process) { return at->on_records(process); });
   return calls;
+}
+
+std::string FollowedCalls::probes() const {
+  session::StreamRequest request;
+  add_traced_functions(request, start_.found);
+  return std::move(request.probes);
 }
 
 Result<bool> FollowedCalls::read(std::chrono::nanoseconds now) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "cli/commands/latency/trace_notes.h"
@@ -28,6 +29,9 @@ class FollowedCalls {
   host::Result<bool> read(std::chrono::nanoseconds now);
 
   const live::CallHistory& history() const { return history_; }
+  // What a stream is asked for whose samples are to be joined with the calls: functions have the
+  // numbers of the history.
+  std::string probes() const;
 
  private:
   explicit FollowedCalls(TraceStart start);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/names/live_names.h"
@@ -42,6 +43,8 @@ class FollowedProcess {
   // Begins a new stream: what referred to the recording is void.
   host::Result<void> restart();
   void restart(session::Target target);
+  // From the next restart() on.
+  void set_probes(std::string probes) { probes_ = std::move(probes); }
 
  private:
   void begin(host::UniqueFd connection);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "cli/export/text/text.h"
 #include "cli/live/seconds.h"
 #include "cli/profile/tables/lock_waits.h"
+#include "common/core/duration_buckets.h"
 
 namespace swipr::commands {
 
@@ -20,7 +22,9 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kBin = nanoseconds(1s) / History::kBins;
 // Names take seconds the first time, while 20,000 rows a second may arrive.
-constexpr std::size_t kMaxUnnamed = 500'000;
+constexpr std::size_t kMaxPending = 500'000;
+// Samples in calls that last longer are shown before these end.
+constexpr auto kCallPatience = 1s;
 // About 30 MB. Stacks that are seen again are added again.
 constexpr std::size_t kMaxTreeNodes = 500'000;
 
@@ -61,11 +65,12 @@ void HistoryWriter::add(std::vector<profile::Sample>& samples) {
 }
 
 void HistoryWriter::add_part(const profile::Sample& part, std::int64_t second, bool is_last) {
-  if (unnamed_.size() >= kMaxUnnamed) return history_.leave_out(part.ticks);
-  HistoryRow& row = unnamed_.emplace_back();
+  if (pending_.size() >= kMaxPending) return history_.leave_out(part.ticks);
+  HistoryRow& row = pending_.emplace_back(Pending{{}, part.time}).row;
   row.second = static_cast<std::uint32_t>(second);
   row.thread = part.thread;
   row.node = part.stack;
+  row.calls = part.calls;
   row.state = part.state;
   row.ticks = static_cast<std::uint32_t>(part.ticks);
   row.cpu_us = microseconds(part.cpu);
@@ -79,16 +84,16 @@ void HistoryWriter::add_part(const profile::Sample& part, std::int64_t second, b
   row.bin = static_cast<std::uint8_t>(end / kBin);
 }
 
-void HistoryWriter::flush(bool waits_for_names) {
-  names_ = &process_.names().update(process_.recording(), waits_for_names);
+void HistoryWriter::flush(bool is_end) {
+  names_ = &process_.names().update(process_.recording(), is_end);
   if (nodes_.size() > kMaxTreeNodes) forget_tree();
   if (!tree_) {
     tree_ = std::make_unique<profile::StackTree>(process_.recording(), *names_,
                                                  profile::StackTree::Detail::kFunction);
   }
-  std::erase_if(unnamed_, [&](const HistoryRow& row) {
-    if (!has_names(row.node)) return false;
-    history_.add(named(row));
+  std::erase_if(pending_, [&](const Pending& pending) {
+    if (!has_names(pending.row.node) || (!is_end && !knows_calls(pending))) return false;
+    history_.add(complete(pending));
     return true;
   });
   history_.commit(static_cast<std::uint64_t>(now_.count()));
@@ -106,10 +111,38 @@ bool HistoryWriter::has_names(std::uint32_t stack) {
   return has;
 }
 
-HistoryRow HistoryWriter::named(HistoryRow row) {
+std::span<const std::uint32_t> HistoryWriter::calls_of(const Pending& pending) const {
+  const profile::Recording& recording = process_.recording();
+  if (pending.row.calls == kNone) return {};
+  const profile::CallSet& set = recording.call_sets[pending.row.calls];
+  return std::span(recording.open_calls).subspan(set.first, set.count);
+}
+
+bool HistoryWriter::knows_calls(const Pending& pending) const {
+  if (*begin_ + now_ - pending.time > kCallPatience) return true;
+  const auto calls = calls_of(pending);
+  return std::all_of(calls.begin(), calls.end(), [this](std::uint32_t call) {
+    return process_.recording().calls[call].duration.has_value();
+  });
+}
+
+std::uint32_t HistoryWriter::call_set_of(const Pending& pending) {
+  live::CallSet set;
+  for (const std::uint32_t number : calls_of(pending)) {
+    const profile::Call& call = process_.recording().calls[number];
+    const nanoseconds lasted = std::max(call.duration.value_or(pending.time - call.begin), 0ns);
+    const std::size_t bucket = bucket_of(static_cast<std::uint64_t>(lasted.count()));
+    set.push_back({call.function, static_cast<std::uint32_t>(bucket), !call.duration});
+  }
+  return history_.call_set(std::move(set));
+}
+
+HistoryRow HistoryWriter::complete(const Pending& pending) {
+  HistoryRow row = pending.row;
   const profile::Recording& recording = process_.recording();
   const profile::Thread& thread = recording.threads[row.thread];
   const Pid pid = recording.processes[thread.process].pid;
+  row.calls = call_set_of(pending);
   row.wait = wait_of(row, pid);
   row.node = node_of(row);
   row.thread = history_.thread(pid, thread.tid, exporters::thread_name(thread));

@@ -1,11 +1,12 @@
 // Turns the samples of a followed process into rows of a history, as soon as their stacks have
-// names.
+// names, and the traced calls that they are in have ended.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cli/commands/live/followed_process.h"
@@ -22,17 +23,25 @@ class HistoryWriter {
   HistoryWriter(live::History& history, FollowedProcess& process);
 
   void add(std::vector<profile::Sample>& samples);
-  // Commits what has names; with `waits_for_names` all.
-  void flush(bool waits_for_names);
+  // Commits what is complete; with `is_end` all, as nothing that could complete it will follow.
+  void flush(bool is_end);
   // Before and after FollowedProcess::restart(): what has been added is committed.
   void end_stream() { flush(true); }
   void begin_stream();
 
  private:
+  // Of a thread and a stack of the recording, and of a call set of it.
+  struct Pending {
+    live::HistoryRow row;
+    std::chrono::nanoseconds time;  // of the sample
+  };
   void forget_tree();
   void add_part(const profile::Sample& part, std::int64_t second, bool is_last);
   bool has_names(std::uint32_t stack);
-  live::HistoryRow named(live::HistoryRow row);
+  std::span<const std::uint32_t> calls_of(const Pending& pending) const;
+  bool knows_calls(const Pending& pending) const;
+  std::uint32_t call_set_of(const Pending& pending);
+  live::HistoryRow complete(const Pending& pending);
   std::uint32_t node_of(const live::HistoryRow& row);
   std::uint32_t wait_of(const live::HistoryRow& row, Pid pid);
   std::uint32_t function_of(std::uint32_t place);
@@ -41,8 +50,7 @@ class HistoryWriter {
   FollowedProcess& process_;
   std::optional<std::chrono::nanoseconds> begin_;  // of the first sample
   std::chrono::nanoseconds now_{0};
-  // Rows whose thread is one of the recording, and whose node is a stack.
-  std::vector<live::HistoryRow> unnamed_;
+  std::vector<Pending> pending_;
 
   // Of the current stream.
   live::Credits credits_;

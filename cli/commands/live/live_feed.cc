@@ -27,11 +27,14 @@ void put(std::string& out, fmt::format_string<Values...> format, Values&&... val
   fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
 }
 
-// Ten numbers; -1 for a second: before all others; for a wait: none.
+// An index of a table; -1: none.
+std::int64_t or_none(std::uint32_t index) { return index == kNone ? -1 : std::int64_t{index}; }
+
+// Eleven numbers; -1 for a second: before all others.
 void put_row(std::string& out, const HistoryRow& row, std::int64_t second, char separator) {
-  put(out, "{}{},{},{},{},{},{},{},{},{},{}", separator, second, row.bin, row.thread, row.node,
-      static_cast<unsigned>(row.state), row.wait == kNone ? -1 : static_cast<int>(row.wait),
-      row.ticks, row.cpu_us, row.runqueue_us, row.wall_us);
+  put(out, "{}{},{},{},{},{},{},{},{},{},{},{}", separator, second, row.bin, row.thread, row.node,
+      static_cast<unsigned>(row.state), or_none(row.wait), or_none(row.calls), row.ticks,
+      row.cpu_us, row.runqueue_us, row.wall_us);
 }
 
 }  // namespace
@@ -49,6 +52,7 @@ std::string LiveFeed::next() {
   if (!is_behind_) {
     write_threads(out);
     write_waits(out);
+    write_call_sets(out);
     write_rows(out);
     is_behind_ = row_ != history_.end_row();
   }
@@ -123,6 +127,24 @@ void LiveFeed::write_waits(std::string& out) {
   for (; waits_ < history_.waits().size(); ++waits_) {
     const History::Wait& wait = history_.waits()[waits_];
     put(out, "{}[{},{}]", separator, json_string(wait.lock), json_index(wait.owner));
+    separator = ',';
+  }
+  out += ']';
+}
+
+// Three numbers for each call of a set.
+void LiveFeed::write_call_sets(std::string& out) {
+  if (call_sets_ == history_.call_sets().size()) return;
+  char separator = '[';
+  out += ",\"call_sets\":";
+  for (; call_sets_ < history_.call_sets().size(); ++call_sets_) {
+    out += separator;
+    separator = '[';
+    for (const live::SampledCall& call : history_.call_sets()[call_sets_]) {
+      put(out, "{}{},{},{}", separator, call.function, call.bucket, call.is_open ? 1 : 0);
+      separator = ',';
+    }
+    out += ']';
     separator = ',';
   }
   out += ']';

@@ -39,6 +39,7 @@ class LiveFeed {
   void write_modules(std::string& out);
   void write_threads(std::string& out);
   void write_waits(std::string& out);
+  void write_call_sets(std::string& out);
   void write_rows(std::string& out);
   bool write_calls(std::string& out);
 
@@ -49,6 +50,7 @@ class LiveFeed {
   std::size_t functions_ = 0;
   std::size_t nodes_ = 0;
   std::size_t waits_ = 0;
+  std::size_t call_sets_ = 0;
   std::uint64_t names_ = 0;
   std::uint64_t row_ = 0;
   std::uint64_t call_row_ = 0;

@@ -50,12 +50,16 @@ using CallsMaker = std::function<Result<std::unique_ptr<FollowedCalls>>()>;
 
 class LiveView {
  public:
-  LiveView(session::Target target, const options::ViewOptions& options, serve::PageServer& server)
-      : process_(std::move(target), options.interval, options.symbols),
+  // `calls`: of traced functions; null: none.
+  LiveView(session::Target target, const options::ViewOptions& options, serve::PageServer& server,
+           std::unique_ptr<FollowedCalls> calls = nullptr)
+      : process_(std::move(target), options.interval, options.symbols,
+                 calls ? calls->probes() : std::string()),
         writer_(history_, process_),
         server_(server) {
     set_title();
     state_.interval = options.interval;
+    if (calls) follow(std::move(calls));
     server_.add("", "text/html; charset=utf-8",
                 []() -> Result<std::string> { return std::string(exporters::live_page()); });
     server_.add_stream("events", [this]() -> serve::PageServer::Feed {
@@ -65,12 +69,6 @@ class LiveView {
 
   // Before run().
   void set_command(std::unique_ptr<StartedCommand> command) { command_ = std::move(command); }
-  void trace(std::unique_ptr<FollowedCalls> calls) {
-    calls_ = std::move(calls);
-    state_.calls = &calls_->history();
-    traces_ = true;
-  }
-
   void trace_when_possible(CallsMaker begin_calls) {
     begin_calls_ = std::move(begin_calls);
     next_try_ = Clock::now();
@@ -101,6 +99,12 @@ class LiveView {
     return std::max(std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now()), 0ms);
   }
 
+  void follow(std::unique_ptr<FollowedCalls> calls) {
+    calls_ = std::move(calls);
+    state_.calls = &calls_->history();
+    traces_ = true;
+  }
+
   void set_title() {
     state_.title = fmt::format("{} {}", process_.command(), process_.pid().value);
   }
@@ -116,18 +120,24 @@ class LiveView {
       // A command may be about to execute another program.
       state_.has_ended = !command_ || command_->has_ended();
     } else if (process_.is_full()) {
-      writer_.end_stream();
-      if (!process_.restart()) state_.has_ended = true;
-      writer_.begin_stream();
+      begin_stream_again();
     }
     return {};
+  }
+
+  void begin_stream_again() {
+    writer_.end_stream();
+    if (!process_.restart()) state_.has_ended = true;
+    writer_.begin_stream();
   }
 
   void try_to_trace() {
     auto calls = begin_calls_();
     const bool is_last = calls || pause_ > kLongestPause;
     if (calls) {
-      trace(*std::move(calls));
+      process_.set_probes((*calls)->probes());
+      follow(*std::move(calls));
+      begin_stream_again();
     } else if (pause_ == kFirstPause) {
       print_note(calls.error().message() + "; trying again for half a minute");
     } else if (is_last) {
@@ -225,8 +235,7 @@ Outcome view_running(const options::ViewOptions& options, serve::PageServer& ser
     if (!begun) return begun.error();
     calls = *std::move(begun);
   }
-  LiveView view(*std::move(target), options, server);
-  if (calls) view.trace(std::move(calls));
+  LiveView view(*std::move(target), options, server, std::move(calls));
   announce(server.url(), stdout, options.opens_browser, signals->previous_mask());
   print_note(fmt::format(kServing, "process"));
   return view.run(*signals);

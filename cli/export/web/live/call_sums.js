@@ -12,7 +12,7 @@ export function bucket_begin(bucket) {
   return (bucket % SUB_BUCKETS + SUB_BUCKETS) * 2 ** (Math.floor(bucket / SUB_BUCKETS) - 1);
 }
 
-function bucket_middle(bucket) {
+export function bucket_middle(bucket) {
   return (bucket_begin(bucket) + bucket_begin(bucket + 1)) / 2;
 }
 
@@ -62,17 +62,17 @@ export function quantile_of({ buckets, calls }, share) {
   return null;
 }
 
-// [share of the calls, share of their time] of those that take longer.
-export function above({ buckets, calls }, nanoseconds) {
-  let [count, time, whole] = [0, 0, 0];
-  for (const { bucket, calls: own } of buckets) {
+// { calls, time } of those whose duration is chosen, and of all.
+export function count_chosen({ buckets }, is_chosen) {
+  const [chosen, all] = [{ calls: 0, time: 0 }, { calls: 0, time: 0 }];
+  for (const { bucket, calls } of buckets) {
     const middle = bucket_middle(bucket);
-    whole += own * middle;
-    if (middle <= nanoseconds) continue;
-    count += own;
-    time += own * middle;
+    for (const sum of is_chosen(middle) ? [chosen, all] : [all]) {
+      sum.calls += calls;
+      sum.time += calls * middle;
+    }
   }
-  return [calls > 0 ? count / calls : 0, whole > 0 ? time / whole : 0];
+  return { chosen, all };
 }
 
 const place_of_bucket = (bucket) => place_of_duration(bucket_middle(bucket));

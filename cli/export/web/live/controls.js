@@ -59,6 +59,11 @@ export class Controls {
     this.page.update();
   }
 
+  set_weight(weight) {
+    field('weight').value = weight;
+    this.changed();
+  }
+
   set_search(text) {
     field('search').value = text;
     this.write();
@@ -84,7 +89,7 @@ export class Controls {
     const differs = (value, usual) => value === usual ? '' : value;
     write_address({
       window: differs(this.window, 'last10'), weight: differs(this.weight, 'cpu'), span: differs(String(this.span), '120'),
-      inverted: this.inverted ? 'true' : '', search: this.search,
+      inverted: this.inverted ? 'true' : '', search: this.search, ...this.page.latency.of_address(),
     });
   }
 
@@ -99,7 +104,7 @@ export class Controls {
   }
 
   // What the page is narrowed to, as buttons that take it back.
-  show_chips({ threads, range }, model, now) {
+  show_chips({ threads, range }, filters, model, now) {
     const chips = [];
     const add = (text, clear) => {
       const chip = element('button', `${text} ✕`, { type: 'button', title: 'Remove this filter' });
@@ -117,6 +122,7 @@ export class Controls {
       const [from, to] = range.map((time) => format_time(Math.max(0, now - time) * 1e9));
       add(`${from} to ${to} ago (${format_time((range[1] - range[0]) * 1e9)})`, () => { this.page.selection.range = null; });
     }
+    for (const { text, clear } of filters) add(text, clear);
     const texts = chips.map((chip) => chip.textContent).join();
     if (texts === this.texts) return;
     this.texts = texts;
@@ -140,13 +146,13 @@ export class Controls {
       i: () => field('inverted').click(),
       p: () => page.pause(),
       b: () => page.take_baseline(),
+      9: () => page.latency.toggle_slow(),
       m: () => page.open_menu_by_key(),
       '+': () => this.step_window(1),
       '-': () => this.step_window(-1),
     };
     if (weight) {
-      field('weight').value = weight.key;
-      this.changed();
+      this.set_weight(weight.key);
     } else if (keys[event.key]) {
       keys[event.key]();
     } else {

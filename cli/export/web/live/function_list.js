@@ -1,7 +1,7 @@
 // The functions of the window: self and total weight, and of that by which they are sorted the change
 // since a baseline and the share in each second of the last minute.
 
-import { element, format_percent, format_weight } from '../data/text.js';
+import { element, format_percent, format_signed, format_weight } from '../data/text.js';
 import { css_colour } from '../views/colours.js';
 
 const FUNCTION_ROWS = 60;
@@ -45,9 +45,10 @@ export class FunctionList {
     }
   }
 
-  // The functions that are shown, heaviest first. `sums`: of sum_functions; `matched`: per function, or null.
-  choose(sums, matched) {
-    const values = sums[this.order];
+  // The functions that are shown, heaviest first, or those that have changed most. `sums`: of
+  // sum_functions; `matched`: per function, or null.
+  choose(sums, matched, by_change) {
+    const values = by_change ? this.changes_of(sums) : sums[this.order];
     const all = [];
     for (let func = 0; func < values.length; ++func) {
       if ((sums.total[func] > 0 || sums.base_total[func] > 0) && (!matched || matched[func] === 1)) all.push(func);
@@ -57,17 +58,23 @@ export class FunctionList {
     return all.slice(0, FUNCTION_ROWS);
   }
 
-  // `trends`: of find_trends, for `functions`; `base_whole`: null without a baseline.
-  show(model, sums, functions, trends, { whole, base_whole, weight }) {
+  changes_of(sums) {
+    const base = sums[`base_${this.order}`];
+    return sums[this.order].map((value, func) => value - base[func]);
+  }
+
+  // `trends`: of find_trends, for `functions`; `base_whole`: null without a baseline;
+  // `compares_calls`: the baseline is of other calls.
+  show(model, sums, functions, trends, view) {
     for (const button of this.heads) {
       if (button.value === this.order) button.closest('th').setAttribute('aria-sort', 'descending');
       else button.closest('th').removeAttribute('aria-sort');
     }
-    this.change_head.hidden = base_whole === null;
-    refill(this.body, functions.map((func, place) => this.make_row(model, sums, func, trends[place], { whole, base_whole, weight })));
+    this.change_head.hidden = view.base_whole === null;
+    refill(this.body, functions.map((func, place) => this.make_row(model, sums, func, trends[place], view)));
   }
 
-  make_row(model, sums, func, trend, { whole, base_whole, weight }) {
+  make_row(model, sums, func, trend, { whole, base_whole, weight, compares_calls }) {
     const row = element('tr');
     const number = (value, text) => {
       const cell = element('td', text, { class: 'number', title: format_weight(value, weight) });
@@ -75,7 +82,9 @@ export class FunctionList {
       return cell;
     };
     row.append(number(sums.self[func], format_percent(sums.self[func], whole)), number(sums.total[func], format_percent(sums.total[func], whole)));
-    if (base_whole !== null) {
+    if (compares_calls) {
+      row.append(element('td', format_signed(this.changes_of(sums)[func], weight), { class: 'number change', title: `${this.order} weight in a slow call, less that in another one` }));
+    } else if (base_whole !== null) {
       const points = 100 * (sums[this.order][func] / (whole || 1) - sums[`base_${this.order}`][func] / (base_whole || 1));
       row.append(element('td', `${points > 0 ? '+' : points < 0 ? '−' : '±'}${Math.abs(points).toFixed(1)}`, {
         class: 'number change', title: `change of the ${this.order} share since the baseline, in per cent of the whole` }));

@@ -1,55 +1,106 @@
-// How long the calls of a traced function take: a histogram on a logarithmic axis with a threshold that
-// can be dragged (p95 unless it was), and below the heat map of threads one of seconds and durations.
+// How long the calls of a traced function take: a histogram with limits (above p95 unless they are
+// chosen), the samples that are taken in the calls within them or in the others, and below the heat map
+// of threads one of seconds and durations.
 
 import { element, format_count, format_percent, format_time } from '../data/text.js';
 import { css_colour } from '../views/colours.js';
-import { above, bar_of_duration, bars_of, duration_of_bar, for_each_call, make_scale, marks_of, place_of_duration, quantile_of, smooth, sum_calls } from './call_sums.js';
+import { is_between, PARTS } from './call_parts.js';
+import { count_chosen, for_each_call, place_of_duration, quantile_of, sum_calls } from './call_sums.js';
+import { Histogram } from './histogram.js';
 
 const QUANTILES = [['p50', 0.5], ['p90', 0.9], ['p95', 0.95], ['p99', 0.99], ['p99.9', 0.999]];
 const HEAT_ROWS = 40;
-const LABEL_WIDTH = 64;  // of a duration below the histogram, at most
-const AXIS_HEIGHT = 18;
-const LEAST_HEIGHT = 2;  // of a bar, so that few slow calls can be seen
 
-// A context of a canvas that has as many pixels as the screen, and its size.
-function context_of(canvas) {
-  const scale = devicePixelRatio || 1;
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  canvas.width = Math.max(1, width * scale);
-  canvas.height = Math.max(1, height * scale);
-  const context = canvas.getContext('2d');
-  context.scale(scale, scale);
-  return { context, width, height };
+function text_of_limits({ from, to }) {
+  return to === null ? `above ${format_time(from)}` : `from ${format_time(from)} to ${format_time(to)}`;
 }
 
 export class LatencyPane {
-  // `changed()`: another function or threshold.
-  constructor(model, changed) {
-    Object.assign(this, { model, changed });
+  // `address`: as of_address() returned it. `events`: changed(): another function, limit or part;
+  // narrowed(): samples outside of calls are left out from now on.
+  constructor(model, address, events) {
+    Object.assign(this, { model, events });
     this.choice = document.getElementById('call-function');
     this.facts = document.getElementById('call-facts');
-    this.canvas = document.getElementById('histogram');
     this.heat = document.getElementById('call-heat');
     this.heat_lane = document.getElementById('call-lane');
     this.tab = document.querySelector('#panes [value=latency]');
-    this.threshold = null;  // nanoseconds; null: p95
-    this.choice.addEventListener('change', () => this.set_threshold(null));
-    this.canvas.addEventListener('pointerdown', (event) => this.drag(event));
-    this.canvas.addEventListener('dblclick', () => this.set_threshold(null));
-    this.canvas.addEventListener('keydown', (event) => {
-      const factor = { ArrowLeft: 1 / 1.1, ArrowRight: 1.1 }[event.key];
-      if (factor && this.limit) this.set_threshold(this.limit * factor);
-      if (event.key === 'Home') this.set_threshold(null);
+    this.histogram = new Histogram(document.getElementById('histogram'), (limits) => this.set_limits(limits));
+    this.kept = [];  // filters that stay while another one is chosen
+    this.read(address);
+    this.choice.addEventListener('change', () => this.set_limits(null));
+    this.buttons = PARTS.map(({ key, label }) => {
+      const button = element('button', label, { type: 'button', value: key });
+      button.addEventListener('click', () => this.set_part(key));
+      return button;
     });
+    document.getElementById('call-parts').append(...this.buttons);
+    document.getElementById('call-keep').addEventListener('click', () => this.keep());
+  }
+
+  // What an address says wrongly is left out.
+  read({ calls, part, from, to }) {
+    this.wanted_name = calls;  // until functions are known
+    this.part = PARTS.some(({ key }) => key === part) ? part : 'all';
+    const [low, high] = [Number(from), Number(to)];
+    this.chosen = low > 0 ? { from: low, to: high > low ? high : null } : null;  // nanoseconds; null: above p95
+  }
+
+  of_address() {
+    const { calls } = this.model;
+    const { from, to } = this.chosen ?? {};
+    const text = (value) => value ? String(Math.round(value)) : '';
+    return { calls: this.func > 0 ? calls[this.func].name : '', part: this.part === 'all' ? '' : this.part, from: text(from), to: text(to) };
   }
 
   get func() {
     return Math.max(0, this.choice.selectedIndex);
   }
 
-  set_threshold(nanoseconds) {
-    this.threshold = nanoseconds;
-    this.changed();
+  set_limits(limits) {
+    this.chosen = limits;
+    this.events.changed();
+  }
+
+  set_part(part) {
+    const narrows = this.part === 'all' && part !== 'all';
+    this.part = part;
+    if (narrows) this.events.narrowed();
+    this.events.changed();
+  }
+
+  toggle_slow() {
+    if (this.model.calls.length > 0) this.set_part(this.part === 'slow' ? 'all' : 'slow');
+  }
+
+  // The next filter is chosen among what this one leaves.
+  keep() {
+    const filter = this.filter();
+    if (!filter) return;
+    this.kept.push(filter);
+    this.set_part('all');
+  }
+
+  // { func, part, limits }, as choose_sets() takes it; null: all samples.
+  filter() {
+    if (this.part === 'all' || this.model.calls.length === 0) return null;
+    return { func: this.func, part: this.part, limits: this.limits ?? { from: Infinity, to: null } };
+  }
+
+  // With a text for each, and what removes it.
+  list_filters() {
+    const filters = this.kept.map((filter) => ({ ...filter, clear: () => this.kept.splice(this.kept.indexOf(filter), 1) }));
+    const last = this.filter();
+    if (last) filters.push({ ...last, clear: () => { this.part = 'all'; } });
+    return filters.map((filter) => ({ ...filter, text: this.text_of_filter(filter) }));
+  }
+
+  text_of_filter({ func, part, limits }) {
+    const { name } = this.model.calls[func];
+    if (part === 'within') return `in calls of ${name}`;
+    if (limits.from === Infinity) return `in calls of ${name}: none yet`;
+    const which = text_of_limits(limits);
+    return { slow: `in calls of ${name} ${which}`, normal: `in calls of ${name} not ${which}`, difference: `calls of ${name} ${which}, and others` }[part];
   }
 
   // Of all functions, for a baseline.
@@ -57,22 +108,38 @@ export class LatencyPane {
     return this.model.calls.map((_, func) => sum_calls(this.model, window, func));
   }
 
-  // `baseline`: what sums_of_all() was, or null.
-  show({ window, axis, baseline, is_open }) {
+  // Before everything that uses the filters. `baseline`: what sums_of_all() was, or null.
+  measure(window, baseline) {
     const { calls } = this.model;
     this.tab.hidden = this.heat_lane.hidden = calls.length === 0;
     if (calls.length === 0) return;
     if (this.choice.options.length !== calls.length) {
       this.choice.replaceChildren(...calls.map(({ name }) => element('option', name)));
+      this.choice.selectedIndex = Math.max(0, calls.findIndex(({ name }) => name === this.wanted_name));
     }
     this.sums = sum_calls(this.model, window, this.func);
     this.base = baseline?.[this.func] ?? null;
-    this.limit = this.threshold ?? quantile_of(this.sums, 0.95);
+    const usual = quantile_of(this.sums, 0.95);
+    this.limits = this.chosen ?? (usual === null ? null : { from: usual, to: null });
+    const { chosen, all } = count_chosen(this.sums, (duration) => this.is_chosen(duration));
+    this.slow = chosen;
+    this.others = { calls: all.calls - chosen.calls, time: all.time - chosen.time };
+  }
+
+  is_chosen(duration) {
+    return this.limits !== null && is_between(duration, this.limits);
+  }
+
+  show({ axis, is_open }) {
+    const { calls } = this.model;
+    if (calls.length === 0) return;
     this.heat_lane.querySelector('b').textContent = `Calls of ${calls[this.func].name}`;
     this.draw_heat(axis);
     if (!is_open) return;
     this.show_facts();
-    this.draw_histogram();
+    for (const button of this.buttons) button.setAttribute('aria-pressed', String(button.value === this.part));
+    document.getElementById('call-keep').hidden = this.part === 'all' || this.part === 'difference' || calls.length < 2;
+    this.histogram.show(this);
   }
 
   // [name, value, its value in the baseline or null]
@@ -92,67 +159,23 @@ export class LatencyPane {
       if (was !== null) fact.append(element('dd', `was ${was}`, { class: 'was' }));
       return fact;
     }));
-    this.facts.replaceChildren(list, element('p', this.text_of_threshold()));
+    this.facts.replaceChildren(list, element('p', this.text_of_chosen()));
   }
 
-  text_of_threshold() {
-    const { sums, limit } = this;
+  text_of_chosen() {
+    const { sums, slow, others, limits } = this;
     const { is_traced, reason } = this.model.calls[this.func];
     if (reason !== '') return `Not traced: ${reason}`;
     if (!is_traced && sums.calls === 0) return 'It is not traced yet.';
     if (sums.calls === 0) return 'No call has ended in this time.';
-    const [calls, time] = above(sums, limit);
-    return `Above ${format_time(limit)}${this.threshold === null ? ' (p95)' : ''}: ${format_percent(calls, 1)} of the calls, ${format_percent(time, 1)} of their time.`;
+    const text = text_of_limits(limits);
+    return `${text[0].toUpperCase()}${text.slice(1)}${this.chosen ? '' : ' (p95)'}: ` +
+      `${format_percent(slow.calls, sums.calls)} of the calls, ${format_percent(slow.time, slow.time + others.time)} of their time.`;
   }
 
-  draw_histogram() {
-    const { sums, base } = this;
-    const { context, width, height } = context_of(this.canvas);
-    this.scale = make_scale(sums, ...base ? [base] : []);
-    const { count } = this.scale;
-    if (count === 0) return;
-    const bars = bars_of(sums, this.scale);
-    const curve = sums.calls > 0 ? smooth(bars, sums.calls) : [];
-    const before = base && base.calls > 0 ? bars_of(base, this.scale).map((calls) => calls * (sums.calls || base.calls) / base.calls) : [];
-    const [floor, wide] = [height - AXIS_HEIGHT, width / count];
-    const tall = (floor - 6) / Math.max(...bars, ...curve, ...before);
-    const limit_bar = this.limit === null ? count : bar_of_duration(this.limit, this.scale);
-    bars.forEach((calls, bar) => {
-      context.fillStyle = css_colour(bar >= limit_bar ? 'mark' : 'accent');
-      const high = calls === 0 ? 0 : Math.max(LEAST_HEIGHT, calls * tall);
-      context.fillRect(bar * wide, floor - high, Math.max(1, wide - 1), high);
-    });
-    this.draw_line(context, 'faint', [], curve.map((calls, bar) => [(bar + 0.5) * wide, floor - calls * tall]));
-    this.draw_line(context, 'text', [4, 3], before.flatMap((calls, bar) =>
-      [[bar * wide, floor - calls * tall], [(bar + 1) * wide, floor - calls * tall]]));
-    this.draw_axis(context, width, height);
-    context.fillStyle = css_colour('mark');
-    if (this.limit !== null) context.fillRect(Math.min(width, Math.max(0, limit_bar * wide)) - 1, 0, 2, floor);
-  }
-
-  draw_line(context, colour, dashes, points) {
-    context.strokeStyle = css_colour(colour);
-    context.setLineDash(dashes);
-    context.beginPath();
-    points.forEach(([x, y]) => context.lineTo(x, y));
-    context.stroke();
-  }
-
-  draw_axis(context, width, height) {
-    const wide = width / this.scale.count;
-    context.font = '11px system-ui, sans-serif';
-    context.fillStyle = css_colour('faint');
-    for (const { duration, bar } of marks_of(this.scale, LABEL_WIDTH / wide)) {
-      const x = bar * wide;
-      if (x > width - LABEL_WIDTH) break;
-      context.fillRect(x, height - AXIS_HEIGHT, 1, 4);
-      context.fillText(format_time(duration).replace(/\.0+ /, ' '), x + 3, height - 4);
-    }
-  }
-
-  // Columns are seconds, rows durations, short ones at the bottom; slow calls in the colour of matches.
+  // Columns are seconds, rows durations, short ones at the bottom; chosen calls in the colour of matches.
   draw_heat(axis) {
-    const { heat, model, limit } = this;
+    const { heat, model } = this;
     const visit = (act) => for_each_call(model, axis, this.func, act);
     let [least, most] = [Infinity, -Infinity];
     visit((_, place) => {
@@ -164,7 +187,9 @@ export class LatencyPane {
     const cells = new Float64Array(axis.count * HEAT_ROWS);
     visit((at, place, calls) => { cells[row_of(place) * axis.count + at] += calls; });
     const peak = cells.reduce((all, value) => Math.max(all, value), 0);
-    const slow_row = limit === null ? -1 : row_of(Math.max(least, place_of_duration(limit)));
+    const limit_row = (duration) => row_of(Math.max(least, place_of_duration(duration)));
+    const slow_row = this.limits ? limit_row(this.limits.from) : -1;
+    const end_row = this.limits?.to ? limit_row(this.limits.to) : 0;
     const [usual, slow] = [css_colour('accent'), css_colour('mark')];
     heat.width = axis.count;
     heat.height = HEAT_ROWS;
@@ -173,26 +198,9 @@ export class LatencyPane {
       if (calls === 0) return;
       const row = Math.floor(cell / axis.count);
       context.globalAlpha = 0.25 + 0.75 * Math.sqrt(calls / peak);
-      context.fillStyle = row < slow_row ? slow : usual;
+      context.fillStyle = row < slow_row && row >= end_row ? slow : usual;
       context.fillRect(cell % axis.count, row, 1, 1);
     });
     this.heat_lane.querySelector('small').textContent = peak === 0 ? 'no calls' : `${format_time(2 ** least)} (bottom) to ${format_time(2 ** most)}`;
-  }
-
-  drag(start) {
-    if (start.button !== 0 || !this.scale || this.scale.count === 0) return;
-    const { scale } = this;
-    const move = (event) => {
-      const area = this.canvas.getBoundingClientRect();
-      const share = Math.min(1, Math.max(0, (event.clientX - area.left) / area.width));
-      this.set_threshold(duration_of_bar(share * scale.count, scale));
-    };
-    const stop = () => {
-      removeEventListener('pointermove', move);
-      removeEventListener('pointerup', stop);
-    };
-    addEventListener('pointermove', move);
-    addEventListener('pointerup', stop);
-    move(start);
   }
 }

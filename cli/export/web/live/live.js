@@ -1,28 +1,30 @@
 // The page of `swipr view --live`: takes the events of the process, and paints what has changed with
 // each of them, unless somebody has paused it or is pressing a button.
 
-import { node_at_path, path_of } from '../data/address.js';
+import { node_at_path, path_of, read_address } from '../data/address.js';
 import { make_tree, sum_functions } from '../data/call_tree.js';
-import { WEIGHTS } from '../data/profile.js';
 import { compile_query, find_matches, match_functions } from '../data/search.js';
-import { element, format_count, format_percent, format_time, format_weight } from '../data/text.js';
+import { format_percent } from '../data/text.js';
 import { Colours } from '../views/colours.js';
 import { FlameGraph } from '../views/flame_graph.js';
 import { describe, facts_of_node, hide_tooltip, place_of_function, show_tooltip } from '../views/frame_facts.js';
 import { copy_text, Menu } from '../views/menu.js';
 import { Tabs } from '../views/tabs.js';
+import { choose_sets } from './call_parts.js';
 import { Controls } from './controls.js';
 import { FunctionList } from './function_list.js';
 import { HeatMap, show_axis } from './heat_map.js';
 import { LatencyPane } from './latency_pane.js';
 import { LivePanes } from './live_panes.js';
+import { show_totals, text_of_summary } from './live_text.js';
 import { KEPT_SECONDS, Model } from './model.js';
-import { mark_nodes, rank_nodes, sum_nodes, sum_seconds, sum_threads } from './sums.js';
+import { compare_calls, mark_nodes, rank_nodes, sum_nodes, sum_seconds, sum_threads } from './sums.js';
 import { ThreadList } from './thread_list.js';
 import { find_trends } from './trends.js';
 import { TimeWindow } from './window.js';
 
 const MAX_ERRORS = 3;
+const BESIDE_CALLS = ['slow call', 'other call', 'difference'];
 const HELD_MS = 5000;  // fields that open a list of their own do not tell that the button is released
 
 const part = (id) => document.getElementById(id);
@@ -30,7 +32,7 @@ const part = (id) => document.getElementById(id);
 class LivePage {
   constructor() {
     this.model = new Model();
-    this.selection = { weight: 'cpu', threads: new Set(), range: null };
+    this.selection = { weight: 'cpu', threads: new Set(), range: null, sets: null };
     this.paused_at = null;  // seconds; null: follows
     this.baseline = null;  // { self, covered, calls }
     this.func = null;
@@ -46,7 +48,7 @@ class LivePage {
   }
 
   make_views() {
-    const { model } = this;
+    const { model, selection } = this;
     this.colours = new Colours(model);
     this.flame = new FlameGraph(part('stage'), part('canvas'), part('spacer'), this.colours, {
       selected: (node) => this.select(node),
@@ -67,7 +69,11 @@ class LivePage {
       picked: (func) => this.pick(func), menu: (func, x, y) => this.open_menu(func, null, x, y), sorted: () => this.update(),
     });
     this.panes = new LivePanes(model, (func) => this.pick(func));
-    this.latency = new LatencyPane(model, () => this.update());
+    this.latency = new LatencyPane(model, read_address(), {
+      changed: () => this.controls.changed(),
+      // Slow calls wait: of CPU time they may have none.
+      narrowed: () => selection.weight === 'cpu' && this.controls.set_weight('wall'),
+    });
     this.tabs = new Tabs('panes', { functions: 'functions', callers: 'callers', waits: 'waits', locks: 'locks', latency: 'latency' }, () => this.update());
   }
 
@@ -123,8 +129,8 @@ class LivePage {
     const { model, selection, controls } = this;
     if (model.nodes.count === 0) return this.show_state();
     this.window = new TimeWindow(controls.window, selection.range, this.now);
-    this.sums = sum_nodes(model, this.window, selection);
-    if (this.baseline) this.sums.base = this.scaled_baseline();
+    this.latency.measure(this.window, this.baseline?.calls);
+    this.sums = this.sum_selection();
     this.match();
     this.paint_graph();
     this.paint_time();
@@ -132,6 +138,23 @@ class LivePage {
     this.show_state();
     document.documentElement.dataset.ready = 'yes';
     document.documentElement.dataset.painted = Number(document.documentElement.dataset.painted ?? 0) + 1;
+  }
+
+  sum_selection() {
+    const { model, window, selection, latency } = this;
+    const filters = latency.list_filters();
+    const sums_of = (part) => sum_nodes(model, window, { ...selection, sets: choose_sets(model, filters.map(
+      (filter) => filter.part === 'difference' ? { ...filter, part } : filter)) });
+    selection.sets = choose_sets(model, filters);
+    if (this.compares_calls) {
+      return compare_calls({ sums: sums_of('slow'), calls: latency.slow.calls }, { sums: sums_of('normal'), calls: latency.others.calls });
+    }
+    return { ...sum_nodes(model, window, selection), base: this.baseline && this.scaled_baseline() };
+  }
+
+  // What is shown is of one call, beside one of the others.
+  get compares_calls() {
+    return this.latency.filter()?.part === 'difference';
   }
 
   scaled_baseline() {
@@ -167,16 +190,16 @@ class LivePage {
     const marks = mark_nodes(model, this.matched, top);
     const count = Math.min(controls.span, KEPT_SECONDS);
     const axis = { first: Math.floor(now) + 1 - count, count };
-    const { heat, lanes } = sum_seconds(model, axis, now, selection.threads, marks);
-    const { sums, whole } = sum_threads(model, this.window, marks);
+    const { heat, lanes } = sum_seconds(model, axis, now, selection, marks);
+    const { sums, whole } = sum_threads(model, this.window, selection.sets, marks);
     const range = selection.range ?? (this.window.has_older || this.window.fading > 0 ? null : [this.window.from, this.window.to]);
     this.threads.show(model, lanes, sums, this.window.covered * 1e9);
     if (!this.heat.is_dragging) this.heat.show(axis, heat, range);
     part('range').classList.toggle('faint', !selection.range);
     show_axis(part('axis'), axis, now);
-    this.latency.show({ window: this.window, axis, baseline: this.baseline?.calls, is_open: this.tabs.current === 'latency' });
-    controls.show_chips(selection, model, now);
-    this.show_totals(whole, lanes.size);
+    this.latency.show({ axis, is_open: this.tabs.current === 'latency' });
+    controls.show_chips(selection, this.latency.list_filters(), model, now);
+    show_totals(part('totals'), model, this.window, whole, lanes.size);
   }
 
   paint_side() {
@@ -187,35 +210,17 @@ class LivePage {
       return this.panes.show(this.tabs.current, { func: this.func, profile: model, sums: this.sums, window: this.window, selection });
     }
     const sums = sum_functions(model, this.sums);
-    const shown = this.functions.choose(sums, this.matched);
+    const shown = this.functions.choose(sums, this.matched, this.compares_calls);
     const trends = find_trends(model, this.now, selection, shown, this.functions.order === 'total');
     this.functions.show(model, sums, shown, trends, {
-      whole: this.tree.value[0], base_whole: this.tree.base ? this.tree.base[0] : null, weight: selection.weight });
+      whole: this.tree.value[0], base_whole: this.tree.base ? this.tree.base[0] : null, weight: selection.weight,
+      compares_calls: this.compares_calls });
   }
 
   show_summary() {
-    const { weight } = this.selection;
-    const label = WEIGHTS.find(({ key }) => key === weight).label;
-    const { covered, fading } = this.window;
-    part('summary').textContent = `${format_weight(this.tree.value[0], weight)}${weight === 'samples' ? '' : ` of ${label}`} ` +
-      `in ${this.window.has_older ? 'all' : fading > 0 ? 'what fades' : ''} ${format_time(covered * 1e9)}`.replace(/ +/g, ' ');
+    part('summary').textContent = text_of_summary(this.tree, this.selection.weight, this.window, this.compares_calls);
     const matches = this.matched ? find_matches(this.tree, this.matched) : null;
     part('found').textContent = !matches ? '' : matches.nodes.length === 0 ? 'no match' : `${format_percent(matches.width, this.tree.width[0])} match`;
-  }
-
-  show_totals(whole, threads) {
-    const { model, window } = this;
-    const rate = (value) => (value / 1e9 / window.covered).toFixed(2);
-    const facts = [
-      ['CPU', rate(whole.cpu)], ['run queue', rate(whole.runqueue)], ['threads', format_count(threads)],
-      ['samples', format_count(whole.samples)], ['ticks', `${Math.round(1e9 / model.interval_ns)} Hz`],
-      ['dropped', format_count(model.dropped + model.left_out)],
-    ];
-    part('totals').replaceChildren(...facts.map(([name, value]) => {
-      const fact = element('div');
-      fact.append(element('dt', name), element('dd', value));
-      return fact;
-    }));
   }
 
   show_state() {
@@ -234,7 +239,7 @@ class LivePage {
 
   facts_of(node) {
     const place = node === 0 ? '' : place_of_function(this.model, this.tree.func[node]);
-    return [this.name_of(node), place, facts_of_node(this.tree, node, this.selection.weight, this.controls.inverted)];
+    return [this.name_of(node), place, facts_of_node(this.tree, node, this.selection.weight, this.controls.inverted, this.compares_calls ? BESIDE_CALLS : undefined)];
   }
 
   select(node) {
@@ -295,7 +300,9 @@ class LivePage {
     const { selection } = this;
     if (this.flame.zoom !== 0) return this.zoom_out();
     if (this.controls.search !== '') return this.controls.set_search('');
-    if (selection.range) selection.range = null;
+    const filter = this.latency.list_filters().at(-1);
+    if (filter) filter.clear();
+    else if (selection.range) selection.range = null;
     else if (selection.threads.size > 0) selection.threads.clear();
     else if (this.paused_at !== null) return this.pause();
     this.update();

@@ -60,7 +60,7 @@ export class LivePanes {
   }
 
   show_locks({ window, selection }) {
-    const locks = find_locks(this.model, window, selection.threads);
+    const locks = find_locks(this.model, window, selection);
     const whole = locks.reduce((all, { weight }) => all + weight, 0);
     fill_pane('locks', element('p', locks.length === 0 ? 'No thread waited for a lock whose owner can be known.' : `Threads waited ${format_time(whole)} for locks.`),
       make_table(['Share', 'Time', 'Lock, and who held it'], locks.map(({ lock, owner, doing, weight }) =>

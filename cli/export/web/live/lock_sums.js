@@ -5,9 +5,9 @@ import { for_each_row } from './sums.js';
 
 // [{ lock, owner, doing, weight }], longest first. `owner`: "worker 4711" or ''. `doing`: the
 // function that its owner was in most, in the seconds in which somebody waited; or ''.
-export function find_locks(model, window, threads) {
+export function find_locks(model, window, selection) {
   const waits = new Map();
-  for_each_row(model, window, threads, (rows, row, share) => {
+  for_each_row(model, window, selection, (rows, row, share) => {
     if (rows.wait[row] < 0) return;
     const wait = waits.get(rows.wait[row]) ?? { weight: 0, seconds: new Set() };
     wait.weight += rows.blocked[row] * share;

@@ -10,11 +10,18 @@ export const KEPT_SECONDS = 600;
 const MAX_ROWS = 2_000_000;
 const MAX_OLDER = 100_000;
 const MAX_CALL_ROWS = 500_000;
-const VALUES = 10;  // of a row in an event
+const VALUES = 11;  // of a row in an event
 const NANOSECONDS_PER_MICROSECOND = 1000;
 
 const WEIGHT_COLUMNS = { samples: Float64Array, cpu: Float64Array, runqueue: Float64Array, wall: Float64Array, blocked: Float64Array };
-const KEY_COLUMNS = { thread: Int32Array, node: Int32Array, state: Uint8Array, wait: Int32Array };
+const KEY_COLUMNS = { thread: Int32Array, node: Int32Array, state: Uint8Array, wait: Int32Array, calls: Int32Array };
+
+// Three numbers for each call.
+function read_call_set(list) {
+  const set = [];
+  for (let at = 0; at < list.length; at += 3) set.push({ func: list[at], bucket: list[at + 1], is_open: list[at + 2] === 1 });
+  return set;
+}
 
 export class Model {
   constructor() {
@@ -27,6 +34,7 @@ export class Model {
     this.module_names = [];
     this.own = [];
     this.waits = [];
+    this.call_sets = [];  // of rows: [{ func, bucket, is_open }]
     this.calls = [];  // functions that are traced: { name, is_traced, reason }
     this.call_rows = new Columns({ second: Int32Array, function: Int32Array, bucket: Int32Array, calls: Float64Array });
     this.keeps_all = false;  // while somebody looks at a time that would be forgotten
@@ -37,7 +45,7 @@ export class Model {
   reset() {
     for (const columns of [this.rows, this.older, this.nodes, this.call_rows]) columns.clear();
     for (const list of [...Object.values(this.functions), ...Object.values(this.threads), this.modules, this.module_names,
-                        this.own, this.waits, this.calls]) list.length = 0;
+                        this.own, this.waits, this.call_sets, this.calls]) list.length = 0;
     this.older_index = new Map();
     this.left_out = 0;
     Object.assign(this, { title: '', interval_ns: 0, now: 0, dropped: 0, ended: false, behind: true });
@@ -72,6 +80,7 @@ export class Model {
       this.threads.name[thread] = name;
     }
     for (const [lock, owner] of event.waits ?? []) this.waits.push({ lock, owner });
+    for (const set of event.call_sets ?? []) this.call_sets.push(read_call_set(set));
     if (event.begins) {
       this.rows.clear();
       this.older.clear();
@@ -123,10 +132,11 @@ export class Model {
       rows.node[row] = list[at + 3];
       rows.state[row] = list[at + 4];
       rows.wait[row] = list[at + 5];
-      rows.samples[row] = list[at + 6];
-      rows.cpu[row] = list[at + 7] * NANOSECONDS_PER_MICROSECOND;
-      rows.runqueue[row] = list[at + 8] * NANOSECONDS_PER_MICROSECOND;
-      rows.wall[row] = list[at + 9] * NANOSECONDS_PER_MICROSECOND;
+      rows.calls[row] = list[at + 6];
+      rows.samples[row] = list[at + 7];
+      rows.cpu[row] = list[at + 8] * NANOSECONDS_PER_MICROSECOND;
+      rows.runqueue[row] = list[at + 9] * NANOSECONDS_PER_MICROSECOND;
+      rows.wall[row] = list[at + 10] * NANOSECONDS_PER_MICROSECOND;
       rows.blocked[row] = Math.max(0, rows.wall[row] - rows.cpu[row] - rows.runqueue[row]);
       nodes.seen[rows.node[row]] += rows.samples[row];
       if (rows.second[row] < 0) this.add_older(row);
@@ -136,7 +146,7 @@ export class Model {
 
   add_older(row) {
     const { rows, older } = this;
-    const key = `${rows.thread[row]} ${rows.node[row]} ${rows.state[row]} ${rows.wait[row]}`;
+    const key = Object.keys(KEY_COLUMNS).map((name) => rows[name][row]).join(' ');
     let at = this.older_index.get(key);
     if (at === undefined) {
       if (older.count >= MAX_OLDER) {

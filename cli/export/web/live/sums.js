@@ -3,6 +3,8 @@
 import { STATES } from '../data/profile.js';
 import { BINS, NO_BIN } from './model.js';
 
+const ANY_THREAD = new Set();
+
 // Per node, 1 if it or one of its callers is a wanted one; null: all are. `matched`: per function,
 // or null; `top`: a node, or -1.
 export function mark_nodes(model, matched, top) {
@@ -20,32 +22,48 @@ export function mark_nodes(model, matched, top) {
   return marks;
 }
 
-// Calls `visit(columns, row, share)` for the rows of the window and of the threads (none: all).
-export function for_each_row(model, window, threads, visit) {
+// Whether a row is of the threads (none: all) and of the call sets (call_parts.js; null: all).
+export function is_selected({ thread, calls }, row, { threads, sets }) {
+  if (threads.size > 0 && !threads.has(thread[row])) return false;
+  return !sets || (calls[row] >= 0 && sets[calls[row]] === 1);
+}
+
+// Calls `visit(columns, row, share)` for the rows of the window that are selected.
+export function for_each_row(model, window, selection, visit) {
   const { rows, older } = model;
-  const { second, bin, thread } = rows;
+  const { second, bin } = rows;
   for (let row = 0; row < rows.count; ++row) {
-    if (threads.size > 0 && !threads.has(thread[row])) continue;
+    if (!is_selected(rows, row, selection)) continue;
     const share = window.share(second[row], bin[row]);
     if (share > 0) visit(rows, row, share);
   }
   if (!window.has_older) return;
   for (let row = 0; row < older.count; ++row) {
-    if (threads.size === 0 || threads.has(older.thread[row])) visit(older, row, 1);
+    if (is_selected(older, row, selection)) visit(older, row, 1);
   }
 }
 
 // Self weight per node, in all and per state, as data/selection.js has it.
-export function sum_nodes(model, window, { weight, threads }) {
+export function sum_nodes(model, window, selection) {
+  const { weight } = selection;
   const nodes = model.nodes.count;
   const sums = { self: new Float64Array(nodes), base: null, states: STATES.map(() => new Float64Array(nodes)) };
-  for_each_row(model, window, threads, (rows, row, share) => {
+  for_each_row(model, window, selection, (rows, row, share) => {
     const value = rows[weight][row] * share;
     if (value === 0) return;
     sums.self[rows.node[row]] += value;
     sums.states[rows.state[row]][rows.node[row]] += value;
   });
   return sums;
+}
+
+// What `slow` has for each of its calls, with what `normal` has for each of its own as the base.
+export function compare_calls(slow, normal) {
+  const per_call = ({ self }, calls) => self.map((value) => calls > 0 ? value / calls : 0);
+  return {
+    self: per_call(slow.sums, slow.calls), base: per_call(normal.sums, normal.calls),
+    states: slow.sums.states.map((state) => per_call({ self: state }, slow.calls)),
+  };
 }
 
 // How often each node has been seen, with what it called: an order in which neighbours stay.
@@ -56,14 +74,15 @@ export function rank_nodes(model) {
   return rank;
 }
 
-// What each thread did in the window: { cpu, runqueue, blocked } per thread, and all together.
-export function sum_threads(model, window, marks) {
+// What each thread did in the window: { cpu, runqueue, blocked } per thread, in the call sets, and
+// all together.
+export function sum_threads(model, window, sets, marks) {
   const count = model.threads.tid.length;
   const sums = { cpu: new Float64Array(count), runqueue: new Float64Array(count), blocked: new Float64Array(count) };
   const whole = { cpu: 0, runqueue: 0, blocked: 0, samples: 0 };
-  for_each_row(model, window, new Set(), (rows, row, share) => {
+  for_each_row(model, window, { threads: ANY_THREAD, sets: null }, (rows, row, share) => {
     for (const key of Object.keys(whole)) whole[key] += rows[key][row] * share;
-    if (marks && marks[rows.node[row]] === 0) return;
+    if ((marks && marks[rows.node[row]] === 0) || !is_selected(rows, row, { threads: ANY_THREAD, sets })) return;
     for (const key of Object.keys(sums)) sums[key][rows.thread[row]] += rows[key][row] * share;
   });
   return { sums, whole };
@@ -71,14 +90,14 @@ export function sum_threads(model, window, marks) {
 
 // The seconds [first, first + count) as a picture: `heat`, how many samples found the chosen threads
 // running in each part of each second; `lanes`, per thread what it did in each second, by state.
-export function sum_seconds(model, { first, count }, now, threads, marks) {
+export function sum_seconds(model, { first, count }, now, { threads, sets }, marks) {
   const heat = new Float32Array(count * BINS);
   const lanes = new Map();
   const { rows } = model;
   for (let row = 0; row < rows.count; ++row) {
     const at = rows.second[row] - first;
     if (at < 0 || at >= count || rows.second[row] > now) continue;
-    if (marks && marks[rows.node[row]] === 0) continue;
+    if ((marks && marks[rows.node[row]] === 0) || !is_selected(rows, row, { threads: ANY_THREAD, sets })) continue;
     const thread = rows.thread[row];
     let lane = lanes.get(thread);
     if (!lane) lanes.set(thread, lane = STATES.map(() => new Float64Array(count)));

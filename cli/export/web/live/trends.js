@@ -1,9 +1,12 @@
 // How much of each of the last seconds some functions took.
 
+import { is_selected } from './sums.js';
+
 const SECONDS = 60;
 
 // Per function of `functions` an array of shares, 0 to 1, oldest first: of self weight, or of total.
-export function find_trends(model, now, { weight, threads }, functions, counts_total) {
+export function find_trends(model, now, selection, functions, counts_total) {
+  const { weight } = selection;
   const last = Math.floor(now);  // the current second is not complete
   const first = Math.max(0, last - SECONDS);
   const count = last - first;
@@ -16,7 +19,7 @@ export function find_trends(model, now, { weight, threads }, functions, counts_t
   for (let row = 0; row < rows.count; ++row) {
     const at = rows.second[row] - first;
     const value = rows[weight][row];
-    if (at < 0 || at >= count || value === 0 || (threads.size > 0 && !threads.has(rows.thread[row]))) continue;
+    if (at < 0 || at >= count || value === 0 || !is_selected(rows, row, selection)) continue;
     wholes[at] += value;
     for (let node = rows.node[row]; node >= 0; node = counts_total ? node_parent[node] : -1) {
       const place = places[node_function[node]];

@@ -12,13 +12,13 @@ export function place_of_function(profile, func) {
   return [module, file].filter((part) => part !== '').join(' · ');
 }
 
-// [what, how much, share] of a node.
-export function facts_of_node(tree, node, weight, inverted) {
+// [what, how much, share] of a node. `sides`: what is compared, if there is a base.
+export function facts_of_node(tree, node, weight, inverted, sides = ['now', 'before', 'change']) {
   const whole = tree.value[0];
   if (tree.base) {
-    return [['now', format_weight(tree.value[node], weight), format_percent(tree.value[node], whole)],
-            ['before', format_weight(tree.base[node], weight), format_percent(tree.base[node], tree.base[0])],
-            ['change', format_signed(tree.value[node] - tree.base[node], weight), '']];
+    return [[sides[0], format_weight(tree.value[node], weight), format_percent(tree.value[node], whole)],
+            [sides[1], format_weight(tree.base[node], weight), format_percent(tree.base[node], tree.base[0])],
+            [sides[2], format_signed(tree.value[node] - tree.base[node], weight), '']];
   }
   const facts = [['total', format_weight(tree.value[node], weight), format_percent(tree.value[node], whole)]];
   if (tree.self[node] > 0) {

@@ -46,12 +46,34 @@ TEST(History, KeepsRowsApartThatDifferInAnything) {
   history.add(row);
   row.wait = 0;
   history.add(row);
+  row.calls = 0;
+  history.add(row);
   row.thread = 1;
   history.add(row);
   row.second = 2;
   history.add(row);
   history.commit(3 * kSecond);
-  EXPECT_EQ(history.end_row(), 6u);
+  EXPECT_EQ(history.end_row(), 7u);
+}
+
+TEST(History, KeepsEachCallSetOnce) {
+  History history;
+  EXPECT_EQ(history.call_set({}), profile::kNone);
+  EXPECT_EQ(history.call_set({{1, 640, false}, {0, 700, false}}), 0u);
+  EXPECT_EQ(history.call_set({{1, 640, true}}), 1u);
+  EXPECT_EQ(history.call_set({{1, 640, false}, {0, 700, false}}), 0u);
+  EXPECT_EQ(history.call_sets().size(), 2u);
+}
+
+TEST(History, LeavesInnerCallsOutOfSetsThatExceedTheTable) {
+  History history;
+  EXPECT_EQ(history.call_set({{0, 5, false}}), 0u);
+  for (std::uint32_t set = 1; set < History::kMaxCallSets; ++set) {
+    history.call_set({{set, 0, false}});
+  }
+  EXPECT_EQ(history.call_set({{7, 8, false}, {0, 5, false}}), 0u);
+  EXPECT_EQ(history.call_set({{0, 6, false}}), profile::kNone);
+  EXPECT_EQ(history.call_sets().size(), History::kMaxCallSets);
 }
 
 TEST(History, KeepsSumsOfWhatItForgets) {

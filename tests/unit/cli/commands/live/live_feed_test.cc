@@ -48,15 +48,31 @@ TEST_F(LiveFeedTest, TellsEverythingOnce) {
   EXPECT_EQ(first["functions"][0][0], "f<0");
   EXPECT_EQ(first["threads"], json::parse(R"([[0,4711,"wor\"ker"]])"));
   EXPECT_EQ(first["nodes"], json::parse("[-1,0]"));
-  EXPECT_EQ(first["rows"], json::parse("[0,0,0,0,3,-1,1,10000,0,0]"));
+  EXPECT_EQ(first["rows"], json::parse("[0,0,0,0,3,-1,-1,1,10000,0,0]"));
   EXPECT_THAT(feed.next(), IsEmpty());
   go_on(1);
   const json second = json::parse(feed.next());
   EXPECT_EQ(second["begins"], false);
   EXPECT_EQ(second["functions"].size(), 1u);
   EXPECT_FALSE(second.contains("threads"));
-  EXPECT_EQ(second["rows"].size(), 10u);
+  EXPECT_EQ(second["rows"].size(), 11u);
   EXPECT_EQ(second["behind"], false);
+}
+
+TEST_F(LiveFeedTest, TellsTheCallsOfRows) {
+  LiveFeed feed(history_, state_);
+  go_on(0);
+  EXPECT_FALSE(json::parse(feed.next()).contains("call_sets"));
+  const std::uint32_t one = history_.call_set({{0, 812, false}});
+  const std::uint32_t nested = history_.call_set({{1, 700, true}, {0, 812, false}});
+  for (const std::uint32_t calls : {one, nested}) {
+    history_.add({.second = 1, .thread = 0, .node = 0, .calls = calls, .ticks = 1});
+    commit(1);
+  }
+  const json event = json::parse(feed.next());
+  EXPECT_EQ(event["call_sets"], json::parse("[[0,812,0],[1,700,1,0,812,0]]"));
+  EXPECT_EQ(event["rows"][6], 0);
+  EXPECT_EQ(event["rows"][11 + 6], 1);
 }
 
 TEST_F(LiveFeedTest, TellsTheTimeIfNothingElseIsNew) {
@@ -84,7 +100,7 @@ TEST_F(LiveFeedTest, DividesWhatASlowPageHasMissed) {
   for (std::string text = feed.next(); !text.empty(); text = feed.next()) {
     EXPECT_LT(text.size(), 5u << 20);
     const json event = json::parse(text);
-    rows += event["rows"].size() / 10;
+    rows += event["rows"].size() / 11;
     ++events;
     EXPECT_EQ(event["behind"], rows < kRows);
   }
@@ -101,7 +117,7 @@ TEST_F(LiveFeedTest, BeginsAnewIfRowsHaveBeenForgotten) {
   const json event = json::parse(feed.next());
   EXPECT_EQ(event["begins"], true);
   std::vector<int> seconds;
-  for (std::size_t at = 0; at < event["rows"].size(); at += 10)
+  for (std::size_t at = 0; at < event["rows"].size(); at += 11)
     seconds.push_back(event["rows"][at]);
   EXPECT_EQ(std::count(seconds.begin(), seconds.end(), -1), 50);
   EXPECT_EQ(seconds.size(), History::kSeconds + 50);

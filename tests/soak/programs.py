@@ -70,6 +70,129 @@ def _objects(folder):
     return told
 
 
+SQLITE = """
+import hashlib, sqlite3, sys
+rows = int(sys.argv[1])
+base = sqlite3.connect('base.db')
+base.execute('pragma synchronous = off')
+base.executescript('create table item (id integer primary key, key text, value real, note blob); create table link (a integer, b integer)')
+def numbers(seed, count):
+    for _ in range(count):
+        seed = (seed * 1103515245 + 12345) % 2**31
+        yield seed
+base.executemany('insert into item values (?, ?, ?, ?)', ((i, f'key {n % 5000}', n / 7, b'x' * (n % 90)) for i, n in enumerate(numbers(1, rows))))
+base.executemany('insert into link values (?, ?)', ((n % rows, n // 7 % rows) for n in numbers(2, 2 * rows)))
+base.commit()
+base.executescript('create index by_key on item (key, value); create index by_a on link (a); analyze')
+base.create_function('weigh', 2, lambda text, value: len(text) + int(value) % 10)
+for query in (
+    'select count(*), sum(weigh(key, value)), total(length(note)) from item',
+    'select key, count(*), max(value) from item group by key order by 2 desc, key limit 20',
+    'select count(*) from link join item on item.id = link.b where link.a in (select id from item where value > 1e8)',
+    "with recursive walk(id, depth) as (select 1, 0 union select b, depth + 1 from link join walk on a = walk.id where depth < 6) select count(*), max(depth) from walk",
+    "update item set value = value + 1, key = upper(key) where id % 3 = 0", "delete from link where a % 5 = 0",
+    'select group_concat(key) from (select key from item order by value limit 50)', 'vacuum', 'pragma integrity_check',
+):
+    print(query[:40], base.execute(query).fetchall())
+    base.commit()
+base.close()
+print(hashlib.sha256(open('base.db', 'rb').read()).hexdigest())
+"""
+
+
+def sqlite_of(rows):
+    """Tables, joins, indexes and functions of a database, and its file."""
+    def run(world):
+        script = world.work / "base.py"
+        script.write_text(SQLITE)
+        ended = world.run("python3.11", script, rows, seconds=600)
+        return {"exit code": ended.code, "stderr": ended.err,
+                **{f"{number}": line for number, line in enumerate(ended.out.decode().splitlines())}}
+    return run
+
+
+EXCEPTIONS = """
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+struct Guard {
+  explicit Guard(long& count) : count(count) {}
+  ~Guard() { ++count; }
+  long& count;
+};
+struct Odd : std::runtime_error { using runtime_error::runtime_error; };
+__attribute__((noinline)) void fall(int depth, long number, long& count) {
+  const Guard guard(count);
+  const std::string text(number % 50, 'x');
+  if (depth == 0) {
+    if (number % 3 == 0) throw number;
+    if (number % 3 == 1) throw Odd(text);
+    throw std::out_of_range(std::to_string(number));
+  }
+  fall(depth - 1, number, count);
+}
+__attribute__((noinline)) long catch_it(long number, long& count) {
+  try {
+    try {
+      fall(number % 12, number, count);
+    } catch (const Odd& odd) {
+      const Guard guard(count);
+      std::throw_with_nested(std::logic_error(odd.what()));
+    }
+  } catch (long value) {
+    return value;
+  } catch (const std::logic_error& error) {
+    try {
+      std::rethrow_if_nested(error);
+    } catch (const std::runtime_error& inner) {
+      return static_cast<long>(std::string(inner.what()).size());
+    }
+    return std::atol(error.what());
+  }
+  return -1;
+}
+int main(int, char** arguments) {
+  const long rounds = std::atol(arguments[1]);
+  std::vector<std::future<std::pair<unsigned long, long>>> all;
+  for (long thread = 0; thread < 4; ++thread) {
+    all.push_back(std::async(std::launch::async, [=] {
+      unsigned long sum = 0;
+      long count = 0;
+      for (long round = 0; round < rounds; ++round) sum = sum * 31 + catch_it(round * 4 + thread, count);
+      return std::pair(sum, count);
+    }));
+  }
+  for (auto& each : all) {
+    const auto [sum, count] = each.get();
+    std::printf("%lu %ld\\n", sum, count);
+  }
+  std::future<int> broken = std::async(std::launch::async, []() -> int { throw Odd("in another thread"); });
+  try {
+    broken.get();
+  } catch (const Odd& odd) {
+    std::puts(odd.what());
+  }
+  std::set_terminate([] { std::puts("terminate"); std::fflush(stdout); std::abort(); });
+  std::thread([] { throw 1; }).join();
+}
+"""
+
+
+def exceptions_of(rounds):
+    """A C++ program with exceptions of several types through destructors, in threads, up to std::terminate."""
+    def run(world):
+        (world.work / "throwing.cc").write_text(EXCEPTIONS)
+        subprocess.run(["c++", "-std=c++17", "-O1", "-pthread", "-Wl,--build-id", "-o", "throwing", "throwing.cc"], cwd=world.work, check=True)
+        ended = world.run(world.work / "throwing", rounds, seconds=600)
+        return {"throwing": (ended.code, ended.out, ended.err)}
+    return run
+
+
 NODE = """
 const http = require('http'), { Worker, isMainThread, parentPort } = require('worker_threads');
 const { createHash } = require('crypto'), { execFile } = require('child_process'), zlib = require('zlib');

@@ -42,8 +42,8 @@ class World:
         self._products.mkdir(parents=True)
         for product in ("cli/swipr", "preload/libswipr_preload.so"):
             shutil.copy(self._build / product, self._products)
-        self._sockets = self.folder / "sockets"
-        self._sockets.mkdir(mode=0o700)
+        self.sockets = self.folder / "sockets"
+        self.sockets.mkdir(mode=0o700)
         # `swipr record` keeps unwind tables in the user's cache: not among what the program has written.
         self._cache = self.folder / "cache"
         self._cache.mkdir(mode=0o700)
@@ -53,14 +53,14 @@ class World:
     def give_to(self, user):
         """From here on this user's programs run here: the sockets are theirs."""
         account = pwd.getpwnam(user)
-        for path in (self.folder, self._sockets, self._cache, self.work):
+        for path in (self.folder, self.sockets, self._cache, self.work):
             os.chown(path, account.pw_uid, account.pw_gid)
 
     def environment(self):
         kept = {key: value for key, value in os.environ.items()
                 if not key.startswith(("SWIPR", "LD_")) and key != "XDG_RUNTIME_DIR"}
         kept.update(LC_ALL="C.UTF-8", TZ="UTC", HOME=str(self.work),
-                    XDG_CACHE_HOME=str(self._cache), SWIPR_SOCKET_DIR=str(self._sockets),
+                    XDG_CACHE_HOME=str(self._cache), SWIPR_SOCKET_DIR=str(self.sockets),
                     SWIPR_PROGRAM=str(self._products / "swipr"),
                     SWIPR_PRELOAD=str(self._products / "libswipr_preload.so"))
         return kept

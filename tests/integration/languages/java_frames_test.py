@@ -299,14 +299,18 @@ class JavaTest(SwiprCase):
 
     def test_native_library(self):
         """Native code between Java's frames stands between them."""
+        self.for_each_machine(self.check_native_library, "Native", self.compile_c("library", "-shared", "-fPIC"))
+
+    def compile_c(self, name, *options):
         home = pathlib.Path(shutil.which("javac")).resolve().parent.parent
-        library = self.folder / "library.so"
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", f"-I{home}/include", f"-I{home}/include/linux",
-                        SOURCES / "library.c", "-o", library], check=True)
-        self.for_each_machine(self.check_native_library, "Native", library)
+        subprocess.run(["cc", "-O2", *options, f"-I{home}/include", f"-I{home}/include/linux", SOURCES / f"{name}.c", "-o",
+                        self.folder / name], check=True)
+        return self.folder / name
 
     def check_native_library(self, path, name, library):
-        program = self.run_java(path, name, arguments=[library])
+        self.check_native_code(self.run_java(path, name, arguments=[library]))
+
+    def check_native_code(self, program):
         recording = self.record(program.pid, "--count", 1000, "--interval", "1ms")
         self.finish(program)
         stacks = [s for s in self.convert(recording, "collapsed") if s.thread == "worker"]
@@ -317,6 +321,22 @@ class JavaTest(SwiprCase):
         for stack in inside:
             if re.match(ROOT, stack.frames[0]):
                 self.assertRegex(";".join(stack.frames), chain)
+        return recording
+
+    @unittest.skipIf(root.current(), "the program is not one of the root")
+    def test_machine_that_a_program_embeds(self):
+        library, host = self.compile_c("library", "-shared", "-fPIC"), self.compile_c("embedding")
+        self.for_each_machine(self.check_embedded, "Native", host, library)
+
+    def check_embedded(self, path, name, host, library):
+        machine = pathlib.Path(path).parent.parent / "lib/server/libjvm.so"
+        program = self.start(host, machine, self.folder, name, library, preloaded=True)
+        program.wait_ready()
+        recording = self.check_native_code(program)
+        main = [s for s in self.convert(recording, "collapsed") if any(f.startswith("Native.main ") for f in s.frames)]
+        self.assertTrue(main)
+        for stack in main:
+            self.assertRegex(";".join(stack.frames), r"^_start;.*;main;(.*;)?host_main;.*;Native\.main .*read")
 
     def test_virtual_threads(self):
         """A running one has its own frames above those of its carrier; those that it has not returned to are said

@@ -14,12 +14,28 @@ namespace swipr::runtimes {
 inline constexpr unsigned kMaxPythonThreads = 4096;  // of all interpreters together
 inline constexpr unsigned kMaxPythonInterpreters = 64;
 
-// How a thread is recognised. Versions before 3.11 know its pthread_t only.
+// How a thread is recognised. Versions before 3.11 know its pthread_t only. Later ones know its
+// tid, which is the parent's in the first thread of a child whose parent has not called
+// PyOS_AfterFork_Child (uWSGI); its pthread_t is right.
 struct ThreadIdentity {
   std::uint64_t tid = 0;             // as gettid() in the process itself
   std::uint64_t pthread = 0;         // its pthread_t; 0: unknown
   std::uint32_t tid_in_pthread = 0;  // offset of the tid in libc's struct pthread; 0: unknown
+  bool is_first = false;             // of the process
 };
+
+// What libc has as the tid of a thread state's thread; 0: unknown.
+template <typename Reader>
+SWIPR_SIGNAL_SAFE std::uint64_t read_tid_in_pthread(const PythonRuntime& python, Reader& reader,
+                                                    std::uint64_t thread_state,
+                                                    std::uint32_t tid_in_pthread) noexcept {
+  std::uint64_t id = 0;
+  std::uint32_t tid = 0;
+  const bool is_known = tid_in_pthread != 0 &&
+                        reader.read_value(thread_state + python.layout.thread_id, id) &&
+                        reader.read_value(id + tid_in_pthread, tid);
+  return is_known ? tid : 0;
+}
 
 // The tid of a thread state; 0: unknown.
 template <typename Reader>
@@ -29,26 +45,27 @@ SWIPR_SIGNAL_SAFE std::uint64_t read_python_tid(const PythonRuntime& python, Rea
   std::uint64_t id = 0;
   const std::uint32_t native = python.layout.thread_native_id;
   if (native != 0) return reader.read_value(thread_state + native, id) ? id : 0;
-  std::uint32_t tid = 0;
-  const bool is_known = tid_in_pthread != 0 &&
-                        reader.read_value(thread_state + python.layout.thread_id, id) &&
-                        reader.read_value(id + tid_in_pthread, tid);
-  return is_known ? tid : 0;
+  return read_tid_in_pthread(python, reader, thread_state, tid_in_pthread);
 }
 
 // Whether this is a thread state of that thread. `thread_state` may be any number: an address that
-// was right a while ago is checked with one or two reads.
+// was right a while ago is checked with one to three reads.
 template <typename Reader>
 SWIPR_SIGNAL_SAFE bool is_python_thread(const PythonRuntime& python, Reader& reader,
                                         std::uint64_t thread_state,
                                         const ThreadIdentity& thread) noexcept {
   if (thread_state == 0 || thread_state % 8 != 0) return false;
-  if (python.layout.thread_native_id == 0 && thread.pthread != 0) {
-    std::uint64_t id = 0;
+  const std::uint32_t native = python.layout.thread_native_id;
+  std::uint64_t id = 0;
+  if (native != 0 && thread.tid != 0 && reader.read_value(thread_state + native, id) &&
+      id == thread.tid) {
+    return true;
+  }
+  if (thread.pthread != 0) {
     return reader.read_value(thread_state + python.layout.thread_id, id) && id == thread.pthread;
   }
-  return thread.tid != 0 &&
-         read_python_tid(python, reader, thread_state, thread.tid_in_pthread) == thread.tid;
+  return (native == 0 || thread.is_first) && thread.tid != 0 &&
+         read_tid_in_pthread(python, reader, thread_state, thread.tid_in_pthread) == thread.tid;
 }
 
 // Whether a thread state has a frame.

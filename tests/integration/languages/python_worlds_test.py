@@ -5,10 +5,12 @@ import glob
 import json
 import os
 import re
+import signal
 import subprocess
 import sysconfig
 import unittest
 
+from support import deadline, profiles
 from support.interpreters import interpreters
 from support.python_truth import HERE, PLAIN, TruthCase
 
@@ -87,6 +89,40 @@ def by_cython():
 by_cython()
 """
 
+PYBIND11 = """
+#include <pybind11/functional.h>
+#include <pybind11/pybind11.h>
+struct Walker {
+  explicit Walker(std::function<void()> function) : function(std::move(function)) {}
+  __attribute__((noinline)) void walk() { function(); asm volatile(""); }
+  std::function<void()> function;
+};
+PYBIND11_MODULE(bound, module) {
+  pybind11::class_<Walker>(module, "Walker").def(pybind11::init<std::function<void()>>()).def("walk", &Walker::walk);
+}
+"""
+
+PYBIND11_USER = HERE + """
+import bound
+def by_pybind11():
+    bound.Walker(here).walk()
+by_pybind11()
+"""
+
+UWSGI = """
+import time
+def work(seconds):
+    end = time.time() + seconds
+    while time.time() < end: sum(range(1000))
+def rest(seconds):
+    time.sleep(seconds)
+def application(environ, start):
+    work(0.7)
+    rest(0.7)
+    start("200 OK", [("Content-Type", "text/plain")])
+    return [b"done"]
+"""
+
 HOST = HERE + """
 import host
 def inner():
@@ -115,13 +151,24 @@ class ConstructsTest(TruthCase):
         """A module that Cython has made of Python, for the Python of this machine."""
         self.folder.joinpath("walker.pyx").write_text(CYTHON)
         subprocess.run(["cython3", "-3", "walker.pyx"], cwd=self.folder, check=True)
-        headers = sysconfig.get_path("include", vars={"py_version_short": "3.11", "installed_base": "/usr", "base": "/usr"})
-        subprocess.run(["cc", "-O1", "-fno-inline", "-w", "-shared", "-fPIC", f"-I{headers}", "walker.c", "-o", "walker.so"],
-                       cwd=self.folder, check=True)
+        self.compile_module("cc", "walker.c", "walker.so", "-fno-inline")
         order = ("by_cython (app.py)", "__pyx_f_6walker_through", "here (app.py)")
         for how in ("wait", "burn", "nap"):
             with self.subTest(how=how):
                 self.check(CYTHON_USER, how, order=order)
+
+    def compile_module(self, compiler, source, module, *options):
+        headers = sysconfig.get_path("include", vars={"py_version_short": "3.11", "installed_base": "/usr", "base": "/usr"})
+        subprocess.run([compiler, "-O1", "-w", "-shared", "-fPIC", *options, f"-I{headers}", source, "-o", module],
+                       cwd=self.folder, check=True)
+
+    def test_pybind11_calls_back(self):
+        self.folder.joinpath("bound.cc").write_text(PYBIND11)
+        self.compile_module("c++", "bound.cc", "bound.so", "-std=c++17")
+        order = ("by_pybind11 (app.py)", "Walker::walk()", "here (app.py)")
+        for how in ("wait", "burn", "nap"):
+            with self.subTest(how=how):
+                self.check(PYBIND11_USER, how, order=order)
 
 
 class EmbeddedTest(TruthCase):
@@ -132,6 +179,27 @@ class EmbeddedTest(TruthCase):
             for how in ("wait", "burn", "nap"):
                 with self.subTest(build=build, how=how):
                     self.check(HOST, how, self.target_path(f"python_host_{build}"), order=order)
+
+    def test_worker_that_a_server_has_forked_without_python(self):
+        """Python has the tid of the parent for it."""
+        self.folder.joinpath("app.py").write_text(UWSGI)
+        socket = self.folder / "uwsgi.sock"
+        recording = self.folder / "uwsgi.swipr"
+        server = self.start_swipr("record", "-o", recording, "--", "uwsgi", "--plugin", "python3", "--http-socket", socket,
+                                  "--wsgi-file", "app.py", "--master", "--processes", 1, "--die-on-term", cwd=self.folder)
+        deadline.wait_until(socket.exists, "the server's socket")
+        said = subprocess.run(["curl", "-sS", "--unix-socket", socket, "http://x/"], capture_output=True, text=True, check=True)
+        self.assertEqual(said.stdout, "done")
+        server.signal(signal.SIGTERM)
+        server.wait()
+        stacks = [stack for stack in self.convert(recording, "collapsed") if "uwsgi_request_wsgi" in stack.frames]
+        for function in ("work", "rest"):
+            inside = [";".join(s.frames) for s in stacks for _ in range(s.weight) if f"{function} (app.py)" in s.frames]
+            self.assertGreater(len(inside), 30, function)
+            for text in inside:
+                self.assertRegex(text, rf";uwsgi_request_wsgi;.*application \(app.py\);{function} \(app.py\)")
+        python = [stack for stack in stacks if "application (app.py)" in stack.frames]
+        self.assertGreater(profiles.total(python), 0.95 * profiles.total(stacks))
 
     def test_loaded_while_it_is_recorded(self):
         (library,) = glob.glob("/usr/lib/*/libpython3.11.so.1.0")

@@ -1,6 +1,7 @@
 #include "preload/agent/sample/languages/language_frames.h"
 
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -75,7 +76,8 @@ std::uint64_t pc_of_frame(const unwind::FrameBuffer& frames, std::uint64_t frame
 runtimes::ThreadIdentity identity_of(const Thread& thread,
                                      const handler::RuntimeSnapshot& snapshot) noexcept {
   return {.tid = static_cast<std::uint64_t>(thread.tid.value),
-          .tid_in_pthread = snapshot.tid_in_pthread};
+          .tid_in_pthread = snapshot.tid_in_pthread,
+          .is_first = thread.tid.value == ::getpid()};
 }
 
 runtimes::PythonThreadStates find_states(const handler::RuntimeSnapshot& snapshot,

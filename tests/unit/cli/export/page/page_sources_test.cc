@@ -21,7 +21,7 @@ using Place = profile::StackTree::Place;
 class PageSources : public testing::Test {
  protected:
   std::string make_file(const std::string& name, const std::string& text) {
-    const std::string path = folder_.path() + "/" + name;
+    std::string path = folder_.path() + "/" + name;
     std::ofstream(path) << text;
     return path;
   }

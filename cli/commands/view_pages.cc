@@ -50,6 +50,8 @@ Result<std::string> written(Writer* write, const profile::Recording& recording,
   if (!file) return host::system_error("cannot create the page", errno);
   exporters::Sink sink(file.value(), "the page");
   exporters::Options options;
+  // Only the person who could read the files opens the page.
+  options.source_lines = write == exporters::write_html;
   if (write != exporters::write_speedscope) options.weight = profile::natural_weight(recording);
   if (auto done = write(recording, names, options, sink); !done) return done.error();
   struct stat info {};

@@ -104,7 +104,7 @@ complete -c swipr -n '__swipr_using convert' -l frame-kinds -d 'Mark frames of l
 complete -c swipr -n '__swipr_using convert' -l state-frames -x -a 'on off' -d 'Waits as innermost frames'
 complete -c swipr -n '__swipr_using convert' -l pprof-labels -x -a 'all own thread none' -d 'Labels of samples'
 complete -c swipr -n '__swipr_using convert' -l explain -d 'Print where names come from'
-complete -c swipr -n '__swipr_using convert' -l file-lines -d 'perf: print file and line'
+complete -c swipr -n '__swipr_using convert' -l file-lines -d 'File and line (perf), text of lines (html)'
 
 # Names of functions.
 complete -c swipr -n '__swipr_using convert report top view agent push' -l no-demangle -d 'Names as in the symbol table'

@@ -4,11 +4,13 @@
 
 #include <cstdio>
 #include <deque>
+#include <fstream>
 #include <memory>
 #include <string>
 
 #include "cli/export/formats/export.h"
 #include "common/host/unique_fd.h"
+#include "tests/golden/crew_recording.h"
 #include "tests/golden/golden_recording.h"
 #include "tests/golden/workers_recording.h"
 
@@ -46,6 +48,24 @@ bool write(decltype(exporters::write_perf)* writer, const std::string& path,
   return result.has_value();
 }
 
+// A page with the text of its lines.
+bool write_crew(const std::string& folder) {
+  const std::string file = folder + "/crew.cc";
+  std::ofstream source(file);
+  for (int line = 1; line <= 30; ++line) source << "\tstep(" << line << ");  // <b>\n";
+  source.close();
+  exporters::Options options;
+  options.source_lines = true;
+  return write(exporters::write_html, folder + "/crew.html", golden::make_crew(file), options);
+}
+
+// The same number of samples in half the time, and twice as often.
+golden::Golden make_other_rate() {
+  golden::Golden both = golden::make_workers_comparison();
+  both.recording.processes[golden::kFirstBaseProcess].interval /= 2;
+  return both;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -66,7 +86,7 @@ int main(int count, char** arguments) {
       write(exporters::write_overview, folder + "/deadlock_overview.html",
             golden::make_deadlock()) &&
       write(exporters::write_overview, folder + "/overview.html", golden::make_workers()) &&
-      write(exporters::write_html, folder + "/hostile.html", make_hostile());
+      write(exporters::write_html, folder + "/hostile.html", make_hostile()) && write_crew(folder);
   exporters::Options comparing = samples;
   comparing.first_base_process = golden::kFirstBaseProcess;
   const golden::Golden both = golden::make_comparison();
@@ -74,6 +94,7 @@ int main(int count, char** arguments) {
       write(exporters::write_pprof, folder + "/difference.pb.gz", both, comparing) &&
       write(exporters::write_html, folder + "/difference.html", both, comparing) &&
       write(exporters::write_html, folder + "/lengths.html", golden::make_workers_comparison(),
-            comparing);
+            comparing) &&
+      write(exporters::write_html, folder + "/rates.html", make_other_rate(), comparing);
   return written && compared ? 0 : 1;
 }

@@ -45,7 +45,7 @@ struct Options {
   StateFrames state_frames = StateFrames::kByFormat;
   bool frame_kinds = false;   // collapsed only: suffixes such as "_[p]" after names
   bool module_names = false;  // collapsed, col: " (/lib/libc.so.6)" after native functions
-  bool source_lines = false;  // perf only: a "  file:line" line after every frame
+  bool source_lines = false;  // perf: a "  file:line" line after every frame; html: their texts
   PprofLabels pprof_labels = PprofLabels::kAll;  // pprof only; not kAll: without a base
   std::vector<profile::Weight> pprof_types{};    // pprof only: no others; empty: all
   std::size_t pprof_max_frames = 0;              // of a stack, cut in the middle; 0: all

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/export/page/page_locks.h"
+#include "cli/export/page/page_sources.h"
 #include "cli/export/text/json_text.h"
 #include "cli/export/text/text.h"
 #include "cli/profile/group/stack_tree.h"
@@ -48,6 +51,8 @@ class PageData {
     write_functions();
     write_nodes();
     write_lines();
+    write_leaves();
+    if (options_.source_lines) write_page_sources(recording_, lines_.places(), sink_);
     write_rows();
     write_page_locks(recording_, names_, sink_);
     write_json_array(sink_, "warnings", recording_.warnings, json_string);
@@ -70,18 +75,35 @@ class PageData {
     for (const profile::SlicedRow& row : sliced_.rows) {
       std::uint32_t node = tree_.node_of(row.stack);
       std::uint32_t leaf = lines_.node_of(row.stack);
+      std::uint64_t address = leaf_address(row.stack);
       if (options_.state_frames != StateFrames::kNo) {
         const std::string frame = state_frame(recording_, row.state, row.stack);
         if (!frame.empty()) {
           node = tree_.pseudo_child(node, frame);
           leaf = lines_.pseudo_child(leaf, frame);
+          address = 0;
         }
       }
       nodes_.push_back(node);
-      leaves_.push_back(leaf);
+      leaf_of_row_.push_back(leaf_index(leaf, address));
       works_.push_back(static_cast<unsigned>(machine.of(row.thread, row.stack)));
       match_lines(leaf, node);
     }
+  }
+
+  // Where the innermost function was, as its ELF file says it; 0: not known, or not native.
+  std::uint64_t leaf_address(std::uint32_t stack) const {
+    if (stack == profile::kNone || recording_.stacks[stack].frames.empty()) return 0;
+    const profile::Frame& frame = recording_.frames[recording_.stacks[stack].frames.front()];
+    if (frame.module == profile::kNone || frame.function != profile::kNone) return 0;
+    return frame.pc.value - recording_.modules[frame.module].load_bias;
+  }
+
+  std::uint32_t leaf_index(std::uint32_t node, std::uint64_t address) {
+    const auto next = static_cast<std::uint32_t>(leaves_.size());
+    const auto [found, is_new] = leaf_index_.try_emplace({node, address}, next);
+    if (is_new) leaves_.emplace_back(node, address);
+    return found->second;
   }
 
   // Both trees have a node per frame, so that they are walked in step.
@@ -197,6 +219,15 @@ class PageData {
     sink_.write("},\n");
   }
 
+  // What stacks end in: a node by line, and an address of its module.
+  void write_leaves() {
+    sink_.write("\"leaves\":{");
+    write_json_array(sink_, "node", leaves_, [](const auto& leaf) { return leaf.first; });
+    sink_.write(",\n");
+    write_json_array(sink_, "address", leaves_, [](const auto& leaf) { return leaf.second; });
+    sink_.write("},\n");
+  }
+
   void write_rows() {
     using Row = profile::SlicedRow;
     sink_.write("\"rows\":{");
@@ -218,7 +249,7 @@ class PageData {
       write_json_array(sink_, "work", works_, [](unsigned work) { return work; });
       sink_.write(",\n");
     }
-    write_json_array(sink_, "leaf", leaves_, [](std::uint32_t leaf) { return leaf; });
+    write_json_array(sink_, "leaf", leaf_of_row_, [](std::uint32_t leaf) { return leaf; });
     sink_.write(",\n");
     write_json_array(sink_, "node", nodes_, [](std::uint32_t node) { return node; });
     sink_.write("},\n");
@@ -231,9 +262,11 @@ class PageData {
   profile::SlicedSamples sliced_;
   profile::StackTree tree_;
   profile::StackTree lines_;
-  std::vector<std::uint32_t> nodes_;         // by row
-  std::vector<unsigned> works_;              // MachineWork, by row
-  std::vector<std::uint32_t> leaves_;        // nodes of lines_, by row
+  std::vector<std::uint32_t> nodes_;                             // by row
+  std::vector<unsigned> works_;                                  // MachineWork, by row
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> leaves_;  // nodes of lines_, addresses
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> leaf_index_;
+  std::vector<std::uint32_t> leaf_of_row_;   // in leaves_, by row
   std::vector<std::uint32_t> node_of_line_;  // node of tree_ by node of lines_
 };
 

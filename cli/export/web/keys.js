@@ -1,6 +1,7 @@
 // The keys of the page that do not belong to one view.
 
 const VIEW_KEYS = { g: 'graph', c: 'chart', t: 'tree' };
+const PANE_KEYS = { f: 'functions', n: 'callers', l: 'lines', k: 'locks' };
 
 function on_page_key(page, event) {
   const typing = event.target instanceof HTMLInputElement && event.target.type === 'search';
@@ -16,14 +17,33 @@ function on_page_key(page, event) {
   if (event.key === '/') document.getElementById('search').focus();
   else if (event.key === 'i') document.getElementById('inverted').click();
   else if (event.key === '?') help.showModal();
-  else if (VIEW_KEYS[event.key]) page.view_tabs.choose(VIEW_KEYS[event.key]);
+  else if (VIEW_KEYS[event.key]) show_view_by_key(page, VIEW_KEYS[event.key]);
+  else if (PANE_KEYS[event.key]) page.pane_tabs.choose(PANE_KEYS[event.key]);
   else if (event.key === 'm' || event.key === 'ContextMenu') open_menu_by_key(page);
+  else if (event.key === 'r') page.select_seen_time();
   else if (weight) page.toolbar.set_weight(weight.value);
   else return;
   event.preventDefault();
 }
 
+// The keys of a view work at once.
+function show_view_by_key(page, view) {
+  page.view_tabs.choose(view);
+  if (view === 'tree') page.tree_table.focus();
+  else document.getElementById(page.view_tabs.parts[view]).focus();
+}
+
+// Buttons that stand for functions have their menus.
+function open_menu_of_button(page, button, x, y) {
+  page.open_menu(Number(button.dataset.func), null, x, y);
+}
+
 function open_menu_by_key(page) {
+  const button = document.activeElement.closest('[data-func]');
+  if (button) {
+    const area = button.getBoundingClientRect();
+    return open_menu_of_button(page, button, area.left, area.bottom);
+  }
   const view = page.view_tabs.current;
   if (view === 'chart') {
     const { selected, canvas } = page.chart;
@@ -40,4 +60,10 @@ function open_menu_by_key(page) {
 
 export function listen_to_keys(page) {
   document.addEventListener('keydown', (event) => on_page_key(page, event));
+  document.addEventListener('contextmenu', (event) => {
+    const button = event.target.closest('[data-func]');
+    if (!button) return;
+    event.preventDefault();
+    open_menu_of_button(page, button, event.clientX, event.clientY);
+  });
 }

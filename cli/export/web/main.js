@@ -7,7 +7,7 @@ import { load_profile, WEIGHTS } from './data/profile.js';
 import { compile_query, find_matches, match_functions } from './data/search.js';
 import { make_selection, sum_rows, sum_weight } from './data/selection.js';
 import { format_count, format_percent, format_signed, format_time, format_weight } from './data/text.js';
-import { with_transforms } from './data/transforms.js';
+import { clear_transforms, has_transforms, make_transforms, with_transforms } from './data/transforms.js';
 import { show_chips } from './views/chips.js';
 import { Colours } from './views/colours.js';
 import { FlameChart } from './views/flame_chart.js';
@@ -15,12 +15,13 @@ import { FlameGraph } from './views/flame_graph.js';
 import { describe, facts_of_box, facts_of_node, hide_tooltip, place_of_function, show_tooltip } from './views/frame_facts.js';
 import { FunctionTable } from './views/function_table.js';
 import { show_heading } from './views/heading.js';
-import { copy_text, Menu } from './views/menu.js';
+import { Menu } from './views/menu.js';
 import { Panes } from './views/panes.js';
 import { Tabs } from './views/tabs.js';
 import { Timeline } from './views/timeline.js';
 import { Toolbar } from './views/toolbar.js';
 import { TreeTable } from './views/tree_table.js';
+import { menu_items } from './frame_menu.js';
 import { listen_to_keys } from './keys.js';
 import { Place } from './place.js';
 
@@ -30,10 +31,11 @@ class Page {
   constructor(profile) {
     this.profile = profile;
     this.selection = make_selection(profile);
-    this.transforms = { focus: null, hidden: new Set() };
+    this.transforms = make_transforms();
     this.colours = new Colours(profile);
     this.views = {};  // of with_frames, made when they are needed
     this.func = null;  // what callers and lines are shown of
+    this.node = 0;  // the frame that is selected, in all views of the tree
     this.matched = null;
     this.next_match = 0;
     show_heading(profile);
@@ -48,7 +50,7 @@ class Page {
     const { profile, selection, colours } = this;
     const name_of = (node) => this.name_of(node);
     this.toolbar = new Toolbar(profile, selection, { changed: () => this.update(), recoloured: () => this.recolour() });
-    this.table = new FunctionTable(profile, (func) => this.pick(func), (func, x, y) => this.open_menu(func, null, x, y));
+    this.table = new FunctionTable(profile, (func) => this.pick(func), () => this.place.write());
     this.panes = new Panes(profile, (func) => this.pick(func));
     this.flame = new FlameGraph(by_id('stage'), by_id('canvas'), by_id('spacer'), colours, {
       selected: (node) => this.select(node),
@@ -75,31 +77,38 @@ class Page {
     this.pane_tabs = new Tabs('panes', { functions: 'functions', callers: 'callers', lines: 'lines', locks: 'locks' }, () => this.show_pane());
   }
 
-  // Everything that depends on the selection. What was zoomed to stays if it is there still.
+  // Everything that depends on the selection. What was zoomed to or selected stays if it is there still.
   update() {
     const { profile, selection, toolbar } = this;
-    const zoomed = this.tree && this.was_inverted === toolbar.inverted ? path_of(this.tree, this.flame.zoom) : '';
+    const stays = this.tree && this.was_inverted === toolbar.inverted;
+    const [zoomed, selected] = stays ? [path_of(this.tree, this.flame.zoom), path_of(this.tree, this.node)] : ['', ''];
     const kind = this.views[toolbar.kinds] ??= with_frames(profile, toolbar.kinds);
     this.shown = with_transforms(kind, this.transforms);
     this.sums = sum_rows(this.shown, selection);
     this.was_inverted = toolbar.inverted;
     this.tree = make_tree(this.shown, this.sums, toolbar.inverted);
+    this.node = 0;
     this.flame.show(this.tree);
-    this.zoom_to_path(zoomed);
+    this.tree_table.show(this.tree, selection.weight);
+    this.go_to(zoomed, selected);
     this.table.show(sum_functions(this.shown, this.sums), this.tree.value[0], selection.weight);
     this.timeline.mark();
     show_chips(profile, selection, this.transforms, () => this.update());
     this.show_matches();
     this.show_view();
     this.show_pane();
-    if (this.flame.zoom === 0) this.say(0);
+    this.say(this.node);
     this.place.write();
   }
 
-  zoom_to_path(path) {
-    const node = node_at_path(this.tree, path);
-    if (node) this.flame.zoom_to(node);
-    by_id('reset').hidden = !node;
+  // Both as paths of functions; what is no longer there is left out.
+  go_to(zoomed, selected) {
+    const { func } = this;
+    const zoom = node_at_path(this.tree, zoomed) ?? 0;
+    this.flame.zoom_to(zoom);
+    const node = node_at_path(this.tree, selected);
+    if (node) this.flame.select(node);
+    this.func = func;
   }
 
   show_summary() {
@@ -130,7 +139,7 @@ class Page {
   show_view() {
     const view = this.view_tabs.current;
     if (view === 'chart') this.chart.show(this.shown, this.chart_thread());
-    if (view === 'tree') this.tree_table.show(this.tree);
+    if (view === 'tree') this.tree_table.reveal(this.node);
     if (view === 'graph') this.flame.resize();
     this.show_summary();
     this.place.write();
@@ -170,6 +179,7 @@ class Page {
   }
 
   select(node) {
+    this.node = this.flame.selected = this.tree_table.selected = node;
     this.say(node);
     this.set_function(node === 0 ? this.func : this.tree.func[node]);
   }
@@ -195,26 +205,7 @@ class Page {
   open_menu(func, node, x, y) {
     if (node === 0) return;
     hide_tooltip();
-    const { transforms, profile } = this;
-    const name = profile.functions.name[func];
-    const then_update = (change) => () => {
-      change();
-      this.update();
-    };
-    const show_pane = (pane) => () => {
-      this.func = func;
-      this.pane_tabs.choose(pane);
-    };
-    this.menu.open(x, y, name, [
-      ...node === null ? [{ label: 'Search for it', act: () => this.pick(func) }]
-                       : [{ label: 'Zoom in', act: () => this.zoom_in(node) }],
-      { label: 'Focus: stacks begin with it', act: then_update(() => { transforms.focus = func; }) },
-      { label: 'Hide it', act: then_update(() => transforms.hidden.add(func)) },
-      { label: 'Callers and callees', act: show_pane('callers') },
-      { label: 'Lines', act: show_pane('lines') },
-      { label: 'Copy name', act: () => copy_text(name) },
-      ...node === null ? [] : [{ label: 'Copy stack', act: () => copy_text(this.stack_of(node)) }],
-    ]);
+    this.menu.open(x, y, this.profile.functions.name[func], menu_items(this, func, node));
   }
 
   zoom_in(node) {
@@ -227,6 +218,16 @@ class Page {
     const names = [];
     for (let at = node; at > 0; at = this.tree.parent[at]) names.push(this.name_of(at));
     return names.join('\n');
+  }
+
+  // Of the flame chart: all views show only that. All of it: no choice.
+  select_seen_time() {
+    if (this.view_tabs.current !== 'chart') return;
+    const { profile, selection, chart } = this;
+    const [from, to] = chart.window;
+    const is_all = from === 0 && to === profile.duration_ns;
+    selection.range = is_all ? null : [from / profile.slice_ns, to / profile.slice_ns];
+    this.update();
   }
 
   set_search(text) {
@@ -254,6 +255,7 @@ class Page {
   show_matches() {
     this.flame.matched = this.matched;
     this.chart.matched = this.matched;
+    this.tree_table.search(this.matched);
     this.table.search(this.matched);
     this.matches = this.matched ? find_matches(this.tree, this.matched) : { nodes: [], width: 0 };
     by_id('found').textContent = !this.matched ? '' : this.matches.nodes.length === 0 ? 'no match' :
@@ -277,9 +279,8 @@ class Page {
     const { selection, transforms } = this;
     if (this.flame.zoom !== 0) return this.flame.zoom_to(0);
     if (by_id('search').value !== '') return this.set_search('');
-    if (transforms.focus !== null || transforms.hidden.size > 0) {
-      transforms.focus = null;
-      transforms.hidden.clear();
+    if (has_transforms(transforms)) {
+      clear_transforms(transforms);
     } else if (selection.range || selection.threads.size > 0) {
       selection.range = null;
       selection.threads.clear();

@@ -1,19 +1,39 @@
 // The state of the page as the text of its address, and back.
 
-import { node_at_path, path_of, read_address, write_address } from './data/address.js';
+import { path_of, read_address, write_address } from './data/address.js';
 import { STATES } from './data/profile.js';
 
 function list_of(text) {
   return (text ?? '').split(',').filter((item) => item !== '');
 }
 
+// An address that somebody cut off may end in half a letter.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
+
 const PAUSE_MS = 160;
+
+// Sets of functions that are left out of stacks, and how.
+const SETS = ['hidden', 'dropped', 'folded'];
+// What changes while a person looks around: the browser's "back" does not lead to it.
+const PASSING = new Set(['search', 'at', 'function', 'window', 'colour', 'order']);
 
 export class Place {
   constructor(page) {
     this.page = page;
     this.is_reading = false;
-    addEventListener('hashchange', () => this.read());
+    this.is_new = true;  // the address says something that nobody did in the page
+    addEventListener('hashchange', () => {
+      clearTimeout(this.timer);
+      this.timer = 0;
+      this.is_new = true;
+      this.read();
+    });
   }
 
   functions_named(name) {
@@ -38,6 +58,8 @@ export class Place {
     const { name } = profile.functions;
     const [from, to] = page.chart.window;
     const differs = (value, usual) => value === usual ? '' : value;
+    const { is_new } = this;
+    this.is_new = false;
     write_address({
       weight: differs(selection.weight, profile.weight),
       without: STATES.filter((_, state) => !selection.states[state]).map(({ key }) => key).join(','),
@@ -48,13 +70,15 @@ export class Place {
       inverted: toolbar.inverted === profile.inverted ? '' : String(toolbar.inverted),
       search: document.getElementById('search').value,
       from: transforms.focus === null ? '' : name[transforms.focus],
-      hidden: [...transforms.hidden].map((func) => encodeURIComponent(name[func])).join(','),
+      ...Object.fromEntries(SETS.map((set) => [set, [...transforms[set]].map((func) => encodeURIComponent(name[func])).join(',')])),
       zoom: path_of(page.tree, page.flame.zoom),
+      at: page.node === page.flame.zoom ? '' : path_of(page.tree, page.node),
       view: differs(page.view_tabs.current, 'graph'),
       window: from === 0 && to === profile.duration_ns ? '' : `${Math.round(from)},${Math.round(to)}`,
       pane: differs(page.pane_tabs.current, 'functions'),
+      order: differs(page.table.order, page.table.columns[0].key),
       function: page.func === null ? '' : name[page.func],
-    });
+    }, (field) => !is_new && !PASSING.has(field));
   }
 
   // What an address does not say is as usual; what it says wrongly is left out.
@@ -66,14 +90,17 @@ export class Place {
     this.read_fields(address);
     const found = this.functions_named(address.function ?? '');
     page.func = found < 0 ? null : found;
+    page.table.sort_by(address.order);
     page.update();
     page.search();
     page.view_tabs.choose(address.view ?? 'graph');
     page.pane_tabs.choose(address.pane ?? 'functions');
     const window = list_of(address.window).map(Number);
     if (window.length === 2 && window.every(Number.isFinite)) page.chart.look_at(...window);
-    const node = node_at_path(page.tree, address.zoom ?? '');
-    page.flame.zoom_to(node ?? 0);
+    else page.chart.look_at(0, page.profile.duration_ns);
+    page.go_to(address.zoom ?? '', address.at ?? '');
+    page.show_view();
+    page.show_pane();
     this.is_reading = false;
     this.write();
   }
@@ -90,10 +117,9 @@ export class Place {
     selection.range = range.length === 2 && range[0] < range[1] ? range : null;
     const focus = this.functions_named(address.from ?? '');
     transforms.focus = focus < 0 ? null : focus;
-    transforms.hidden.clear();
-    for (const item of list_of(address.hidden)) {
-      const func = this.functions_named(decodeURIComponent(item));
-      if (func >= 0) transforms.hidden.add(func);
+    for (const set of SETS) {
+      const named = list_of(address[set]).map((item) => this.functions_named(decoded(item)));
+      transforms[set] = new Set(named.filter((func) => func >= 0));
     }
   }
 

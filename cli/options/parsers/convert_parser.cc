@@ -66,7 +66,8 @@ void ConvertParser::add_to(CLI::App& parent) {
   add_symbol_options(*app, options.symbols);
   app->add_flag("--explain", options.explain,
                 "Print the source of each module's names and what is missing, without converting");
-  app->add_flag("--file-lines", options.file_lines, "perf: print file and line below each frame");
+  app->add_flag("--file-lines", options.file_lines,
+                "perf: print file and line below each frame; html: add the text of sampled lines");
 }
 
 ParseResult ConvertParser::finish() {

@@ -5,11 +5,15 @@ export function read_address() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
 
-// Empty texts are left out.
-export function write_address(state) {
+// Empty texts are left out. `is_step(name)`: a change of this leaves a step to go back to in the browser's history.
+export function write_address(state, is_step = () => false) {
   const set = Object.entries(state).filter(([, text]) => text !== '');
   const text = new URLSearchParams(set).toString();
-  history.replaceState(null, '', text === '' ? location.pathname + location.search : `#${text}`);
+  const before = read_address();
+  const step = Object.keys({ ...before, ...state }).some((name) => is_step(name) && (before[name] ?? '') !== (state[name] ?? ''));
+  const address = text === '' ? location.pathname + location.search : `#${text}`;
+  if (step) history.pushState(null, '', address);
+  else history.replaceState(null, '', address);
 }
 
 // A node of a tree as the functions on the way to it, and back; null: there is none.

@@ -2,8 +2,9 @@
 
 import { times_of } from './spans.js';
 
-// The rows of a thread as [begin, end, node], end to end. A row's end is exact; CPU time that was
-// put off makes it begin too early.
+// The rows of a thread as [begin, end, node], without overlaps. Lengths are exact, and so is the end
+// of the last row; others are told by ticks, which are late on a busy machine. A row that overlaps
+// the next one therefore ends, and begins, earlier: into the gap that its own lateness has left.
 function order_rows(profile, thread) {
   const { rows } = profile;
   const spans = [];
@@ -13,12 +14,14 @@ function order_rows(profile, thread) {
     if (end > begin) spans.push([begin, end, rows.node[row]]);
   }
   spans.sort((a, b) => a[1] - b[1]);
-  let before = -Infinity;
-  for (const span of spans) {
-    span[0] = Math.max(span[0], before);
-    before = span[1];
+  let after = Infinity;
+  for (const span of spans.toReversed()) {
+    const late = Math.max(0, span[1] - after);
+    span[0] -= late;
+    span[1] -= late;
+    after = span[0];
   }
-  return spans.filter(([begin, end]) => end > begin);
+  return spans.filter(([, end]) => end > 0).map(([begin, end, node]) => [Math.max(0, begin), end, node]);
 }
 
 function functions_to(profile, node) {

@@ -10,9 +10,10 @@ function busier(sums, a, b) {
   return sums.cpu[b] - sums.cpu[a] || sums.runqueue[b] - sums.runqueue[a] || sums.samples[b] - sums.samples[a] || a - b;
 }
 
-// "worker-12" and "worker-3" are of one kind.
-function kind_of(threads, thread) {
-  return `${threads.base?.[thread] ? 'base: ' : ''}${threads.process[thread]} ${threads.name[thread].replace(/\d+/g, '#')}`;
+// "worker-12" and "worker-3" are of one kind, also in different processes of one program.
+function kind_of({ threads, processes }, thread) {
+  const { command } = processes[threads.process[thread]];
+  return `${threads.base?.[thread] ? 'base: ' : ''}${command} ${threads.name[thread].replace(/\d+/g, '#')}`;
 }
 
 // [{ name, threads }], busiest first; threads of one kind are together.
@@ -21,7 +22,7 @@ export function group_threads(profile) {
   const groups = new Map();
   const order = threads.name.map((_, thread) => thread).sort((a, b) => busier(sums, a, b));
   for (const thread of order) {
-    const kind = kind_of(threads, thread);
+    const kind = kind_of(profile, thread);
     const group = groups.get(kind);
     if (group) group.threads.push(thread);
     else groups.set(kind, { kind, threads: [thread], open: threads.name.length <= FEW });

@@ -44,10 +44,10 @@ export function find_neighbours(profile, sums, func) {
 
 // [{ line, self, total }] of a function, most total first; 0: not known. Stacks count once per line.
 export function find_lines(profile, selection, func) {
-  const { rows, line_parent, line_node, line_number } = profile;
+  const { rows, leaf_node, line_parent, line_node, line_number } = profile;
   const own = new Float64Array(line_parent.length);
   for_each_selected(profile, selection, selection.weight, (row, weight) => {
-    if (!profile.threads.base?.[rows.thread[row]]) own[rows.leaf[row]] += weight;
+    if (!profile.threads.base?.[rows.thread[row]]) own[leaf_node[rows.leaf[row]]] += weight;
   });
   const total = new Map();
   const self = new Map();

@@ -32,6 +32,17 @@ function sum_threads(threads, rows) {
   return sums;
 }
 
+// What the base of a comparison is multiplied with, by weight: it was recorded for another time, and its
+// samples were taken at other intervals.
+function base_scales({ base_scale = 1, processes, threads }) {
+  const intervals = [0, 1].map((base) => {
+    const thread = threads.base?.indexOf(base) ?? -1;
+    return thread < 0 ? 0 : processes[threads.process[thread]].interval_ns;
+  });
+  const [now, before] = intervals;
+  return { time: base_scale, samples: now > 0 && before > 0 ? base_scale * before / now : base_scale };
+}
+
 export function load_profile(text) {
   const data = JSON.parse(text);
   if (data.format !== 1) throw new Error(`profile format ${data.format} is not 1`);
@@ -43,10 +54,12 @@ export function load_profile(text) {
     rows,
     all_functions: Int32Array.from(data.nodes.function),  // by node, before any view of the profile
     slice_ns: data.duration_ns / data.slices,
-    base_scale: data.base_scale ?? 1,
+    base_scales: base_scales(data),
     line_parent: Int32Array.from(data.lines.parent),
     line_node: Int32Array.from(data.lines.node),
     line_number: Int32Array.from(data.lines.line),
+    leaf_node: Int32Array.from(data.leaves.node),  // by what `leaf` of a row says
+    sources: data.sources ?? {},
     node_parent: Int32Array.from(data.nodes.parent),
     node_function: Int32Array.from(data.nodes.function),
     module_names: data.modules.map(base_name),

@@ -44,10 +44,11 @@ export function sum_rows(profile, selection) {
     base: profile.threads.base ? new Float64Array(nodes) : null,
     states: STATES.map(() => new Float64Array(nodes)),
   };
+  const scale = profile.base_scales?.[selection.weight === 'samples' ? 'samples' : 'time'];
   for_each_selected(profile, selection, selection.weight, (row, weight) => {
     const node = rows.node[row];
     if (sums.base && profile.threads.base[rows.thread[row]]) {
-      sums.base[node] += weight * profile.base_scale;
+      sums.base[node] += weight * scale;
     } else {
       sums.self[node] += weight;
       sums.states[rows.state[row]][node] += weight;

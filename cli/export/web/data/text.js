@@ -60,6 +60,28 @@ export function base_name(path) {
   return path.replace(/ \(deleted\)$/, '').split('/').at(-1);
 }
 
+// Without what is in angle brackets; null if they are no pairs.
+function without_brackets(name) {
+  let depth = 0;
+  let kept = '';
+  for (const letter of name) {
+    if (letter === '<') ++depth;
+    if (depth === 0) kept += letter;
+    if (letter === '>' && --depth < 0) return null;
+  }
+  return depth === 0 ? kept : null;
+}
+
+// A function's name for a frame that is too narrow for all of it: "std::sort" of "void std::sort<int*>(int*, int*)",
+// "run" of "run (app.py)". Names that are not understood stay.
+export function brief_name(name) {
+  const plain = name.replaceAll('(anonymous namespace)::', '').replace(/ \([^()]*\.\w+\)$/, '');
+  if (/operator\b|->|^\[|^<|\.<|\.\(/.test(plain)) return plain;
+  const kept = without_brackets(plain)?.replace(/\(.*$/s, '').trim() ?? '';
+  const last = kept.split(' ').at(-1);
+  return last === '' || last.startsWith('::') || /[{}]/.test(kept) ? plain : last;
+}
+
 // An element with text and attributes; the only way by which names get into the page.
 export function element(tag, text = '', attributes = {}) {
   const made = document.createElement(tag);

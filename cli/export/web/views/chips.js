@@ -24,8 +24,10 @@ export function show_chips(profile, selection, transforms, changed) {
   if (transforms.focus !== null) {
     add_chip(`from ${profile.functions.name[transforms.focus]}`, () => { transforms.focus = null; });
   }
-  for (const func of transforms.hidden) {
-    add_chip(`without ${profile.functions.name[func]}`, () => transforms.hidden.delete(func));
+  for (const [set, text] of [['hidden', 'without'], ['dropped', 'no stacks with'], ['folded', 'one frame of']]) {
+    for (const func of transforms[set]) {
+      add_chip(`${text} ${profile.functions.name[func]}`, () => transforms[set].delete(func));
+    }
   }
   document.getElementById('filters').replaceChildren(...chips);
 }

@@ -2,7 +2,7 @@
 // all of it above.
 
 import { first_after, make_chart } from '../data/chart.js';
-import { axis_times, format_time } from '../data/text.js';
+import { axis_times, brief_name, format_time } from '../data/text.js';
 import { draw_lane } from './lane_picture.js';
 
 const CHART_ROW = 18;
@@ -108,7 +108,8 @@ export class FlameChart {
       context.beginPath();
       context.rect(x, y, width - 4, CHART_ROW);
       context.clip();
-      context.fillText(this.name(box.func), x + 4, y + (CHART_ROW - 1) / 2);
+      const name = this.name(box.func);
+      context.fillText(context.measureText(name).width > width - 8 ? brief_name(name) : name, x + 4, y + (CHART_ROW - 1) / 2);
       context.restore();
     }
     context.globalAlpha = 1;

@@ -1,15 +1,12 @@
 // The flame graph on a canvas that is as large as what can be seen of it, so that neither depth nor
 // number of frames makes it slow.
 
+import { brief_name } from '../data/text.js';
+
 const ROW = 20;
 const MIN_WIDTH = 0.6;  // pixels; what is narrower is not drawn
 const FONT = '12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
 const PADDING = 4;
-
-// Prefixes that carry no information in a narrow frame.
-function short_name(name) {
-  return name.replaceAll('(anonymous namespace)::', '');
-}
 
 export class FlameGraph {
   // `events`: selected(node), zoomed(node), pointed(node or -1, x, y), menu(node, x, y); name_of(node) is
@@ -140,7 +137,7 @@ export class FlameGraph {
     }
     if (width > 22) {
       context.fillStyle = is_faint && this.colouring === 'state' ? this.colours.text : text;
-      this.draw_text(short_name(this.name_of(node)), x + PADDING, y + (ROW - 1) / 2, width - 2 * PADDING);
+      this.draw_text(this.name_of(node), x + PADDING, y + (ROW - 1) / 2, width - 2 * PADDING);
     }
     context.globalAlpha = 1;
     if (node === this.selected && node !== 0) {
@@ -150,12 +147,14 @@ export class FlameGraph {
     }
   }
 
-  draw_text(text, x, y, room) {
-    let full = this.text_widths.get(text);
-    if (full === undefined) {
-      full = this.context.measureText(text).width;
-      this.text_widths.set(text, full);
-    }
+  width_of(text) {
+    if (!this.text_widths.has(text)) this.text_widths.set(text, this.context.measureText(text).width);
+    return this.text_widths.get(text);
+  }
+
+  draw_text(name, x, y, room) {
+    const text = this.width_of(name) <= room ? name : brief_name(name);
+    const full = this.width_of(text);
     if (full <= room) return this.context.fillText(text, x, y);
     // Letters differ in width: the share of the letters is only where to begin.
     let kept = Math.floor(text.length * room / full);

@@ -14,9 +14,9 @@ const DIFFERENCE = [
 ];
 
 export class FunctionTable {
-  // `chosen(func)` is called when a person picks a function, `menu(func, x, y)` when its menu is wanted.
-  constructor(profile, chosen, menu) {
-    Object.assign(this, { profile, chosen, menu });
+  // `chosen(func)` is called when a person picks a function, `sorted()` when another order.
+  constructor(profile, chosen, sorted) {
+    Object.assign(this, { profile, chosen, sorted });
     const section = document.getElementById('functions');
     this.head = section.querySelector('thead tr');
     this.body = section.querySelector('tbody');
@@ -32,13 +32,19 @@ export class FunctionTable {
       const cell = element('th', '', { class: 'number', scope: 'col' });
       const button = element('button', label, { type: 'button' });
       button.addEventListener('click', () => {
-        this.order = key;
-        this.fill();
+        this.sort_by(key);
+        this.sorted();
       });
       cell.append(button);
       return { key, cell };
     });
     this.head.replaceChildren(...this.heads.map(({ cell }) => cell), element('th', 'Function', { scope: 'col' }));
+  }
+
+  // Without a known key by the first column.
+  sort_by(key) {
+    this.order = (this.columns.find((column) => column.key === key) ?? this.columns[0]).key;
+    this.fill();
   }
 
   show(sums, whole, weight) {
@@ -85,12 +91,8 @@ export class FunctionTable {
     }
     const name = this.profile.functions.name[func];
     const cell = element('td');
-    const button = element('button', name, { type: 'button', title: name });
+    const button = element('button', name, { type: 'button', title: name, 'data-func': func });
     button.addEventListener('click', () => this.chosen(func));
-    button.addEventListener('contextmenu', (event) => {
-      event.preventDefault();
-      this.menu(func, event.clientX, event.clientY);
-    });
     cell.append(button);
     row.append(cell);
     return row;

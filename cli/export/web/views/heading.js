@@ -21,6 +21,14 @@ function machine_facts({ rows, threads }) {
   return WORKS.map((name, work) => [name, format_percent(sums[work], whole)]).filter((_, work) => work > 0 && sums[work] > 0);
 }
 
+// Says what the base was multiplied with, and why.
+function scale_facts({ base_scales: { time, samples }, duration_ns }) {
+  const facts = [];
+  if (time !== 1) facts.push(['before', `× ${time.toFixed(2)}: recorded for ${format_time(duration_ns / time)}`]);
+  if (samples !== time) facts.push(['samples before', `× ${samples.toFixed(2)}: taken at another rate`]);
+  return facts;
+}
+
 export function show_heading(profile) {
   document.title = `${profile.title} – swipr`;
   document.getElementById('title').textContent = profile.title;
@@ -38,7 +46,7 @@ export function show_heading(profile) {
     ['dropped', format_count(profile.total_of('samples_dropped'))],
   ];
   if (profile.threads.base) facts.unshift(['red', 'more than before'], ['blue', 'less']);
-  if (profile.base_scale !== 1) facts.push(['before', `× ${profile.base_scale.toFixed(2)}, for it was recorded for another time`]);
+  facts.push(...scale_facts(profile));
   document.getElementById('totals').replaceChildren(...facts.map(([name, value]) => {
     const fact = element('div');
     fact.append(element('dt', name), element('dd', value));

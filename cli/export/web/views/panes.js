@@ -1,7 +1,9 @@
 // The tables beside the flame graph: callers and callees and lines of one function, locks.
 
+import { address_text, find_addresses, objdump_of } from '../data/addresses.js';
 import { find_lines, find_neighbours, NO_CALLER } from '../data/neighbours.js';
 import { base_name, element, format_percent, format_time, format_weight } from '../data/text.js';
+import { copy_text } from './menu.js';
 import { deadlock_lines, lock_text, make_table } from './table.js';
 
 export class Panes {
@@ -36,7 +38,7 @@ export class Panes {
                               `self ${format_weight(found.self, weight)} ${format_percent(found.self, whole)}`);
     const rows = (entries) => entries.map(({ key, weight: part }) =>
       [part / found.total, [format_percent(part, found.total), format_weight(part, weight)], this.name(key),
-       key === NO_CALLER ? null : () => this.chosen(key)]);
+       ...key === NO_CALLER ? [null] : [() => this.chosen(key), key]]);
     document.getElementById('callers').append(
       make_table(['Share', 'Weight', 'Called by'], rows(found.callers)),
       make_table(['Share', 'Weight', 'Calls'], [
@@ -46,14 +48,37 @@ export class Panes {
 
   show_lines(func, { shown, selection, sums }) {
     if (func === null) return this.say('lines', null, '');
-    const { file } = this.profile.functions;
+    const { functions, sources } = this.profile;
+    const file = functions.file[func];
     const whole = sums.self.reduce((all, own) => all + own, 0);
-    this.say('lines', func, file[func] === '' ? 'No source file is known: it has no debug information.' : file[func]);
-    if (file[func] === '') return;
-    document.getElementById('lines').append(make_table(['Self', 'Total', 'Line'],
-      find_lines(shown, selection, func).map(({ line, self, total }) =>
-        [self / whole, [format_percent(self, whole), format_percent(total, whole)],
-         line === 0 ? 'not known' : `${base_name(file[func])}:${line}`, null])));
+    this.say('lines', func, file === '' ? 'No source file is known: it has no debug information.' : file);
+    const texts = sources[file];
+    const bars = ({ self, total }) => [self / whole, total / whole];
+    const shares = ({ self, total }) => [format_percent(self, whole), format_percent(total, whole)];
+    const found = file === '' ? [] : find_lines(shown, selection, func);
+    if (texts) {
+      const table = make_table(['Self', 'Total', 'Line', 'Source'], found.map((each) =>
+        [bars(each), [...shares(each), each.line === 0 ? '?' : String(each.line)], texts[each.line] ?? '', null]));
+      table.classList.add('source');
+      document.getElementById('lines').append(table);
+    } else if (file !== '') {
+      document.getElementById('lines').append(make_table(['Self', 'Total', 'Line'], found.map((each) =>
+        [bars(each), shares(each), each.line === 0 ? 'not known' : `${base_name(file)}:${each.line}`, null])));
+    }
+    this.show_addresses(func, shown, selection, whole);
+  }
+
+  show_addresses(func, shown, selection, whole) {
+    const { functions, modules, module_names } = this.profile;
+    const module = functions.module[func];
+    const found = module === null ? [] : find_addresses(shown, selection, func);
+    if (found.length === 0) return;
+    document.getElementById('lines').append(
+      element('p', `Addresses in ${module_names[module]}; a click copies a command that shows the instructions.`),
+      make_table(['Self', 'Address', 'Line'], found.map(({ address, line, weight }) =>
+        [weight / whole, [format_percent(weight, whole), address_text(address)],
+         line === 0 ? 'not known' : `${base_name(functions.file[func])}:${line}`,
+         () => copy_text(objdump_of(modules[module], found, address))])));
   }
 
   show_locks() {
@@ -68,7 +93,7 @@ export class Panes {
         const text = lock_text(kind, lock, holder);
         const func = find(holder) >= 0 ? find(holder) : find(lock);
         return [waited_ns / whole, [format_percent(waited_ns, whole), format_time(waited_ns)], text,
-                func >= 0 ? () => this.chosen(func) : null];
+                ...func >= 0 ? [() => this.chosen(func), func] : [null]];
       })));
   }
 }

@@ -1,25 +1,27 @@
-// Short tables: a share drawn behind the first column, numbers, and a text that may lead somewhere.
+// Short tables: shares drawn behind the first columns, numbers, and a text that may lead somewhere.
 
 import { element, format_time } from '../data/text.js';
 
 const TABLE_ROWS = 100;
 
-function make_row([share, numbers, text, target]) {
+function make_row([share, numbers, text, target, func]) {
   const row = element('tr');
   row.append(...numbers.map((number) => element('td', number, { class: 'number', title: number })));
-  row.firstChild?.style.setProperty('--share', `${Math.min(100, 100 * share)}%`);
+  [share].flat().forEach((part, column) => row.children[column]?.style.setProperty('--share', `${Math.min(100, 100 * part)}%`));
   const cell = element('td', target ? '' : text, { title: text });
   if (typeof target === 'string') cell.append(element('a', text, { href: target }));
   if (typeof target === 'function') {
     const button = element('button', text, { type: 'button' });
     button.addEventListener('click', target);
+    if (func !== undefined) button.dataset.func = func;
     cell.append(button);
   }
   row.append(cell);
   return row;
 }
 
-// Rows of [share, [number texts], text, target]: null, the address of a link, or what a button does.
+// Rows of [share or shares, [number texts], text, target, func]: null, the address of a link, or what a button does; the
+// function that it stands for, if any.
 export function make_table(heads, rows) {
   const table = element('table');
   const head = element('tr');

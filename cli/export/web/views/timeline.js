@@ -62,7 +62,7 @@ export class Timeline {
     const [first] = threads;
     const button = element('button', '', {
       type: 'button', class: 'thread',
-      title: `${group ? `${threads.length} threads` : `tid ${profile.threads.tid[first]}`}: CPU ${format_time(sum('cpu'))}, ` +
+      title: `${group ? `${threads.length} threads` : `tid ${profile.threads.tid[first]}`}${this.process_of(group, first)}: CPU ${format_time(sum('cpu'))}, ` +
              `run queue ${format_time(sum('runqueue'))}, blocked ${format_time(sum('blocked'))}`,
     });
     const prefix = profile.threads.base?.[first] ? 'base: ' : '';
@@ -74,6 +74,13 @@ export class Timeline {
     lane.append(group ? this.make_opener(group) : element('span', '', { class: 'opener' }), button, canvas);
     this.canvases.push({ threads, lane, button, canvas });
     return lane;
+  }
+
+  // " of nginx 4711": if there are several.
+  process_of(group, thread) {
+    const { processes, threads } = this.profile;
+    const { command, pid } = processes[threads.process[thread]];
+    return processes.length < 2 ? '' : ` of ${command}${group ? '' : ` ${pid}`}`;
   }
 
   make_opener(group) {
@@ -192,17 +199,19 @@ export class Timeline {
     this.box.addEventListener('pointerdown', (event) => {
       if (event.button === 0 && event.target instanceof HTMLCanvasElement) this.drag(event);
     });
+    const select = document.getElementById('thread-select');
     this.search.addEventListener('input', () => {
       this.limit = FIRST_LANES;
+      select.disabled = this.search.value.trim() === '';
       this.fill();
     });
     this.more.addEventListener('click', () => {
       this.limit += MORE_LANES;
       this.fill();
     });
-    document.getElementById('thread-select').addEventListener('click', () => {
+    select.addEventListener('click', () => {
       this.selection.threads.clear();
-      if (this.search.value.trim() !== '') for (const thread of this.matching()) this.selection.threads.add(thread);
+      for (const thread of this.matching()) this.selection.threads.add(thread);
       this.mark();
       this.changed();
     });

@@ -3,6 +3,8 @@
 #include <elf.h>
 
 #include <array>
+#include <charconv>
+#include <string>
 #include <utility>
 
 #include "symbolize/elf/mini_debug_info.h"
@@ -72,6 +74,34 @@ std::vector<FunctionSymbol> Module::list_functions() {
   // The file is copied to another place when its debug information is read.
   for (FunctionSymbol& function : functions) function.name = texts_->intern(function.name);
   return functions;
+}
+
+void Module::load_variables() {
+  variables_.emplace();
+  if (!image_) return;
+  image_->load_symbols();
+  variables_.emplace(image_->elf(), SymbolTable::Kind::kStatic);
+  if (!variables_->empty()) return;
+  find_debug_file_once();
+  if (debug_file_) {
+    debug_file_->load_symbols();
+    variables_.emplace(debug_file_->elf(), SymbolTable::Kind::kStatic);
+  }
+  if (variables_->empty()) variables_.emplace(image_->elf(), SymbolTable::Kind::kDynamic);
+}
+
+std::string Module::find_variable(ImageAddr address) {
+  if (!variables_) load_variables();
+  const auto symbol = variables_->find(address);
+  if (!symbol) return {};
+  std::string name(readable(without_clone_suffix(symbol->name)));
+  const std::uint64_t offset = address.value - symbol->begin.value;
+  if (offset != 0) {
+    std::array<char, 16> digits{};
+    const auto end = std::to_chars(digits.begin(), digits.end(), offset, 16).ptr;
+    name.append("+0x").append(digits.begin(), end);
+  }
+  return name;
 }
 
 void Module::find_debug_file_once() {

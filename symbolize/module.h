@@ -14,6 +14,7 @@
 #include "symbolize/elf/plt_entries.h"
 #include "symbolize/elf/symbol_entries.h"
 #include "symbolize/elf/symbol_table.h"
+#include "symbolize/elf/variable_table.h"
 #include "symbolize/files/debug_files.h"
 #include "symbolize/symbolizer.h"
 
@@ -33,6 +34,9 @@ class Module {
   std::vector<SourceFunction> find_functions(ImageAddr address, DwarfIndex* dwarf) const;
   // The module's own reader; null: it has no DWARF.
   DwarfIndex* dwarf() const { return dwarf_.get(); }
+
+  // "locks", "locks+0x28": the static variable that the address is in; empty: not known.
+  std::string find_variable(ImageAddr address);
 
   // Begin of the function at `offset` in files whose functions have no names.
   std::optional<ImageAddr> function_start(FileOffset offset);
@@ -57,6 +61,7 @@ class Module {
 
  private:
   void find_debug_file_once();
+  void load_variables();
   void load_dwarf();
   bool load_dwarf_of(ElfFile& file);
   std::vector<SourceFunction> find_go(ImageAddr address) const;
@@ -78,6 +83,7 @@ class Module {
   std::unique_ptr<DwarfIndex> dwarf_;
   SymbolTable static_symbols_;
   SymbolTable dynamic_symbols_;
+  std::optional<VariableTable> variables_;
   PltEntries plt_;
   GoFunctions go_;
   std::optional<FunctionStarts> starts_;

@@ -107,6 +107,17 @@ std::vector<std::vector<SourceFunction>> Symbolizer::find_all(std::span<const Lo
   return impl_->find_all(resolved);
 }
 
+std::string Symbolizer::find_variable(ModuleHandle handle, ImageAddr address) {
+  Module* module = impl_->find_module(handle);
+  if (module == nullptr) return {};
+  try {
+    return module->find_variable(address);
+  } catch (const std::exception& problem) {
+    module->set_note(std::string("symbols not read: ") + problem.what());
+    return {};
+  }
+}
+
 std::vector<FunctionSymbol> Symbolizer::list_functions(ModuleHandle handle) {
   Module* module = impl_->find_module(handle);
   if (module == nullptr) return {};

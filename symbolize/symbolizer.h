@@ -46,6 +46,10 @@ class Symbolizer {
   // and dropped again. Shape: parallel to `lookups`.
   std::vector<std::vector<SourceFunction>> find_all(std::span<const Lookup> lookups);
 
+  // The static variable that an address in the module's data is in: "locks", "locks+0x28"; empty:
+  // not known.
+  std::string find_variable(ModuleHandle module, ImageAddr address);
+
   // All functions that the module's file defines or imports.
   // Lifetime: of their names, the symbolizer's.
   std::vector<FunctionSymbol> list_functions(ModuleHandle module);

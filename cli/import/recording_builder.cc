@@ -35,6 +35,7 @@ std::size_t RecordingBuilder::StackHash::operator()(std::uint32_t index) const {
   hash = mix(hash, static_cast<std::uint64_t>(stack.holder.value) << 8 |
                        static_cast<std::uint64_t>(stack.runtime_wait));
   hash = mix(hash, std::hash<std::string>{}(stack.wait_type));
+  hash = mix(hash, stack.lock.value_or(0));
   for (std::uint32_t frame : stack.frames) hash = mix(hash, frame);
   return hash;
 }
@@ -45,7 +46,7 @@ bool RecordingBuilder::StackEqual::operator()(std::uint32_t left, std::uint32_t 
   return a.omitted_at == b.omitted_at && a.wait_syscall == b.wait_syscall &&
          a.root_reached == b.root_reached && a.wait_channel == b.wait_channel &&
          a.runtime_wait == b.runtime_wait && a.holder == b.holder && a.wait_type == b.wait_type &&
-         a.frames == b.frames;
+         a.lock == b.lock && a.frames == b.frames;
 }
 
 RecordingBuilder::RecordingBuilder()

@@ -188,6 +188,7 @@ bool SourceRecords::on_stack(const wire::RawRecord& record) {
   entry.wait_channel = stack->wait_channel;
   entry.runtime_wait = stack->runtime_wait;
   entry.wait_type = stack->wait_object;
+  entry.lock = stack->lock;
   entry.holder = Tid{kernel_id(stack->holder_tid)};
   entry.root_reached = (stack->flags & wire::kStackRootReached) != 0;
   ++received_.stacks;

@@ -55,23 +55,30 @@ std::vector<SplitLock> compare_locks(const Recording& recording, const Names& na
                                      const CallSplit& split, const SplitComparison& calls) {
   const WaitingSamples waiting(recording, names, split);
   const LockHolders holders(recording, waiting.holders());
-  std::map<Place, std::string> threads;
-  for (const Thread& thread : recording.threads) {
-    threads[{thread.process, thread.tid}] = thread.name + " " + std::to_string(thread.tid.value);
-  }
-  std::map<std::tuple<std::string_view, Place, std::string_view>, SplitLock> locks;
+  const std::map<Place, std::string> threads = names_of_threads(recording);
+  struct Group {
+    SplitLock lock{};
+    const LockWait* wait = nullptr;
+    LockPlaces places{};
+  };
+  std::map<std::tuple<std::string_view, Place, std::string_view>, Group> locks;
   for (const WaitingSample& each : waiting.samples()) {
     const std::string_view function = holders.function(names, each.holder, *each.sample);
-    SplitLock& lock = locks[{each.wait->lock, each.holder, function}];
+    Group& group = locks[{each.wait->lock, each.holder, function}];
+    SplitLock& lock = group.lock;
     const auto owner = threads.find(each.holder);
-    lock.lock = each.wait->lock;
+    group.wait = each.wait;
+    group.places.add(each.holder.first, recording.stacks[each.sample->stack]);
     if (owner != threads.end()) lock.owner = owner->second;
     lock.function = function;
     (each.part == CallPart::kSlow ? lock.slow : lock.normal) +=
         std::chrono::nanoseconds(weight_of(*each.sample, Weight::kBlocked));
   }
   std::vector<SplitLock> result;
-  for (auto& [key, lock] : locks) result.push_back(std::move(lock));
+  for (auto& [key, group] : locks) {
+    group.lock.lock = group.wait->text(group.places.locks(names));
+    result.push_back(std::move(group.lock));
+  }
   const auto difference = [&calls](const SplitLock& lock) {
     return per_call(static_cast<std::uint64_t>(lock.slow.count()), calls.slow) -
            per_call(static_cast<std::uint64_t>(lock.normal.count()), calls.normal);

@@ -46,6 +46,7 @@ enum class RuntimeWait : std::uint8_t {
   kPark = 4,       // to be unparked
   kAwait = 5,      // no thread, but a task: to be continued by its event loop
   kMutex = 6,      // a lock of the C library, if its stack shows one
+  kRwlock = 7,     // the same: the writer of a read-write lock
 };
 
 // In stacks, a frame of a runtime has a pc in a range that no processor uses: these addresses are

@@ -209,6 +209,7 @@ std::optional<StackRecord> decode_stack(std::span<const std::byte> payload,
     record.runtime_wait = static_cast<RuntimeWait>(in.take_varint() & 0xff);
     record.holder_tid = in.take_varint();
     record.wait_object = in.take_string();
+    if (!in.at_end()) record.lock = in.take_varint();
   }
   return in.ok() ? std::optional(record) : std::nullopt;
 }

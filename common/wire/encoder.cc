@@ -119,6 +119,7 @@ void encode(Encoder& out, const StackRecord& record, std::span<const FrameEntry>
     out.put_varint(static_cast<std::uint64_t>(record.runtime_wait));
     out.put_varint(record.holder_tid);
     out.put_string(record.wait_object);
+    if (record.lock) out.put_varint(*record.lock);
   }
   out.end_record(mark);
 }

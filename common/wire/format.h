@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -156,6 +157,8 @@ struct StackRecord {
   RuntimeWait runtime_wait = RuntimeWait::kNone;
   std::uint64_t holder_tid = 0;    // the thread that holds what it waits for; 0: unknown
   std::string_view wait_object{};  // type of what it waits for; empty: unknown
+  // Address of the lock of the C library; 0: one of many; none: unknown, or no such lock.
+  std::optional<std::uint64_t> lock{};
 };
 
 // One entry of a tick: the thread spent Δwall since its previous entry (or its start) in this

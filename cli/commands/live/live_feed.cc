@@ -43,9 +43,11 @@ std::string LiveFeed::next() {
   if (version_ == state_.version && !is_behind_) return {};
   version_ = state_.version;
   std::string out;
-  put(out, "{{\"title\":{},\"interval_ns\":{},\"now_ns\":{},\"dropped\":{},\"ended\":{}",
+  put(out,
+      "{{\"title\":{},\"interval_ns\":{},\"now_ns\":{},\"dropped\":{},\"ended\":{},"
+      "\"deadlocks\":{}",
       json_string(state_.title), state_.interval.count(), history_.now_ns(),
-      state_.dropped + history_.left_out(), state_.has_ended);
+      state_.dropped + history_.left_out(), state_.has_ended, state_.deadlocks);
   write_modules(out);
   // What refers to something comes with it or later.
   is_behind_ = !write_functions(out) || !write_nodes(out);

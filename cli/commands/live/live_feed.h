@@ -17,6 +17,7 @@ struct LiveState {
   std::chrono::nanoseconds interval{0};
   std::uint64_t dropped = 0;
   bool has_ended = false;
+  std::string deadlocks = "[]";              // as LiveDeadlocks describes them
   const live::CallHistory* calls = nullptr;  // nullptr: no function is traced
   std::uint64_t version = 0;                 // changes with each commit of the history
 };

@@ -19,6 +19,7 @@
 #include "cli/commands/live/followed_calls.h"
 #include "cli/commands/live/followed_process.h"
 #include "cli/commands/live/history_writer.h"
+#include "cli/commands/live/live_deadlocks.h"
 #include "cli/commands/live/live_feed.h"
 #include "cli/commands/live/started_command.h"
 #include "cli/commands/output/browser.h"
@@ -114,6 +115,7 @@ class LiveView {
     const auto more = process_.read(samples);
     if (!more && state_.version == 0 && !command_) return more.error();
     if (!more) print_note(more.error().message());
+    deadlocks_.add(process_.recording(), samples);
     writer_.add(samples);
     if (!more || !*more) {
       has_stream_ = false;
@@ -128,7 +130,12 @@ class LiveView {
   void begin_stream_again() {
     writer_.end_stream();
     if (!process_.restart()) state_.has_ended = true;
+    begin_stream();
+  }
+
+  void begin_stream() {
     writer_.begin_stream();
+    deadlocks_.begin_stream();
   }
 
   void try_to_trace() {
@@ -161,7 +168,7 @@ class LiveView {
     if (!target) return;
     writer_.end_stream();
     process_.restart(*std::move(target));
-    writer_.begin_stream();
+    begin_stream();
     has_stream_ = true;
     set_title();
   }
@@ -170,6 +177,9 @@ class LiveView {
     next_commit_ = Clock::now() + kCommitEvery;
     writer_.flush(state_.has_ended);
     state_.dropped = process_.dropped();
+    const profile::Recording& recording = process_.recording();
+    state_.deadlocks =
+        deadlocks_.describe(recording, process_.names().update(recording, state_.has_ended));
     ++state_.version;
     server_.push();
   }
@@ -201,6 +211,7 @@ class LiveView {
   live::History history_;
   FollowedProcess process_;
   HistoryWriter writer_;
+  LiveDeadlocks deadlocks_;
   LiveState state_;
   bool has_stream_ = true;
   std::unique_ptr<StartedCommand> command_;  // null: the process was running

@@ -19,7 +19,10 @@ constexpr std::string_view kNotYet = "[not named yet]";
 const profile::Names& LiveNames::update(const profile::Recording& recording, bool waits) {
   if (job_.valid() && (waits || job_.wait_for(0s) == std::future_status::ready)) take();
   const bool is_time = waits || Clock::now() >= next_batch_;
-  if (!job_.valid() && is_time && named_ < recording.frames.size()) {
+  locks_.merge(find_lock_places(recording, searched_));
+  searched_ = recording.stacks.size();
+  const bool is_needed = named_ < recording.frames.size() || !locks_.empty();
+  if (!job_.valid() && is_time && is_needed) {
     start(recording);
     if (waits) take();
   }
@@ -39,10 +42,11 @@ void LiveNames::start(const profile::Recording& recording) {
   part.embedded = recording.embedded;
   part.frames.assign(recording.frames.begin() + static_cast<std::ptrdiff_t>(named_),
                      recording.frames.end());
-  job_ = std::async(std::launch::async, [part = std::move(part), options = options_]() mutable {
+  job_ = std::async(std::launch::async, [part = std::move(part), options = options_,
+                                         locks = std::exchange(locks_, {})]() mutable {
     const auto begin = Clock::now();
     const std::size_t count = part.frames.size();
-    NamedRecording named = symbolize_recording(part, options);
+    NamedRecording named = symbolize_recording(part, options, locks);
     named.names.frames.resize(count);  // of code that was replaced, the latest names come behind
     return Batch{std::move(named), Clock::now() - begin};
   });
@@ -56,6 +60,7 @@ void LiveNames::take() {
   names_.frames.resize(std::max(names_.frames.size(), named_ + named.names.frames.size()));
   std::move(named.names.frames.begin(), named.names.frames.end(),
             names_.frames.begin() + static_cast<std::ptrdiff_t>(named_));
+  names_.variables.merge(named.names.variables);
   named_ += named.names.frames.size();
   texts_.push_back(std::move(named.names.texts));
 }

@@ -34,7 +34,9 @@ class LiveNames {
 
   options::SymbolOptions options_;
   profile::Names names_;
-  std::size_t named_ = 0;  // frames
+  std::size_t named_ = 0;     // frames
+  std::size_t searched_ = 0;  // stacks, for locks
+  LockPlaces locks_;          // that no batch has had
   struct Batch {
     NamedRecording named;
     std::chrono::nanoseconds took{0};

@@ -81,6 +81,11 @@ class FrameNamer {
     return names;
   }
 
+  void name_locks(const LockPlaces& locks, profile::Names& names) {
+    const auto open = [this](std::uint32_t module) { return handle_of(module); };
+    name_lock_variables(recording_, locks, symbolizer_, open, names);
+  }
+
   // Everything that name_all() has looked up, for embedding.
   profile::EmbeddedNames embeddable() {
     Found found = find_functions();
@@ -333,11 +338,17 @@ profile::EmbeddedNames names_to_embed(profile::Recording& recording,
 
 NamedRecording symbolize_recording(profile::Recording& recording,
                                    const options::SymbolOptions& options) {
+  return symbolize_recording(recording, options, find_lock_places(recording));
+}
+
+NamedRecording symbolize_recording(profile::Recording& recording,
+                                   const options::SymbolOptions& options, const LockPlaces& locks) {
   FrameNamer namer(recording, options);
   NamedRecording result;
   result.names.frames = namer.name_all();
   result.names.texts = namer.texts();
   result.notes = namer.notes(result.names.frames);
+  namer.name_locks(locks, result.names);  // files that only locks need may be missing
   return result;
 }
 

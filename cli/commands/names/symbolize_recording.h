@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/names/lock_variables.h"
 #include "cli/options/options.h"
 #include "cli/profile/recording/names.h"
 #include "cli/profile/recording/recording.h"
@@ -22,6 +23,9 @@ struct NamedRecording {
 // replaced during the recording are split (JitFrames).
 NamedRecording symbolize_recording(profile::Recording& recording,
                                    const options::SymbolOptions& options);
+// … with names of these locks instead of those of its stacks.
+NamedRecording symbolize_recording(profile::Recording& recording,
+                                   const options::SymbolOptions& options, const LockPlaces& locks);
 
 // Returns all names that symbolize_recording() needs on a machine without the files. `notes`:
 // names that are missing.

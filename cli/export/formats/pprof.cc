@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/export/formats/export.h"
+#include "cli/export/formats/lock_labels.h"
 #include "cli/export/formats/pprof_tables.h"
 #include "cli/export/formats/pprof_tags.h"
 #include "cli/export/text/gzip.h"
@@ -35,6 +36,11 @@ constexpr auto kSampleTypes = std::to_array<SampleType>({
     {profile::Weight::kRunqueue, "runqueue", "nanoseconds"},
 });
 
+// Whether it is a wait for a lock is known with the names of its frames.
+bool wait_shows_in_stack(const profile::Stack& stack) {
+  return stack.runtime_wait == RuntimeWait::kMutex || stack.runtime_wait == RuntimeWait::kRwlock;
+}
+
 bool has_own_labels(const Options& options) {
   return options.pprof_labels == PprofLabels::kAll || options.pprof_labels == PprofLabels::kOwn;
 }
@@ -51,6 +57,7 @@ class PprofWriter {
         weight_(options.weight.value_or(profile::natural_weight(recording))),
         tables_(recording, names),
         machine_(recording, names),
+        locks_(recording, names),
         out_(bytes_) {}
 
   std::string write(std::span<const profile::MergedStack> merged) {
@@ -168,6 +175,7 @@ class PprofWriter {
     }
     if (merged.state == profile::State::kBlocked && merged.stack != profile::kNone) {
       write_wait_labels(sample, recording_.stacks[merged.stack]);
+      write_lock_labels(sample, locks_.of(thread.process, merged.stack));
     }
     write_call_labels(sample, merged.stack);
     if (recording_.processes.size() > 1) {
@@ -183,8 +191,13 @@ class PprofWriter {
     if (const std::string wait = runtime_wait_text(recording_, stack); !wait.empty()) {
       add_label(sample, "waits_for", wait);
     }
-    if (stack.holder.value != 0 && stack.runtime_wait != RuntimeWait::kMutex)
+    if (stack.holder.value != 0 && !wait_shows_in_stack(stack))
       add_number(sample, "holder_tid", stack.holder.value);
+  }
+
+  void write_lock_labels(PprofBuilder<SampleTag>& sample, const LockLabels::Labels& labels) {
+    if (!labels.lock.empty()) add_label(sample, "lock", labels.lock);
+    if (!labels.owner.empty()) add_label(sample, "lock_owner", labels.owner);
   }
 
   // Of the innermost traced call. Numbers of nanoseconds have their unit, so that
@@ -275,6 +288,7 @@ class PprofWriter {
   profile::Weight weight_;  // the default sample type
   PprofTables tables_;
   profile::MachineWorkFinder machine_;
+  LockLabels locks_;
   std::string bytes_;
   PprofBuilder<ProfileTag> out_;
   std::vector<const SampleType*> sample_types_;
@@ -286,9 +300,12 @@ std::vector<profile::MergedStack> merge(const profile::Recording& recording,
       options.pprof_labels == PprofLabels::kAll || options.state_frames == StateFrames::kYes;
   const bool by_thread =
       options.pprof_labels == PprofLabels::kAll || options.pprof_labels == PprofLabels::kThread;
-  return profile::aggregate(
+  auto merged = profile::aggregate(
       recording,
       {.by_thread = by_thread, .by_state = by_state, .by_labels = has_own_labels(options)});
+  // Stacks that differ in what they wait for only differ in labels.
+  if (!by_state) profile::merge_equal_frames(recording, merged);
+  return merged;
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ void write_page_locks(const profile::Recording& recording, const profile::Names&
     }
   };
   add("mutex", RuntimeWait::kMutex);
+  add("rwlock", RuntimeWait::kRwlock);
   add(profile::interpreter_lock(recording), RuntimeWait::kGil);
   add("monitor", RuntimeWait::kMonitor);
   std::stable_sort(rows.begin(), rows.end(), [](const LockRow& a, const LockRow& b) {
@@ -39,9 +40,10 @@ void write_page_locks(const profile::Recording& recording, const profile::Names&
   });
   if (rows.size() > kMaxLocks) rows.resize(kMaxLocks);
   write_json_array(sink, "locks", rows, [](const LockRow& row) {
-    return fmt::format("{{\"kind\":\"{}\",\"lock\":{},\"holder\":{},\"waited_ns\":{}}}", row.kind,
-                       json_string(row.holder.lock), json_string(row.holder.function),
-                       row.holder.waited.count());
+    const std::string wanted = profile::lock_text(row.kind, row.holder.locks, row.holder.lock);
+    return fmt::format("{{\"wanted\":{},\"lock\":{},\"holder\":{},\"waited_ns\":{}}}",
+                       json_string(wanted), json_string(row.holder.lock),
+                       json_string(row.holder.function), row.holder.waited.count());
   });
   sink.write(",\n");
   write_json_array(sink, "deadlocks", profile::lock_cycles(recording, names),

@@ -50,6 +50,10 @@ void put_locks(Json& report, const char* key, const profile::LockWaits& waits) {
   for (const auto& holder : waits.holders) {
     Json entry = {{"function", holder.function}, {"waited_ns", holder.waited.count()}};
     if (!holder.lock.empty()) entry["lock"] = holder.lock;
+    if (holder.locks.count != 0) entry["locks"] = holder.locks.count;
+    if (holder.locks.has_more) entry["more_locks"] = true;
+    if (!holder.locks.address.empty()) entry["address"] = holder.locks.address;
+    if (!holder.locks.variable.empty()) entry["variable"] = holder.locks.variable;
     holders.push_back(std::move(entry));
   }
   report[key] = {{"waited_ns", waits.waited.count()},
@@ -118,6 +122,7 @@ host::Result<void> write_report_json(const profile::Recording& recording,
   put_locks(report, "gil", profile::lock_waits(recording, names, RuntimeWait::kGil));
   put_locks(report, "monitors", profile::lock_waits(recording, names, RuntimeWait::kMonitor));
   put_locks(report, "mutexes", profile::lock_waits(recording, names, RuntimeWait::kMutex));
+  put_locks(report, "rwlocks", profile::lock_waits(recording, names, RuntimeWait::kRwlock));
   for (const auto& times : profile::machine_times(recording, names)) {
     report[std::string(language_name(times.language))] = {
         {"cpu_ns", times.all.count()},

@@ -227,8 +227,9 @@ void put_collector(TerminalPage& page, const profile::Recording& recording,
 }
 
 // Of the time in which threads ran or waited for such a lock, how long they waited, and for whom.
+// `kind` of the C library's: "mutex"; else empty.
 void put_locks(TerminalPage& page, const profile::LockWaits& waits, std::string_view lock,
-               const ReportOptions& options) {
+               const ReportOptions& options, std::string_view kind = {}) {
   if (waits.waited.count() == 0) return;
   const auto share = [](std::chrono::nanoseconds part, std::chrono::nanoseconds whole) {
     return 100 * seconds(part) / seconds(whole);
@@ -244,7 +245,8 @@ void put_locks(TerminalPage& page, const profile::LockWaits& waits, std::string_
   for (std::size_t index = 0; index < count; ++index) {
     const profile::LockHolder& holder = waits.holders[index];
     page.put(fmt::format("{:6.1f} %", share(holder.waited, waits.waited)), Style::kBlocked)
-        .put(holder.lock.empty() ? "" : fmt::format("  {}", clean_text(holder.lock)))
+        .put(kind.empty() ? clean_text(holder.lock.empty() ? "" : "  " + holder.lock)
+                          : "  " + clean_text(profile::lock_text(kind, holder.locks, holder.lock)))
         .put(holder.function.empty() ? "  holder not known"
                                      : fmt::format("  while {} held it", holder.function))
         .end_line();
@@ -317,7 +319,10 @@ host::Result<void> write_report_text(const profile::Recording& recording,
             fmt::format("the {}", profile::interpreter_lock(recording)), options);
   put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kMonitor), "monitors",
             options);
-  put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kMutex), "mutexes", options);
+  put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kMutex), "mutexes", options,
+            "mutex");
+  put_locks(page, profile::lock_waits(recording, names, RuntimeWait::kRwlock),
+            "writers of read-write locks", options, "rwlock");
   put_machines(page, recording, names);
   sink.write(page.text());
   return sink.flush();

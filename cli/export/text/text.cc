@@ -66,6 +66,7 @@ std::string runtime_wait_text(const profile::Recording& recording, const profile
     case RuntimeWait::kAwait:
       return "await";
     case RuntimeWait::kMutex:  // the stack shows it
+    case RuntimeWait::kRwlock:
     case RuntimeWait::kNone:
       break;
   }

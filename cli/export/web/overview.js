@@ -86,8 +86,8 @@ class Overview {
     const whole = locks.reduce((all, { waited_ns }) => all + waited_ns, 0);
     document.getElementById('deadlocks').replaceChildren(...deadlock_lines(deadlocks));
     fill_table('locks', ['Share', 'Time', 'Wanted, and what its holder was in'],
-      locks.slice(0, MAX_ROWS).map(({ kind, lock, holder, waited_ns }) =>
-        [waited_ns / whole, [format_percent(waited_ns, whole), format_time(waited_ns)], lock_text(kind, lock, holder),
+      locks.slice(0, MAX_ROWS).map(({ wanted, lock, holder, waited_ns }) =>
+        [waited_ns / whole, [format_percent(waited_ns, whole), format_time(waited_ns)], lock_text(wanted, holder),
          link_to({ pane: 'locks', weight: 'wall', search: lock === '' ? holder : lock })]));
   }
 

@@ -31,4 +31,7 @@ struct MergedStack {
 // in order of first appearance.
 std::vector<MergedStack> aggregate(const Recording& recording, AggregateOptions options = {});
 
+// Merges entries whose stacks differ in what the thread waits for only. The order stays.
+void merge_equal_frames(const Recording& recording, std::vector<MergedStack>& merged);
+
 }  // namespace swipr::profile

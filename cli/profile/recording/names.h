@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/core/runtime_frame.h"
@@ -40,7 +43,9 @@ constexpr bool is_native(const NamedFrame& frame) { return frame.language == Lan
 using FrameNames = std::vector<NamedFrame>;
 
 struct Names {
-  std::vector<FrameNames> frames;     // same index as Recording::frames
+  std::vector<FrameNames> frames;  // same index as Recording::frames
+  // Variables that locks are (in), "journal_lock", "locks+0x28"; by process and address.
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> variables{};
   std::shared_ptr<const void> texts;  // owns the texts; null: owned elsewhere
 };
 

@@ -102,6 +102,8 @@ struct Stack {
   RuntimeWait runtime_wait = RuntimeWait::kNone;  // what of its language runtime it waits for
   Tid holder{};                                   // the thread that holds it; 0: not known
   std::string wait_type{};                        // of what it waits for; empty: not known
+  // Address of the lock of the C library; 0: one of many; none: not known, or no such lock.
+  std::optional<std::uint64_t> lock{};
 };
 
 // What the program told about a thread: keys and values, in the order of keys.

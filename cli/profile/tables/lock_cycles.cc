@@ -24,8 +24,10 @@ nanoseconds shortest_sleep(const Process& process) {
 }
 
 // Threads that wait for the GIL or a monitor wake again and again: nothing can be proven of them.
-bool waits_for_mutex(const Stack& stack) {
-  return stack.runtime_wait == RuntimeWait::kMutex && stack.holder.value != 0;
+bool waits_for_lock(const Stack& stack) {
+  const bool is_lock =
+      stack.runtime_wait == RuntimeWait::kMutex || stack.runtime_wait == RuntimeWait::kRwlock;
+  return is_lock && stack.holder.value != 0;
 }
 
 // Who waits for whom; each thread waits for one lock at most.
@@ -71,7 +73,7 @@ void LastWaits::add(const Recording& recording, const Sample& sample) {
   const bool slept =
       sample.cpu - sample.credited == nanoseconds(0) && (follows || mode == Mode::kWall);
   const bool waits = sample.state == State::kBlocked && sample.stack != kNone &&
-                     waits_for_mutex(recording.stacks[sample.stack]);
+                     waits_for_lock(recording.stacks[sample.stack]);
   // A thread that has slept waits for the same lock as before.
   const bool continues =
       waits && slept && follows && wait.stack != kNone &&
@@ -88,6 +90,10 @@ void LastWaits::add(const Recording& recording, const Sample& sample) {
 std::vector<LockCycle> LastWaits::find_cycles(const Recording& recording,
                                               const Names& names) const {
   std::vector<LockCycle> cycles;
+  if (std::none_of(waits_.begin(), waits_.end(),
+                   [](const Wait& wait) { return wait.stack != kNone; })) {
+    return cycles;
+  }
   std::map<std::pair<std::uint32_t, Tid>, std::uint32_t> threads;  // by process and tid
   for (std::uint32_t thread = 0; thread < waits_.size(); ++thread) {
     threads[{recording.threads[thread].process, recording.threads[thread].tid}] = thread;
@@ -97,8 +103,12 @@ std::vector<LockCycle> LastWaits::find_cycles(const Recording& recording,
     if (waits_[thread].stack == kNone) continue;
     const auto wait = find_lock_wait(recording, names, waits_[thread].stack);
     if (!wait || wait->ends_in_time) continue;
-    const auto holder = threads.find({recording.threads[thread].process, wait->holder});
-    if (holder != threads.end()) edges[thread] = {holder->second, wait->lock};
+    const std::uint32_t process = recording.threads[thread].process;
+    const auto holder = threads.find({process, wait->holder});
+    if (holder == threads.end()) continue;
+    LockPlaces place;
+    place.add(process, recording.stacks[waits_[thread].stack]);
+    edges[thread] = {holder->second, wait->text(place.locks(names))};
   }
   std::vector<std::uint32_t> seen_from(waits_.size(), kNone);
   for (std::uint32_t start = 0; start < waits_.size(); ++start) {

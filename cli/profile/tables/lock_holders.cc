@@ -21,6 +21,14 @@ bool is_in_c_library(const Recording& recording, std::uint32_t frame) {
 
 }  // namespace
 
+std::map<Place, std::string> names_of_threads(const Recording& recording) {
+  std::map<Place, std::string> names;
+  for (const Thread& thread : recording.threads) {
+    names[{thread.process, thread.tid}] = thread.name + " " + std::to_string(thread.tid.value);
+  }
+  return names;
+}
+
 std::string_view innermost_function(const Recording& recording, const Names& names,
                                     std::span<const std::uint32_t> frames) {
   for (const std::uint32_t frame : frames) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,6 +18,9 @@
 namespace swipr::profile {
 
 using Place = std::pair<std::uint32_t, Tid>;  // process and thread
+
+// "worker 4711": names and tids of all threads.
+std::map<Place, std::string> names_of_threads(const Recording& recording);
 
 // Of a language runtime if there is one; else the innermost outside the C library, without what is
 // inlined there; empty: there is none. `frames`: innermost first.

@@ -13,23 +13,41 @@ namespace swipr::profile {
 
 namespace {
 
-struct Mutex {
+struct LibraryLock {
   bool is_known = false;
   bool is_one = false;
   bool ends_in_time = false;
   std::string_view site;
 };
 
-// Functions of mutexes are near the system call.
-Mutex find_mutex(const Recording& recording, const Names& names, std::uint32_t stack) {
+constexpr bool is_library_lock(RuntimeWait kind) {
+  return kind == RuntimeWait::kMutex || kind == RuntimeWait::kRwlock;
+}
+
+// std::mutex::lock(), std::shared_lock<…>::lock(), std::__shared_mutex_pthread::lock() and the
+// like, which are functions of their own in programs that are not optimised.
+bool is_lock_of_language(std::string_view function) {
+  if (function.starts_with("__gthread_") || function.starts_with("__glibcxx_rwlock_")) return true;
+  const std::string_view name = function.substr(0, function.find_first_of("<("));
+  return name.find("std::") != name.npos &&
+         (name.find("mutex") != name.npos || name.find("lock") != name.npos);
+}
+
+// Functions of locks are near the system call.
+LibraryLock find_library_lock(const Recording& recording, const Names& names, std::uint32_t stack) {
   constexpr std::size_t kNear = 4;
+  const bool is_mutex = recording.stacks[stack].runtime_wait == RuntimeWait::kMutex;
+  const std::string_view functions = is_mutex ? "pthread_mutex_" : "pthread_rwlock_";
   const std::span<const std::uint32_t> frames = recording.stacks[stack].frames;
+  const auto name_of = [&](std::size_t at) { return names.frames[frames[at]].back().function; };
   for (std::size_t at = 0; at < std::min(kNear, frames.size()); ++at) {
-    const std::string_view name = names.frames[frames[at]].back().function;
-    if (name.find("pthread_mutex_") == name.npos || name.find("lock") == name.npos) continue;
-    const bool ends_in_time =
-        name.find("timedlock") != name.npos || name.find("clocklock") != name.npos;
-    return {true, true, ends_in_time, innermost_function(recording, names, frames.subspan(at + 1))};
+    const std::string_view name = name_of(at);
+    const std::size_t found = name.find(functions);
+    if (found == name.npos || name.find("lock", found + functions.size()) == name.npos) continue;
+    const bool ends_in_time = name.find("_timed") != name.npos || name.find("_clock") != name.npos;
+    while (++at < frames.size() && is_lock_of_language(name_of(at))) {
+    }
+    return {true, true, ends_in_time, innermost_function(recording, names, frames.subspan(at))};
   }
   return {true, false, false, {}};
 }
@@ -38,32 +56,32 @@ Mutex find_mutex(const Recording& recording, const Names& names, std::uint32_t s
 class LockSamples {
  public:
   LockSamples(const Recording& recording, const Names& names, RuntimeWait kind)
-      : recording_(recording), names_(names), kind_(kind), mutexes_(recording.stacks.size()) {}
+      : recording_(recording), names_(names), kind_(kind), locks_(recording.stacks.size()) {}
 
   // nullptr: the sample is another.
   const Stack* wait(const Sample& sample) {
     if (sample.state != State::kBlocked || sample.stack == kNone) return nullptr;
     const Stack& stack = recording_.stacks[sample.stack];
     if (stack.runtime_wait != kind_) return nullptr;
-    return kind_ != RuntimeWait::kMutex || mutex(sample.stack).is_one ? &stack : nullptr;
+    return !is_library_lock(kind_) || lock_of(sample.stack).is_one ? &stack : nullptr;
   }
-  // What it waits for: a type, or where the thread wants the mutex. After wait().
+  // What it waits for: a type, or where the thread wants the lock. After wait().
   std::string_view lock(const Sample& sample) {
-    return kind_ == RuntimeWait::kMutex ? mutex(sample.stack).site
-                                        : recording_.stacks[sample.stack].wait_type;
+    return is_library_lock(kind_) ? lock_of(sample.stack).site
+                                  : recording_.stacks[sample.stack].wait_type;
   }
 
  private:
-  const Mutex& mutex(std::uint32_t stack) {
-    Mutex& known = mutexes_[stack];
-    if (!known.is_known) known = find_mutex(recording_, names_, stack);
+  const LibraryLock& lock_of(std::uint32_t stack) {
+    LibraryLock& known = locks_[stack];
+    if (!known.is_known) known = find_library_lock(recording_, names_, stack);
     return known;
   }
 
   const Recording& recording_;
   const Names& names_;
   RuntimeWait kind_;
-  std::vector<Mutex> mutexes_;  // by stack
+  std::vector<LibraryLock> locks_;  // by stack
 };
 
 }  // namespace
@@ -78,7 +96,11 @@ LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait
   }
   const LockHolders holders(recording, threads);
   using LockAndFunction = std::pair<std::string_view, std::string_view>;
-  std::map<LockAndFunction, std::chrono::nanoseconds> by_holder;
+  struct Group {
+    std::chrono::nanoseconds time{0};
+    LockPlaces places{};
+  };
+  std::map<LockAndFunction, Group> by_holder;
   std::vector<bool> waited(recording.threads.size());
   for (const Sample& sample : recording.samples) {
     const Stack* const stack = waits.wait(sample);
@@ -87,13 +109,16 @@ LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait
     const std::chrono::nanoseconds time(weight_of(sample, Weight::kBlocked));
     result.waited += time;
     const Place holder{recording.threads[sample.thread].process, stack->holder};
-    by_holder[{waits.lock(sample), holders.function(names, holder, sample)}] += time;
+    Group& group = by_holder[{waits.lock(sample), holders.function(names, holder, sample)}];
+    group.time += time;
+    group.places.add(holder.first, *stack);
   }
   for (const Sample& sample : recording.samples) {
     if (waited[sample.thread]) result.running += sample.cpu;
   }
-  for (const auto& [holder, time] : by_holder) {
-    result.holders.push_back({std::string(holder.first), std::string(holder.second), time});
+  for (const auto& [holder, group] : by_holder) {
+    result.holders.push_back({std::string(holder.first), std::string(holder.second), group.time,
+                              group.places.locks(names)});
   }
   std::stable_sort(result.holders.begin(), result.holders.end(),
                    [](const LockHolder& a, const LockHolder& b) { return a.waited > b.waited; });
@@ -108,21 +133,28 @@ std::string_view interpreter_lock(const Recording& recording) {
   return has(Language::kRuby) && !has(Language::kPython) ? "GVL" : "GIL";
 }
 
+std::string LockWait::text(const Locks& locks) const {
+  return kind.empty() ? lock : lock_text(kind, locks, site);
+}
+
 std::optional<LockWait> find_lock_wait(const Recording& recording, const Names& names,
                                        std::uint32_t stack) {
   if (stack == kNone) return std::nullopt;
   const Stack& entry = recording.stacks[stack];
-  LockWait wait{{}, entry.holder, false};
+  LockWait wait{.lock = {}, .holder = entry.holder};
   const auto named = [&wait](std::string_view kind, std::string_view joint, std::string_view name) {
     wait.lock = kind;
     if (!name.empty()) wait.lock.append(joint).append(name);
   };
   switch (entry.runtime_wait) {
-    case RuntimeWait::kMutex: {
-      const Mutex mutex = find_mutex(recording, names, stack);
-      if (!mutex.is_one) return std::nullopt;
-      named("mutex", " in ", mutex.site);
-      wait.ends_in_time = mutex.ends_in_time;
+    case RuntimeWait::kMutex:
+    case RuntimeWait::kRwlock: {
+      const LibraryLock lock = find_library_lock(recording, names, stack);
+      if (!lock.is_one) return std::nullopt;
+      wait.kind = entry.runtime_wait == RuntimeWait::kMutex ? "mutex" : "rwlock";
+      wait.site = lock.site;
+      wait.lock = lock_text(wait.kind, {}, wait.site);
+      wait.ends_in_time = lock.ends_in_time;
       return wait;
     }
     case RuntimeWait::kGil:
@@ -137,12 +169,13 @@ std::optional<LockWait> find_lock_wait(const Recording& recording, const Names& 
 }
 
 std::vector<LockOwner> lock_owners(const Recording& recording, const Names& names) {
-  std::map<Place, std::string> thread_names;
-  for (const Thread& thread : recording.threads) {
-    thread_names[{thread.process, thread.tid}] =
-        thread.name + " " + std::to_string(thread.tid.value);
-  }
-  std::map<std::pair<std::string, Place>, std::chrono::nanoseconds> by_owner;
+  const std::map<Place, std::string> thread_names = names_of_threads(recording);
+  struct Group {
+    const LockWait* wait = nullptr;
+    std::chrono::nanoseconds waited{0};
+    LockPlaces places{};
+  };
+  std::map<std::pair<std::string_view, Place>, Group> by_owner;
   std::map<std::uint32_t, std::optional<LockWait>> by_stack;
   for (const Sample& sample : recording.samples) {
     if (sample.state != State::kBlocked || sample.stack == kNone) continue;
@@ -150,14 +183,17 @@ std::vector<LockOwner> lock_owners(const Recording& recording, const Names& name
     if (is_new) found->second = find_lock_wait(recording, names, sample.stack);
     if (!found->second) continue;
     const Place owner{recording.threads[sample.thread].process, found->second->holder};
-    by_owner[{found->second->lock, owner}] +=
-        std::chrono::nanoseconds(weight_of(sample, Weight::kBlocked));
+    Group& group = by_owner[{found->second->lock, owner}];
+    group.wait = &*found->second;
+    group.waited += std::chrono::nanoseconds(weight_of(sample, Weight::kBlocked));
+    group.places.add(owner.first, recording.stacks[sample.stack]);
   }
   std::vector<LockOwner> owners;
-  for (const auto& [key, waited] : by_owner) {
+  for (const auto& [key, group] : by_owner) {
     const auto name = thread_names.find(key.second);
     const bool is_known = key.second.second.value != 0 && name != thread_names.end();
-    owners.push_back({key.first, is_known ? name->second : "?", waited});
+    owners.push_back(
+        {group.wait->text(group.places.locks(names)), is_known ? name->second : "?", group.waited});
   }
   std::stable_sort(owners.begin(), owners.end(),
                    [](const LockOwner& a, const LockOwner& b) { return a.waited > b.waited; });

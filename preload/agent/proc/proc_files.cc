@@ -94,24 +94,33 @@ bool restarts_unnoticed(std::int64_t system_call,
 }
 
 // A thread waits for a mutex of glibc while its first word is 2; the owner is the third word. The
-// first word of one with priority inheritance is the owner. Source: sysdeps/nptl/lowlevellock.h and
-// bits/struct_mutex.h; futex(2).
+// first word of one with priority inheritance is the owner.
+// In a read-write lock, __wrphase_futex and __writers_futex are 3 while a thread waits for a
+// writer, the first of them in a multiple of 8 bytes. __cur_writer is behind them; 0: no writer has
+// the lock. In glibc before 2.25, __writer is there, but only a wait with a time-out looks like
+// this. Source: sysdeps/nptl/lowlevellock.h, bits/struct_mutex.h, bits/struct_rwlock.h,
+// nptl/pthread_rwlock_common.c; futex(2).
 std::uint64_t find_holder_address(std::int64_t system_call,
                                   const std::array<std::uint64_t, 6>& arguments) noexcept {
   constexpr std::uint32_t kLockedWithWaiters = 2;
-  constexpr std::uint64_t kOwner = 8;
-  constexpr std::uint64_t kLockPi2 = 13;  // FUTEX_LOCK_PI2, Linux 5.14
+  constexpr std::uint32_t kWaitsForWriter = 3;
+  constexpr std::uint64_t kOwner = WaitPlace::kMutexOwner;
+  constexpr std::uint64_t kWriter = WaitPlace::kRwlockWriter - 8;  // from __wrphase_futex
+  constexpr std::uint64_t kLockPi2 = 13;                           // FUTEX_LOCK_PI2, Linux 5.14
   if (system_call != SYS_futex) return 0;
+  const std::uint64_t futex = arguments[0];
   const std::uint64_t operation =
       arguments[1] & ~std::uint64_t{FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME};
+  const auto expected = static_cast<std::uint32_t>(arguments[2]);
   switch (operation) {
     case FUTEX_LOCK_PI:
     case kLockPi2:
-      return arguments[0];
+      return futex;
+    case FUTEX_WAIT_BITSET:  // a mutex: with a time-out
+      if (expected == kWaitsForWriter) return (futex & ~std::uint64_t{7}) + kWriter;
+      [[fallthrough]];
     case FUTEX_WAIT:
-    case FUTEX_WAIT_BITSET:  // with a time-out
-      return static_cast<std::uint32_t>(arguments[2]) == kLockedWithWaiters ? arguments[0] + kOwner
-                                                                            : 0;
+      return expected == kLockedWithWaiters ? futex + kOwner : 0;
     default:
       return 0;
   }

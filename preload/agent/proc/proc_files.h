@@ -39,9 +39,17 @@ struct WaitPlace {
   // caller. True only for calls that neither timeouts nor socket options can make return early.
   bool restarts = false;
   std::uint64_t first_argument = 0;  // often the object that is waited for; not part of the place
-  // Where the tid of the lock's holder is, if this is a wait for a mutex of the C library; 0: it is
-  // not. Other uses of futexes can look the same. Not part of the place.
+  // Where the tid of the lock's holder is, if this is a wait for a mutex of the C library, or for
+  // the writer of a read-write lock; 0: it is not. Other uses of futexes can look the same. Not
+  // part of the place.
   std::uint64_t holder_address = 0;
+  static constexpr std::uint64_t kMutexOwner = 8;     // in the mutex
+  static constexpr std::uint64_t kRwlockWriter = 24;  // in the read-write lock
+  // With a holder_address.
+  bool is_rwlock() const noexcept { return holder_address - first_argument > kMutexOwner; }
+  std::uint64_t lock_address() const noexcept {
+    return is_rwlock() ? holder_address - kRwlockWriter : first_argument;
+  }
   friend bool operator==(const WaitPlace& left, const WaitPlace& right) noexcept {
     return left.kind == right.kind && left.system_call == right.system_call &&
            left.sp == right.sp && left.pc == right.pc && left.restarts == right.restarts;

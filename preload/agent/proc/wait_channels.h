@@ -28,15 +28,21 @@ struct HolderNote {
 struct RuntimeWaitFound {
   RuntimeWaitKey key{};
   HolderNote note{};
+  std::uint64_t lock = 0;  // see WaitKey
 };
 
-// Where a thread waits, and its labels there.
+// Where a thread waits, and its labels there. Its lock distinguishes stacks only up to a bound: see
+// StackTable.
 struct WaitKey {
   std::uint32_t syscall = 0;  // as on the wire: number + 1
   std::uint32_t channel = 0;  // of WaitChannels
   RuntimeWaitKey runtime{};
   std::uint32_t labels = 0;  // of LabelTable; 0: none
-  friend bool operator==(const WaitKey&, const WaitKey&) = default;
+  std::uint64_t lock = 0;    // address of the lock of the C library; 0: none, or one of many
+  bool equals_but_lock(const WaitKey& other) const noexcept {
+    return syscall == other.syscall && channel == other.channel && runtime == other.runtime &&
+           labels == other.labels;
+  }
 };
 
 class WaitChannels {

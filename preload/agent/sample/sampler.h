@@ -114,7 +114,7 @@ class Sampler {
   Look look(Recording& recording, std::uint32_t place, RecordedThread& known, Moment now) noexcept;
   Look walk_blocked(Recording& recording, std::uint32_t place, RecordedThread& known,
                     const WaitPlace& wait, Moment now) noexcept;
-  RuntimeWaitFound find_mutex_holder(const Thread& thread, const WaitPlace& wait) noexcept;
+  RuntimeWaitFound find_lock_holder(const Thread& thread, const WaitPlace& wait) noexcept;
   bool has_other_holder(const RecordedThread& known) noexcept;
   bool is_on_cpu(Thread& thread, const RecordedThread& known) noexcept;
   std::optional<Look> look_behind_sleep(Recording& recording, Thread& thread,
@@ -147,7 +147,7 @@ class Sampler {
   bool find_lost_caller(unwind::FrameBuffer& frames, const unwind::Registers& registers,
                         const unwind::StackWords& words) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,
-              const WaitPlace& wait, RuntimeWaitKey runtime_wait = {}) noexcept;
+              const WaitPlace& wait, const RuntimeWaitFound& runtime_wait = {}) noexcept;
   void ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,
            Moment now) noexcept;
   void note_burst(const Recording& recording, RecordedThread& known) noexcept;

@@ -6,16 +6,22 @@
 
 namespace swipr::agent {
 
-// Other uses of futexes can look like a mutex: what is no live thread is not its holder, and
-// readers of recordings look for a function of mutexes in the stack.
-RuntimeWaitFound Sampler::find_mutex_holder(const Thread& thread, const WaitPlace& wait) noexcept {
+// Other uses of futexes can look like a lock: what is no live thread is not its holder, and readers
+// of recordings look for a function of such locks in the stack.
+RuntimeWaitFound Sampler::find_lock_holder(const Thread& thread, const WaitPlace& wait) noexcept {
   if (wait.holder_address == 0) return {};
   const std::uint64_t value = read_pointer(process_.memory, wait.holder_address);
   const Tid holder{static_cast<std::int32_t>(value & FUTEX_TID_MASK)};
-  if (holder.value == 0 || holder == thread.tid || !process_.threads.contains(holder)) return {};
-  return {
-      .key = {.kind = RuntimeWait::kMutex, .holder_tid = static_cast<std::uint32_t>(holder.value)},
-      .note = {wait.holder_address, value}};
+  const HolderNote note{wait.holder_address, value};
+  const bool is_rwlock = wait.is_rwlock();
+  if (holder.value == 0 || holder == thread.tid || !process_.threads.contains(holder)) {
+    // A writer may wait for readers first, and the others behind it sleep on when it gets the lock.
+    return {.key = {}, .note = is_rwlock ? note : HolderNote{}};
+  }
+  return {.key = {.kind = is_rwlock ? RuntimeWait::kRwlock : RuntimeWait::kMutex,
+                  .holder_tid = static_cast<std::uint32_t>(holder.value)},
+          .note = note,
+          .lock = wait.lock_address()};
 }
 
 // A thread that sleeps does not see its lock pass from one holder to the next: its stack is taken

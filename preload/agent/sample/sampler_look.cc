@@ -141,7 +141,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
   }
   RuntimeWaitFound runtime_wait = process_.languages.read_blocked(
       process_.modules.runtimes(), process_.memory, place, thread, wait, frames_);
-  if (runtime_wait.key.kind == RuntimeWait::kNone) runtime_wait = find_mutex_holder(thread, wait);
+  if (runtime_wait.key.kind == RuntimeWait::kNone) runtime_wait = find_lock_holder(thread, wait);
   read_labels_of_sleeper(thread);
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
   // Not to the root: perhaps through a library that has just been loaded.
@@ -158,7 +158,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
   process_.unwinder.take(frames_, end);
   process_.languages.splice_blocked(process_.modules.runtimes(), process_.memory, frames_);
   known.looks.holder = runtime_wait.note;
-  settle(recording, place, known, wait, runtime_wait.key);
+  settle(recording, place, known, wait, runtime_wait);
   return Look::kSettled;
 }
 
@@ -286,11 +286,12 @@ WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
 }
 
 void Sampler::settle(Recording& recording, std::uint32_t place, RecordedThread& known,
-                     const WaitPlace& wait, RuntimeWaitKey runtime_wait) noexcept {
+                     const WaitPlace& wait, const RuntimeWaitFound& runtime_wait) noexcept {
   note_burst(recording, known);
   read_runqueue(recording, process_.threads[place], known);
   WaitKey key = wait_key(process_.threads[place], known, wait);
-  key.runtime = runtime_wait;
+  key.runtime = runtime_wait.key;
+  key.lock = runtime_wait.lock;
   const std::uint32_t stack = intern(recording, frames_, key, calls_, &labels_);
   known.run.settle(stack, recording.stack_generation(), known.account.cpu_ns());
   recording.accounts().end_run(known, stack, known.run.thread_state());

@@ -26,7 +26,7 @@ class LocksTest(SwiprCase):
         self.assertAlmostEqual(third["first"] / sum(third.values()), share, delta=0.1)
         text = self.swipr("report", path).out.decode()
         self.assertRegex(text, r"threads waited \d+\.\d+ s for mutexes, ")
-        self.assertRegex(text, r"% +enter_lock +while hold_second held it")
+        self.assertRegex(text, r"% +mutex .*\bmutex in enter_lock +while hold_second held it")
 
     def test_other_waits_have_no_holder(self):
         """Condition variables, semaphores and others use futexes, too."""

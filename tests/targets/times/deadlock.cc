@@ -1,6 +1,9 @@
 // deadlock: threads that wait for each other's mutexes.
 //   cycle N    N threads, each of which has a mutex and wants that of the next one: a deadlock
 //   timed N    the same, but each gives up after a day
+//   write N    the same with read-write locks: each has one for writing, and wants to read the next
+//              one, the last thread to write it
+//   write_timed N    the same, but each gives up after a day
 //   back_off   two threads want each other's mutex, but only try to get it, and let go of their own
 //   hand_over  two threads with two mutexes: one waits for what the other holds, which lets go of
 //   it
@@ -23,6 +26,7 @@ namespace {
 
 constexpr unsigned kMaxThreads = 8;
 pthread_mutex_t mutexes[kMaxThreads];
+pthread_rwlock_t rwlocks[kMaxThreads];
 pthread_barrier_t barrier;
 std::atomic<std::uint64_t> rounds{0};
 
@@ -42,6 +46,18 @@ TARGET_FRAME int want_next_today(unsigned own, unsigned count) {
   clock_gettime(CLOCK_REALTIME, &end);
   end.tv_sec += 86'400;
   return pthread_mutex_timedlock(&mutexes[(own + 1) % count], &end) + 1;
+}
+
+TARGET_FRAME int want_next_file(unsigned own, unsigned count) {
+  pthread_rwlock_t& next = rwlocks[(own + 1) % count];
+  return own + 1 == count ? pthread_rwlock_wrlock(&next) + 1 : pthread_rwlock_rdlock(&next) + 2;
+}
+
+TARGET_FRAME int want_next_file_today(unsigned own, unsigned count) {
+  timespec end{};
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += 86'400;
+  return pthread_rwlock_timedrdlock(&rwlocks[(own + 1) % count], &end) + 1;
 }
 
 TARGET_FRAME int try_next(unsigned own, unsigned count) {
@@ -76,6 +92,12 @@ void run_cycle(unsigned own, unsigned count, bool is_timed) {
   is_timed ? want_next_today(own, count) : want_next(own, count);
 }
 
+void run_writers(unsigned own, unsigned count, bool is_timed) {
+  pthread_rwlock_wrlock(&rwlocks[own]);
+  pthread_barrier_wait(&barrier);
+  is_timed ? want_next_file_today(own, count) : want_next_file(own, count);
+}
+
 void run_back_off(unsigned own, unsigned count, bool) {
   pthread_barrier_wait(&barrier);
   while (true) {
@@ -103,14 +125,19 @@ int main(int argc, char** argv) {
   const auto count = static_cast<unsigned>(argc > 2 ? std::atoi(argv[2]) : 2);
   if (count < 2 || count > kMaxThreads) return 2;
   for (pthread_mutex_t& mutex : mutexes) pthread_mutex_init(&mutex, nullptr);
+  for (pthread_rwlock_t& rwlock : rwlocks) pthread_rwlock_init(&rwlock, nullptr);
   const bool hands_over = what == "hand_over";
   pthread_barrier_init(&barrier, nullptr, hands_over ? count : count + 1);
-  const auto run = what == "back_off" ? run_back_off : hands_over ? run_hand_over : run_cycle;
+  const bool is_timed = what.ends_with("timed");
+  const auto run = what == "back_off"          ? run_back_off
+                   : hands_over                ? run_hand_over
+                   : what.starts_with("write") ? run_writers
+                                               : run_cycle;
   std::vector<std::thread> threads;
   for (unsigned own = 0; own < count; ++own) {
     threads.emplace_back([=] {
       target::name_thread(("worker-" + std::to_string(own + 1)).c_str());
-      run(own, count, what == "timed");
+      run(own, count, is_timed);
     });
   }
   if (!hands_over) pthread_barrier_wait(&barrier);

@@ -3,7 +3,7 @@
 import { find_neighbours, NO_CALLER } from '../data/neighbours.js';
 import { element, format_percent, format_time, format_weight } from '../data/text.js';
 import { sum_waits } from '../data/waits.js';
-import { make_table } from '../views/table.js';
+import { deadlock_lines, make_table } from '../views/table.js';
 import { refill } from './function_list.js';
 import { find_locks } from './lock_sums.js';
 import { sum_nodes } from './sums.js';
@@ -62,7 +62,7 @@ export class LivePanes {
   show_locks({ window, selection }) {
     const locks = find_locks(this.model, window, selection);
     const whole = locks.reduce((all, { weight }) => all + weight, 0);
-    fill_pane('locks', element('p', locks.length === 0 ? 'No thread waited for a lock whose owner can be known.' : `Threads waited ${format_time(whole)} for locks.`),
+    fill_pane('locks', ...deadlock_lines(this.model.deadlocks), element('p', locks.length === 0 ? 'No thread waited for a lock whose owner can be known.' : `Threads waited ${format_time(whole)} for locks.`),
       make_table(['Share', 'Time', 'Lock, and who held it'], locks.map(({ lock, owner, doing, weight }) =>
         [weight / whole, [format_percent(weight, whole), format_time(weight)],
          `${lock} — held by ${owner === '' ? 'a thread that is not known' : owner}${doing === '' ? '' : `, mostly in ${doing}`}`, null])));

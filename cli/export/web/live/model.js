@@ -48,7 +48,7 @@ export class Model {
                         this.own, this.waits, this.call_sets, this.calls]) list.length = 0;
     this.older_index = new Map();
     this.left_out = 0;
-    Object.assign(this, { title: '', interval_ns: 0, now: 0, dropped: 0, ended: false, behind: true });
+    Object.assign(this, { title: '', interval_ns: 0, now: 0, dropped: 0, ended: false, behind: true, deadlocks: [] });
   }
 
   // Columns of the tables in the form that data/ uses.
@@ -66,6 +66,7 @@ export class Model {
     this.dropped = event.dropped;
     this.ended = event.ended;
     this.behind = event.behind;
+    this.deadlocks = event.deadlocks;
     for (const [path, is_own] of event.modules ?? []) {
       this.modules.push(path);
       this.module_names.push(base_name(path));

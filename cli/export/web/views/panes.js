@@ -89,8 +89,8 @@ export class Panes {
     document.getElementById('locks').replaceChildren(
       ...deadlock_lines(deadlocks),
       element('p', `Threads waited ${format_time(whole)} for locks, in the whole recording.`),
-      make_table(['Share', 'Time', 'Wanted, and what its holder was in'], locks.map(({ kind, lock, holder, waited_ns }) => {
-        const text = lock_text(kind, lock, holder);
+      make_table(['Share', 'Time', 'Wanted, and what its holder was in'], locks.map(({ wanted, lock, holder, waited_ns }) => {
+        const text = lock_text(wanted, holder);
         const func = find(holder) >= 0 ? find(holder) : find(lock);
         return [waited_ns / whole, [format_percent(waited_ns, whole), format_time(waited_ns)], text,
                 ...func >= 0 ? [() => this.chosen(func), func] : [null]];

@@ -39,8 +39,7 @@ export function make_table(heads, rows) {
   return table;
 }
 
-export function lock_text(kind, lock, holder) {
-  const wanted = lock === '' ? kind : `${kind} in ${lock}`;
+export function lock_text(wanted, holder) {
   return `${wanted} — held in ${holder === '' ? 'what was not sampled' : holder}`;
 }
 

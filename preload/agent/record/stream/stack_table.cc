@@ -39,9 +39,11 @@ struct StackTable::Key {
     return hash;
   }
 
+  // Whatever lock it waits for, as the hash.
   bool is_of(const StoredStack& stored) const noexcept {
-    return stored.frame_count == pcs.size() && stored.flags == flags && stored.wait == wait &&
-           stored.base == base && stored.omitted_at == omitted_at &&
+    return stored.frame_count == pcs.size() && stored.flags == flags &&
+           stored.wait.equals_but_lock(wait) && stored.base == base &&
+           stored.omitted_at == omitted_at &&
            std::memcmp(stored.pcs(), pcs.data(), pcs.size_bytes()) == 0 &&
            std::equal(kinds.begin(), kinds.end(), stored.kinds());
   }
@@ -87,9 +89,13 @@ std::uint32_t StackTable::intern(const Key& key, bool& is_new) noexcept {
   is_new = false;
   const std::uint64_t hash = key.hash();
   std::size_t entry = hash % kIndexEntries;
+  std::uint64_t lock = key.wait.lock;
+  unsigned other_locks = 0;
   for (; index_[entry] != 0; entry = (entry + 1) % kIndexEntries) {
     const StoredStack& stored = at(index_[entry] - 1);
-    if (stored.hash == hash && key.is_of(stored)) return stored.id;
+    if (stored.hash != hash || !key.is_of(stored)) continue;
+    if (stored.wait.lock == lock) return stored.id;
+    if (++other_locks == kMaxLocks) lock = 0;
   }
   const std::size_t bytes =
       (sizeof(StoredStack) + key.pcs.size_bytes() + key.kinds.size() + kUnitBytes - 1) /
@@ -105,6 +111,7 @@ std::uint32_t StackTable::intern(const Key& key, bool& is_new) noexcept {
       .wait = key.wait,
       .base = key.base,
   };
+  stored->wait.lock = lock;
   auto* tail = reinterpret_cast<std::byte*>(stored + 1);
   std::memcpy(tail, key.pcs.data(), key.pcs.size_bytes());
   const auto kinds = std::as_bytes(key.kinds);  // memcpy may not be given those of none

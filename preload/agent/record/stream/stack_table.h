@@ -48,6 +48,8 @@ class StackTable {
  public:
   static constexpr std::size_t kMemoryBytes = std::size_t{12} << 20;
   static constexpr std::uint32_t kMaxStacks = 65535;
+  // Stacks that differ in the lock that they wait for only; further ones are one, without a lock.
+  static constexpr unsigned kMaxLocks = 8;
 
   [[nodiscard]] bool create(std::uint32_t max_stacks = kMaxStacks) noexcept;
   void release() noexcept;

@@ -1,5 +1,7 @@
 #include "preload/agent/record/stream/stream_writer.h"
 
+#include <optional>
+
 #include "preload/agent/base/log.h"
 #include "preload/agent/record/stream/growth.h"
 
@@ -31,6 +33,12 @@ void encode_found(wire::Encoder& out, std::uint64_t id,
                                  .omitted_at = stack.omitted_at,
                                  .frame_count = frame_count};
   wire::encode(out, record, entries_of(stack.pcs.data(), stack.kinds.data(), frame_count));
+}
+
+std::optional<std::uint64_t> lock_of(const StoredStack& stack) noexcept {
+  const RuntimeWait kind = stack.wait.runtime.kind;
+  const bool is_lock = kind == RuntimeWait::kMutex || kind == RuntimeWait::kRwlock;
+  return is_lock ? std::optional(stack.wait.lock) : std::nullopt;
 }
 
 }  // namespace
@@ -127,7 +135,8 @@ void StreamWriter::encode_stack(wire::Encoder& out, const StoredStack& stack) no
                                                      : wait_channels_->name(stack.wait.channel),
                                  .runtime_wait = stack.wait.runtime.kind,
                                  .holder_tid = stack.wait.runtime.holder_tid,
-                                 .wait_object = functions_.name(stack.wait.runtime.type)};
+                                 .wait_object = functions_.name(stack.wait.runtime.type),
+                                 .lock = lock_of(stack)};
   wire::encode(out, record, entries_of(stack.pcs(), stack.kinds(), stack.frame_count));
 }
 

@@ -136,6 +136,23 @@ TEST_F(RuntimeRecords, KeepTheWaitForARuntime) {
   EXPECT_EQ(stack->holder_tid, 4711u);
   EXPECT_EQ(stack->wait_object, "java.util.Vector");
   EXPECT_EQ(stack->wait_channel, "");
+  EXPECT_EQ(stack->lock, std::nullopt);
+}
+
+TEST_F(RuntimeRecords, KeepTheLockOfAStack) {
+  const std::array<FrameEntry, 1> frames = {{{0x1000, FrameSource::kContext, true}}};
+  encode(out_,
+         StackRecord{.stack_id = 1,
+                     .runtime_wait = RuntimeWait::kRwlock,
+                     .holder_tid = 4711,
+                     .lock = 0x7f12'a450'1140},
+         frames);
+  std::array<FrameEntry, kMaxFrames> decoded;
+  const auto stack = decode_stack(payload(RecordType::kStack), decoded);
+  ASSERT_TRUE(stack.has_value());
+  EXPECT_EQ(stack->runtime_wait, RuntimeWait::kRwlock);
+  EXPECT_EQ(stack->holder_tid, 4711u);
+  EXPECT_EQ(stack->lock, 0x7f12'a450'1140u);
 }
 
 TEST(RuntimeFrames, KeepFunctionAndLine) {

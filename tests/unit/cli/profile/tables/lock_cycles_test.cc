@@ -71,6 +71,28 @@ TEST_F(LockCyclesTest, NameEachThreadWithItsLockAndTheTimeSinceAllWait) {
   EXPECT_EQ(cycles[0].waited, milliseconds(1800));
 }
 
+TEST_F(LockCyclesTest, MayHaveWritersOfReadWriteLocks) {
+  const auto reading = [this](const char* lock, int holder) {
+    return stack({lock, "look_up"}, RuntimeWait::kRwlock, Tid{holder});
+  };
+  const std::uint32_t reads = reading("pthread_rwlock_rdlock", 71);
+  recording_.stacks[reads].lock = 0x4000;
+  sample(0, reads, milliseconds(1000));
+  sample(1, waiting("update", 70), milliseconds(1000));
+  const std::vector<LockCycle> cycles = found();
+  ASSERT_EQ(cycles.size(), 1u);
+  EXPECT_EQ(describe(cycles[0]),
+            "a 70 waits for the rwlock 0x4000 in look_up, held by b 71, which waits for the mutex "
+            "in update, held by a 70");
+  for (const char* gives_up : {"pthread_rwlock_timedrdlock", "pthread_rwlock_clockwrlock"}) {
+    recording_.samples.clear();
+    last_.assign(3, nanoseconds(0));
+    sample(0, reading(gives_up, 71), milliseconds(1000));
+    sample(1, waiting("update", 70), milliseconds(1000));
+    EXPECT_TRUE(found().empty()) << gives_up;
+  }
+}
+
 TEST_F(LockCyclesTest, MayHaveThreeThreadsAndOthersThatWaitForThem) {
   recording_.threads.push_back({0, Tid{73}, "d"});
   last_.resize(4);

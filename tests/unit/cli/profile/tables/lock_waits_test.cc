@@ -111,9 +111,14 @@ TEST_F(LockWaitsTest, AreWaitsForAMutexIfTheStackShowsOne) {
     stack.holder = Tid{71};
     recording.stacks.push_back(stack);
   };
+  add_frame("pthread_rwlock_wrlock", 1);
+  add_frame("std::__shared_mutex_pthread::lock()", 0);
   add_stack({0, 1, 2}, RuntimeWait::kMutex);
   add_stack({0, 5, 2}, RuntimeWait::kMutex);  // the heap's lock only looks like a mutex
   add_stack({3, 4}, RuntimeWait::kNone);
+  add_stack({0, 6, 7, 2}, RuntimeWait::kRwlock);
+  add_stack({0, 6, 7, 2}, RuntimeWait::kMutex);  // what only looks like a mutex
+  recording.stacks[0].lock = 0x4000;
   const auto add_sample = [&recording](std::uint32_t thread, std::uint32_t stack, int end_ms) {
     Sample sample;
     sample.time = milliseconds(end_ms);
@@ -127,11 +132,50 @@ TEST_F(LockWaitsTest, AreWaitsForAMutexIfTheStackShowsOne) {
   add_sample(kWaiter, 0, 10);
   add_sample(kHolder, 2, 20);
   add_sample(kWaiter, 1, 20);
+  add_sample(kHolder, 2, 40);
+  add_sample(kWaiter, 3, 30);
+  add_sample(kWaiter, 4, 40);
   const LockWaits found = lock_waits(recording, names, RuntimeWait::kMutex);
   EXPECT_EQ(found.waited, milliseconds(10));
   ASSERT_EQ(found.holders.size(), 1u);
   EXPECT_EQ(found.holders[0].lock, "handle");
   EXPECT_EQ(found.holders[0].function, "flush");
+  EXPECT_EQ(found.holders[0].locks.count, 1u);
+  EXPECT_EQ(found.holders[0].locks.address, "0x4000");
+  const LockWaits written = lock_waits(recording, names, RuntimeWait::kRwlock);
+  EXPECT_EQ(written.waited, milliseconds(10));
+  ASSERT_EQ(written.holders.size(), 1u);
+  EXPECT_EQ(written.holders[0].lock, "handle") << "not the function of the C++ library";
+  EXPECT_EQ(written.holders[0].locks.count, 0u);
+  const std::vector<LockOwner> owners = lock_owners(recording, names);
+  ASSERT_EQ(owners.size(), 2u);
+  EXPECT_EQ(owners[0].lock, "mutex 0x4000 in handle");
+  EXPECT_EQ(owners[1].lock, "rwlock in handle");
+  EXPECT_EQ(owners[1].owner, "holder 71");
+}
+
+TEST(LockPlaces, NameOneLockAndCountSeveral) {
+  Names names;
+  names.variables[{0, 0x4000}] = "journal_lock";
+  Stack stack;
+  LockPlaces places;
+  places.add(0, stack);
+  EXPECT_EQ(lock_text("mutex", places.locks(names), "f"), "mutex in f");
+  stack.lock = 0x4000;
+  places.add(0, stack);
+  places.add(0, stack);
+  EXPECT_EQ(lock_text("mutex", places.locks(names), "f"), "mutex journal_lock in f");
+  EXPECT_EQ(places.locks(names).address, "0x4000");
+  EXPECT_EQ(lock_text("rwlock", places.locks({}), ""), "rwlock 0x4000");
+  places.add(1, stack);  // of another process
+  EXPECT_EQ(lock_text("mutex", places.locks(names), "f"), "2 mutexes in f");
+  EXPECT_EQ(lock_text("rwlock", places.locks(names), ""), "2 rwlocks");
+  stack.lock = 0;
+  places.add(0, stack);
+  EXPECT_EQ(lock_text("mutex", places.locks(names), "f"), "2 mutexes or more in f");
+  LockPlaces others;
+  others.add(0, stack);
+  EXPECT_EQ(lock_text("mutex", others.locks(names), "f"), "mutex in f");
 }
 
 TEST_F(LockWaitsTest, AreOfOneKind) {

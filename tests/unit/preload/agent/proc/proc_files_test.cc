@@ -50,6 +50,31 @@ TEST(WaitPlace, TellsWhereTheHolderOfAMutexIs) {
   EXPECT_EQ(holder_address("0 0x7f0 0x80 0x2 0x0 0x0 0x0"), 0u);    // no futex
 }
 
+TEST(WaitPlace, TellsWhereTheWriterOfAReadWriteLockIs) {
+  const auto place = [](const char* call) {
+    return parse_wait_place(std::string(call) + " 0x7ffd10 0x7f3a1\n");
+  };
+  // The lock is at 0x7f0, and so 0x7f8 is __wrphase_futex, 0x7fc __writers_futex.
+  for (const char* call : {"202 0x7f8 0x189 0x3 0x0 0x0 0xffffffff",     // for reading
+                           "202 0x7fc 0x189 0x3 0x0 0x0 0xffffffff",     // for writing
+                           "202 0x7fc 0x189 0x3 0x7fe0 0x0 0xffffffff",  // with a time-out
+                           "202 0x7fc 0x89 0x3 0x7fe0 0x0 0xffffffff",   // … of another clock
+                           "202 0x7f8 0x109 0x3 0x0 0x0 0xffffffff"}) {  // between processes
+    EXPECT_EQ(place(call).holder_address, 0x808u) << call;
+    EXPECT_TRUE(place(call).is_rwlock()) << call;
+    EXPECT_EQ(place(call).lock_address(), 0x7f0u) << call;
+  }
+  // A reader that lets a waiting writer go first expects other words; glibc before 2.25 waits so.
+  EXPECT_EQ(place("202 0x7f0 0x189 0xe 0x0 0x0 0xffffffff").holder_address, 0u);
+  EXPECT_EQ(place("202 0x7f8 0x80 0x3 0x0 0x0 0x0").holder_address, 0u);
+  EXPECT_EQ(place("202 0x7f8 0x189 0x0 0x0 0x0 0xffffffff").holder_address, 0u);  // a condition
+  const WaitPlace mutex = place("202 0x7f0 0x80 0x2 0x0 0x0 0x0");
+  EXPECT_FALSE(mutex.is_rwlock());
+  EXPECT_EQ(mutex.lock_address(), 0x7f0u);
+  EXPECT_FALSE(place("202 0x7f0 0x86 0x0 0x0 0x0 0x0").is_rwlock());
+  EXPECT_EQ(place("202 0x7f0 0x86 0x0 0x0 0x0 0x0").lock_address(), 0x7f0u);
+}
+
 TEST(WaitPlace, UnreadableOrCutTextIsUnknown) {
   for (const char* text : {"", "202", "202 0x1 0x2 0x3\n", "-2 0x1 0x2", "-1 0x0 0x0\n", "x"}) {
     EXPECT_EQ(parse_wait_place(text).kind, WaitKind::kUnknown) << text;

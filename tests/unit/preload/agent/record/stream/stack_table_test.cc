@@ -60,6 +60,31 @@ TEST_F(StackTableTest, StacksThatDifferInAnythingDiffer) {
   EXPECT_NE(table_.intern(*frames_, {}, is_new_), plain);
 }
 
+TEST_F(StackTableTest, AStackHasAFewLocksAndThenAllOthers) {
+  WaitKey mutex{.syscall = 1, .runtime = {.kind = RuntimeWait::kMutex, .holder_tid = 7}};
+  std::uint32_t ids[StackTable::kMaxLocks] = {};
+  for (unsigned lock = 0; lock < StackTable::kMaxLocks; ++lock) {
+    mutex.lock = 0x4000 + 40 * lock;
+    ids[lock] = intern(0x1000, 3, mutex);
+    EXPECT_TRUE(is_new_);
+    EXPECT_EQ(table_.stack(ids[lock]).wait.lock, mutex.lock);
+  }
+  mutex.lock = 0x9000;
+  const std::uint32_t others = intern(0x1000, 3, mutex);
+  EXPECT_TRUE(is_new_);
+  EXPECT_EQ(table_.stack(others).wait.lock, 0u);
+  mutex.lock = 0x9040;
+  EXPECT_EQ(intern(0x1000, 3, mutex), others);
+  for (unsigned lock = 0; lock < StackTable::kMaxLocks; ++lock) {
+    mutex.lock = 0x4000 + 40 * lock;
+    EXPECT_EQ(intern(0x1000, 3, mutex), ids[lock]);
+  }
+  mutex.lock = 0x9000;
+  mutex.runtime.holder_tid = 8;  // another stack
+  EXPECT_EQ(table_.stack(intern(0x1000, 3, mutex)).wait.lock, 0x9000u);
+  EXPECT_EQ(table_.stack_count(), StackTable::kMaxLocks + 2);
+}
+
 TEST_F(StackTableTest, AStackWithinCallsIsItsOwn) {
   const std::uint32_t base = intern(0x1000);
   const auto first = pack_call({.probe = 31, .place = 5, .start_ns = 1'000});

@@ -33,6 +33,10 @@ std::shared_mutex shared;
 pthread_mutex_t mutexes[kMutexes];
 std::atomic<int> arrived{0};
 
+void sleep_for_good() {
+  while (true) target::sleep_ms(900);
+}
+
 timespec in_a_day(clockid_t clock) {
   timespec end{};
   clock_gettime(clock, &end);
@@ -67,7 +71,7 @@ TARGET_FRAME int want_exclusive(int x) {
 TARGET_FRAME int want_from_readers(int x) { return pthread_rwlock_wrlock(&read_by_others) + x; }
 TARGET_FRAME int want_late(int x) { return pthread_rwlock_wrlock(&late) + x; }
 TARGET_FRAME int hold_late(int x) {
-  target::sleep_ms(86'400'000);
+  while (x >= 0) target::sleep_ms(900);
   return x + 1;
 }
 TARGET_FRAME int want_from_late(int x) { return pthread_rwlock_wrlock(&late) + x; }
@@ -94,7 +98,7 @@ void start(const char* name, int (*run)(int)) {
     target::name_thread(name);
     ++arrived;
     run(0);
-    target::sleep_ms(86'400'000);
+    sleep_for_good();
   }).detach();
 }
 

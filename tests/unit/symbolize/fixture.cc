@@ -56,14 +56,17 @@ std::string fixture(std::string_view name) { return std::string(SWIPR_FIXTURES "
 
 std::string build_id_of(const std::string& path) { return open_or_die(path).build_id(); }
 
-FileOffset offset_of(const std::string& path, std::string_view symbol) {
-  const ElfFile file = open_or_die(path);
+ImageAddr address_of(const std::string& path, std::string_view symbol) {
   std::uint64_t address = 0;
-  for_each_symbol(file, [&](const GElf_Sym& candidate, std::string_view name) {
+  for_each_symbol(open_or_die(path), [&](const GElf_Sym& candidate, std::string_view name) {
     if (name == symbol) address = candidate.st_value;
   });
   EXPECT_NE(address, 0u) << symbol << " is not in " << path;
-  return {file_offset(file, address)};
+  return {address};
+}
+
+FileOffset offset_of(const std::string& path, std::string_view symbol) {
+  return {file_offset(open_or_die(path), address_of(path, symbol).value)};
 }
 
 std::vector<FileOffset> function_bytes(const std::string& path) {

@@ -18,6 +18,7 @@ namespace swipr::symbolize::test {
 std::string fixture(std::string_view name);
 std::string build_id_of(const std::string& path);
 
+ImageAddr address_of(const std::string& path, std::string_view symbol);
 // Offset of a symbol in the file. The fixture must have a symbol table; copies without one have the
 // same layout.
 FileOffset offset_of(const std::string& path, std::string_view symbol);

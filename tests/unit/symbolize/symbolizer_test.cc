@@ -172,6 +172,27 @@ TEST(Symbolizer, ReadsASeparateDebugFileByBuildId) {
               ElementsAre("unsized_function"));
 }
 
+TEST(Symbolizer, NamesVariablesAndPlacesInThem) {
+  const std::string full = fixture("chain_dwarf5");
+  const ImageAddr sink = address_of(full, "_ZN4shop4sinkE");
+  Symbolizer symbolizer;
+  const auto module = symbolizer.open_module({full, "", 0});
+  EXPECT_EQ(symbolizer.find_variable(module, sink), "shop::sink");
+  EXPECT_EQ(symbolizer.find_variable(module, {sink.value + 3}), "shop::sink+0x3");
+  EXPECT_EQ(symbolizer.find_variable(module, {sink.value + 4}), "") << "behind it";
+  EXPECT_EQ(symbolizer.find_variable(module, address_of(full, "label_in_chain")), "") << "code";
+  EXPECT_EQ(symbolizer.find_variable(module, {~std::uint64_t{0}}), "");
+  const auto stripped = symbolizer.open_module({fixture("chain_stripped"), "", 0});
+  EXPECT_EQ(symbolizer.find_variable(stripped, sink), "");
+  TemporaryFolder folder;
+  folder.add_by_build_id(fixture("chain.debug"), ".debug");
+  Options options;
+  options.debug_directories = {folder.path("")};
+  Symbolizer with_debug_file(options);
+  const auto separate = with_debug_file.open_module({fixture("chain_stripped"), "", 0});
+  EXPECT_EQ(with_debug_file.find_variable(separate, sink), "shop::sink");
+}
+
 TEST(Symbolizer, HasNoNamesForAStrippedProgram) {
   const FileOffset label = offset_of(fixture("chain_dwarf5"), "label_in_chain");
   Options options;

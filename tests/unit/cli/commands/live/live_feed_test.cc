@@ -44,6 +44,7 @@ TEST_F(LiveFeedTest, TellsEverythingOnce) {
   go_on(0);
   const json first = json::parse(feed.next());
   EXPECT_EQ(first["title"], "app 4711");
+  EXPECT_EQ(first["deadlocks"], json::array());
   EXPECT_EQ(first["begins"], true);
   EXPECT_EQ(first["functions"][0][0], "f<0");
   EXPECT_EQ(first["threads"], json::parse(R"([[0,4711,"wor\"ker"]])"));
@@ -57,6 +58,9 @@ TEST_F(LiveFeedTest, TellsEverythingOnce) {
   EXPECT_FALSE(second.contains("threads"));
   EXPECT_EQ(second["rows"].size(), 11u);
   EXPECT_EQ(second["behind"], false);
+  state_.deadlocks = R"([{"text":"a waits for b","waited_ns":7}])";
+  go_on(2);
+  EXPECT_EQ(json::parse(feed.next())["deadlocks"][0]["waited_ns"], 7);
 }
 
 TEST_F(LiveFeedTest, TellsTheCallsOfRows) {

@@ -26,6 +26,30 @@ TEST(Aggregate, LeavesOutOfTheKeyWhatIsNotAskedFor) {
   EXPECT_EQ(by_stack[4].stack, kNone);  // without a stack
 }
 
+TEST(Aggregate, MergesStacksOfEqualFrames) {
+  Recording recording;
+  recording.threads.resize(2);
+  recording.stacks.resize(4);
+  recording.stacks[0].frames = {1, 2};
+  recording.stacks[1].frames = {1, 2};
+  recording.stacks[1].lock = 0x4000;
+  recording.stacks[2].frames = {1, 2};
+  recording.stacks[2].omitted_at = 1;
+  recording.stacks[3].frames = {1, 2};
+  recording.stacks[3].lock = 0x5000;
+  std::vector<MergedStack> merged;
+  for (const std::uint32_t stack : {0u, 1u, 2u, kNone, 3u, kNone}) {
+    merged.push_back({.thread = kNone, .stack = stack, .weights = {1}});
+  }
+  merged.push_back({.thread = 1, .stack = 3, .weights = {1}});
+  merge_equal_frames(recording, merged);
+  std::vector<std::array<std::uint64_t, 3>> rows;
+  for (const MergedStack& row : merged) rows.push_back({row.stack, row.thread, row.weights[0]});
+  const std::vector<std::array<std::uint64_t, 3>> expected = {
+      {0, kNone, 3}, {2, kNone, 1}, {kNone, kNone, 2}, {3, 1, 1}};
+  EXPECT_EQ(rows, expected);
+}
+
 TEST(Aggregate, GroupsByStackThenByFirstAppearance) {
   Recording recording;
   recording.threads.resize(2);

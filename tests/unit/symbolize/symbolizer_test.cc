@@ -182,8 +182,6 @@ TEST(Symbolizer, NamesVariablesAndPlacesInThem) {
   EXPECT_EQ(symbolizer.find_variable(module, {sink.value + 4}), "") << "behind it";
   EXPECT_EQ(symbolizer.find_variable(module, address_of(full, "label_in_chain")), "") << "code";
   EXPECT_EQ(symbolizer.find_variable(module, {~std::uint64_t{0}}), "");
-  const auto stripped = symbolizer.open_module({fixture("chain_stripped"), "", 0});
-  EXPECT_EQ(symbolizer.find_variable(stripped, sink), "");
   TemporaryFolder folder;
   folder.add_by_build_id(fixture("chain.debug"), ".debug");
   Options options;

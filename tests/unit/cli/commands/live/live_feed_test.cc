@@ -143,7 +143,7 @@ TEST_F(LiveFeedTest, TellsLongTablesBeforeRows) {
     if (last.contains("functions")) functions += last["functions"].size();
   }
   EXPECT_EQ(functions, history_.functions().size());
-  EXPECT_EQ(last["rows"].size(), 10u);
+  EXPECT_EQ(last["rows"].size(), 11u);
 }
 
 TEST_F(LiveFeedTest, TellsCallsOfTracedFunctions) {

@@ -2,14 +2,28 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "symbolize/elf/mini_debug_info.h"
+#include "symbolize/signatures/signature_reader.h"
 #include "symbolize/text/demangle.h"
 
 namespace swipr::symbolize {
 namespace {
+
+// Of copies of a function that have other parameters, or that are a part of it. The others are
+// only renamed.
+bool has_other_parameters(std::string_view name) {
+  constexpr auto kRenamed =
+      std::to_array<std::string_view>({".lto_priv.", ".llvm.", ".localalias"});
+  const std::size_t suffix = name.find('.', 1);
+  if (suffix == std::string_view::npos) return false;
+  const std::string_view rest = name.substr(suffix);
+  return std::none_of(kRenamed.begin(), kRenamed.end(),
+                      [rest](std::string_view renamed) { return rest.starts_with(renamed); });
+}
 
 // Parts and copies of a function are named as the function is, as DWARF does it: of what GCC and
 // clang append, "f.constprop.0.cold" is f. The symbol itself stays in the linkage name.
@@ -72,6 +86,15 @@ std::vector<FunctionSymbol> Module::list_functions() {
   // The file is copied to another place when its debug information is read.
   for (FunctionSymbol& function : functions) function.name = texts_->intern(function.name);
   return functions;
+}
+
+std::optional<Signature> Module::find_signature(ImageAddr begin) {
+  if (dwarf_ == nullptr) return std::nullopt;
+  const auto symbol = static_symbols_.find(begin);
+  if (symbol && has_other_parameters(symbol->name)) return std::nullopt;
+  const auto function = dwarf_->find_entry(begin);
+  if (!function) return std::nullopt;
+  return read_signature(*function->strings, *function->limit, function->die, begin);
 }
 
 void Module::find_debug_file_once() {

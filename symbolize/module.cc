@@ -13,16 +13,24 @@
 namespace swipr::symbolize {
 namespace {
 
-// Of copies of a function that have other parameters, or that are a part of it. The others are
-// only renamed.
+// What compilers append to a name that is not the only one: "f.lto_priv.0", "f.llvm.123". Other
+// suffixes are those of copies with other parameters, or of parts of the function.
+bool is_renamed_only(std::string_view suffixes) {
+  constexpr auto kWords =
+      std::to_array<std::string_view>({"lto_priv", "llvm", "localalias", "__uniq"});
+  while (!suffixes.empty()) {
+    suffixes.remove_prefix(1);
+    const std::string_view word = suffixes.substr(0, suffixes.find('.'));
+    const bool is_number = word.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!is_number && std::ranges::find(kWords, word) == kWords.end()) return false;
+    suffixes.remove_prefix(word.size());
+  }
+  return true;
+}
+
 bool has_other_parameters(std::string_view name) {
-  constexpr auto kRenamed =
-      std::to_array<std::string_view>({".lto_priv.", ".llvm.", ".localalias"});
-  const std::size_t suffix = name.find('.', 1);
-  if (suffix == std::string_view::npos) return false;
-  const std::string_view rest = name.substr(suffix);
-  return std::none_of(kRenamed.begin(), kRenamed.end(),
-                      [rest](std::string_view renamed) { return rest.starts_with(renamed); });
+  const std::size_t suffixes = name.find('.', 1);
+  return suffixes != std::string_view::npos && !is_renamed_only(name.substr(suffixes));
 }
 
 // Parts and copies of a function are named as the function is, as DWARF does it: of what GCC and

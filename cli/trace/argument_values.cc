@@ -45,7 +45,7 @@ std::string members_text(const Value& value, const CallValues& values) {
     if (!member.name.empty()) text += member.name + "=";
     text += text_of(member, values);
   }
-  return "{" + (text.empty() ? "…" : text) + "}";
+  return "{" + (value.members.empty() && !is_empty(value) ? "…" : text) + "}";
 }
 
 std::string text_of(const Value& value, const CallValues& values) {
@@ -116,6 +116,9 @@ const wire::SlowString* CallValues::string_of(const Value& value) const {
   return nullptr;
 }
 
+// Others without members are in memory.
+bool is_empty(const Value& record) { return record.members.empty() && record.bits <= 8; }
+
 bool has_sign(const Value& value) {
   return value.kind == ValueKind::kSigned ||
          (value.kind == ValueKind::kEnumeration && value.is_signed);
@@ -160,11 +163,11 @@ std::string format_string_places(const symbolize::Signature& signature, std::siz
         static_cast<char>('0' + static_cast<int>(value.string));
   };
   if (count == 0) return line;
-  add(signature.result, wire::kResultValue);
   for (const Value& value :
        std::span(signature.parameters).first(std::min(count, signature.parameters.size()))) {
     add(value, 0);
   }
+  add(signature.result, wire::kResultValue);
   return line;
 }
 

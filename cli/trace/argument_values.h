@@ -39,6 +39,8 @@ class CallValues {
   std::size_t first_;  // number of the first of them
 };
 
+// A record that has no members.
+bool is_empty(const symbolize::Value& record);
 bool has_sign(const symbolize::Value& value);
 // Null: the value has no name.
 const std::string* enumerator_of(const symbolize::Value& value, ValueBits bits);

@@ -1,4 +1,4 @@
-#include "symbolize/dwarf/abi_layout.h"
+#include "symbolize/signatures/abi_layout.h"
 
 #include <dwarf.h>
 

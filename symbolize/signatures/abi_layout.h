@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "symbolize/base/signature.h"
-#include "symbolize/dwarf/dwarf_types.h"
+#include "symbolize/signatures/dwarf_types.h"
 
 namespace swipr::symbolize {
 

@@ -1,4 +1,4 @@
-#include "symbolize/dwarf/dwarf_types.h"
+#include "symbolize/signatures/dwarf_types.h"
 
 #include <dwarf.h>
 

@@ -1,4 +1,4 @@
-#include "symbolize/dwarf/signature_reader.h"
+#include "symbolize/signatures/signature_reader.h"
 
 #include <dwarf.h>
 
@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "symbolize/dwarf/abi_layout.h"
+#include "symbolize/signatures/abi_layout.h"
 
 namespace swipr::symbolize {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "common/core/addresses.h"
 #include "symbolize/base/signature.h"
-#include "symbolize/dwarf/dwarf_types.h"
+#include "symbolize/signatures/dwarf_types.h"
 
 namespace swipr::symbolize {
 

@@ -34,7 +34,7 @@ std::string members_json(const Value& value, const tracing::CallValues& values) 
     text += fmt::format("{}{}:{}", text.empty() ? "" : ",", json_string(member.name),
                         value_json(member, values));
   }
-  return value.members.empty() ? "null" : "{" + text + "}";
+  return value.members.empty() && !tracing::is_empty(value) ? "null" : "{" + text + "}";
 }
 
 // Numbers that are not exact in a double are decimal text.

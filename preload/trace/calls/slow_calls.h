@@ -76,8 +76,8 @@ const std::uint64_t* stack_of(const SlowCall& call) noexcept;
 void free_slow_call(std::size_t place) noexcept;
 // In the child of a fork, in its only thread.
 void forget_slow_calls() noexcept;
-// What keeping a call costs the program.
-inline constexpr std::uint64_t kSlowCallNs = 3000;
+// What keeping a call costs the program, with its strings.
+inline constexpr std::uint64_t kSlowCallNs = 4000;
 // As many calls are kept until the next reading.
 void make_room_for_slow_calls(std::uint64_t calls) noexcept;
 // When a call ended, on CLOCK_MONOTONIC. `now_ns` was read just now.

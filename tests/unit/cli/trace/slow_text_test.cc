@@ -101,7 +101,8 @@ TEST(SlowText, AsksForStringsOfWhatItShows) {
   EXPECT_EQ(format_string_places(signature, 2), "1100000");
   signature.result = typed("", symbolize::ValueKind::kPointer, 64, 0);
   signature.result.string = symbolize::StringPlace::kAddressSizePlace;
-  EXPECT_EQ(format_string_places(signature, 9), "1110004");
+  EXPECT_EQ(format_string_places(signature, 9), "1111000");
+  EXPECT_EQ(format_string_places(signature, 3), "1110004");
   EXPECT_EQ(format_string_places(signature, 0), "0000000");
 }
 

@@ -235,8 +235,8 @@ StringPlace DwarfTypes::string_behind(Dwarf_Die pointer) const {
   Dwarf_Die type = *target;
   if (tag != DW_TAG_pointer_type) return string_place(type);
   const std::uint64_t encoding = find_number(type, DW_AT_encoding).value_or(0);
-  const bool is_character =
-      encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char || encoding == DW_ATE_UTF;
+  const bool is_character = encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char ||
+                            encoding == DW_ATE_UTF || name_of(type) == "char8_t";
   const bool is_string = dwarf_tag(&type) == DW_TAG_base_type && is_character && size_of(type) == 1;
   return is_string ? StringPlace::kAddress : StringPlace::kNone;
 }

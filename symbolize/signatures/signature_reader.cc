@@ -49,7 +49,8 @@ Language language_of(Dwarf_Die* unit) {
 
 // What the location of a parameter says about the first instruction.
 struct EntryPlace {
-  enum class Kind : std::uint8_t { kUnknown, kInteger, kVector, kFrame } kind = Kind::kUnknown;
+  // kNone: it is not used, or a constant there. kOther: it is used later.
+  enum class Kind : std::uint8_t { kNone, kOther, kInteger, kVector, kFrame } kind = Kind::kNone;
   std::size_t number = 0;      // of the register, in the ABI's order
   bool holds_address = false;  // of the value
 };
@@ -61,29 +62,37 @@ EntryPlace place_of_register(unsigned number, bool holds_address) {
             holds_address};
   }
   const bool is_vector = number - kFirstVector < kVectorRegisters && !holds_address;
-  return is_vector ? EntryPlace{EntryPlace::Kind::kVector, number - kFirstVector} : EntryPlace{};
+  return is_vector ? EntryPlace{EntryPlace::Kind::kVector, number - kFirstVector}
+                   : EntryPlace{EntryPlace::Kind::kOther};
+}
+
+EntryPlace place_of(std::span<const Dwarf_Op> operations) {
+  const unsigned first = operations.front().atom;
+  const unsigned last = operations.back().atom;
+  const bool is_single = operations.size() == 1;
+  if (first >= DW_OP_reg0 && first <= DW_OP_reg31) {
+    return place_of_register(first - DW_OP_reg0, false);
+  }
+  const bool is_value = !is_single && last == DW_OP_stack_value;  // computed from the register
+  if (first >= DW_OP_breg0 && first <= DW_OP_breg31 && (is_single || is_value) &&
+      operations.front().number == 0) {
+    return place_of_register(first - DW_OP_breg0, is_single);
+  }
+  if (first == DW_OP_fbreg && operations.size() <= 2 && (is_single || last == DW_OP_deref)) {
+    return {EntryPlace::Kind::kFrame, 0, !is_single};
+  }
+  return {is_value ? EntryPlace::Kind::kNone : EntryPlace::Kind::kOther};  // a constant
 }
 
 EntryPlace place_at_entry(Dwarf_Die parameter, ImageAddr entry) {
   Dwarf_Attribute attribute;
   Dwarf_Op* operations = nullptr;
   std::size_t count = 0;
-  if (dwarf_attr(&parameter, DW_AT_location, &attribute) == nullptr ||
-      dwarf_getlocation_addr(&attribute, entry.value, &operations, &count, 1) != 1 || count == 0) {
-    return {};
+  if (dwarf_attr(&parameter, DW_AT_location, &attribute) == nullptr) return {};
+  if (dwarf_getlocation_addr(&attribute, entry.value, &operations, &count, 1) != 1 || count == 0) {
+    return {EntryPlace::Kind::kOther};
   }
-  const unsigned first = operations[0].atom;
-  if (first >= DW_OP_reg0 && first <= DW_OP_reg31) {
-    return place_of_register(first - DW_OP_reg0, false);
-  }
-  if (first >= DW_OP_breg0 && first <= DW_OP_breg31 && count == 1 && operations[0].number == 0) {
-    return place_of_register(first - DW_OP_breg0, true);
-  }
-  if (first != DW_OP_fbreg || count > 2) return {};
-  const bool is_address = count == 2 && operations[1].atom == DW_OP_deref;
-  const bool is_plain = count == 1;
-  return is_address || is_plain ? EntryPlace{EntryPlace::Kind::kFrame, 0, is_address}
-                                : EntryPlace{};
+  return place_of({operations, count});
 }
 
 class SignatureReader {
@@ -105,8 +114,9 @@ class SignatureReader {
     const bool is_usual = convention.value_or(DW_CC_normal) == DW_CC_normal;
     if (language_ == Language::kOther || !is_usual || !has_types(unit)) return std::nullopt;
     const std::string_view producer = text_of(unit, DW_AT_producer);
-    may_be_changed_ =
-        producer.find("clang") != std::string_view::npos && !has_flag(function_, DW_AT_external);
+    drops_unused_ = producer.find("clang") != std::string_view::npos;
+    may_be_changed_ = drops_unused_ && !has_flag(function_, DW_AT_external);
+
     read_result();
     read_parameters();
     if (limit_.exceeded()) return std::nullopt;
@@ -273,7 +283,12 @@ class SignatureReader {
       value.string = StringPlace::kNone;
       return true;
     }
-    SignatureReader::place(value, *layout, next_integer_, kIntegerRegisters);
+    if (place.kind == EntryPlace::Kind::kNone && drops_unused_) {
+      value = {};
+    } else {
+      SignatureReader::place(value, *layout, next_integer_, kIntegerRegisters);
+    }
+
     next_integer_ += integers;
     next_vector_ += vectors;
     return true;
@@ -284,7 +299,8 @@ class SignatureReader {
     Passing passing = Passing::kByValue;
     if (is_record(type) && language_ == Language::kC) {
       passing = find_passing(types_, limit_, type);
-      const bool has_evidence = place.kind != EntryPlace::Kind::kUnknown;
+      const bool has_evidence =
+          place.kind == EntryPlace::Kind::kInteger || place.kind == EntryPlace::Kind::kFrame;
       if (passing == Passing::kUnknown && has_evidence) {
         passing = place.holds_address ? Passing::kByAddress : Passing::kByValue;
       }
@@ -310,7 +326,6 @@ class SignatureReader {
       case EntryPlace::Kind::kFrame:
         return place.holds_address == is_address || !is_in_registers;
       default:
-        // clang drops parameters of local functions that are not used.
         return !may_be_changed_;
     }
   }
@@ -321,7 +336,9 @@ class SignatureReader {
   Dwarf_Die function_;
   ImageAddr entry_;
   Language language_ = Language::kOther;
-  bool may_be_changed_ = false;
+  bool drops_unused_ = false;    // callers pass anything for a parameter that is not used (clang)
+  bool may_be_changed_ = false;  // it is not even there
+
   bool is_certain_ = true;
   std::size_t next_integer_ = 0;
   std::size_t next_vector_ = 0;

@@ -2,16 +2,17 @@
 itself prints what it passes to functions with parameters of all kinds."""
 
 import json
+import select
 import signal
 import unittest
 
-from support import deadline, products, tracing
+from support import deadline, products
 from support.case import SwiprCase
 
-NAMES = ("widths wide between enums pointers many longest variadic nothing small two_words mixed floats in_memory hidden "
+NAMES = ("widths wide between enums pointers many longest variadic small two_words mixed floats in_memory hidden "
          "no_room shapes nested owned members Object::method Object::in_class by_value by_reference views c_strings "
          "changes escapes gone").split()
-FUNCTIONS = [f"typed::{name}" for name in NAMES] + ["*typed::generic*"]
+FUNCTIONS = [f"typed::{name}" for name in NAMES] + ["*typed::generic*", "typed::nothing"]
 ANY = "any"
 
 
@@ -37,11 +38,12 @@ class SlowerTypesTest(SwiprCase):
         target = self.start_target(program)
         running = self.start_swipr("slower", "--pid", target.pid, *FUNCTIONS, "1ns", "--max-overhead", "1000%", *arguments)
 
-        def is_traced():
-            changes = tracing.changed_code(target.pid)
-            return len(changes) >= len(FUNCTIONS) and all(change[1] != "is writable" for change in changes)
+        def is_last_traced():
+            target.send("nothing\n")
+            self.assertEqual(target.read_line(), "done")
+            return select.select([running.process.stdout], [], [], 0.1)[0]
 
-        deadline.wait_until(is_traced, "not all functions are traced: " + running.err())
+        deadline.wait_until(is_last_traced, "the last function is traced")
         target.send("call\n")
         truth = {}
         while (line := target.read_line()) != "done":
@@ -63,15 +65,20 @@ class SlowerTypesTest(SwiprCase):
         self.assertEqual(set(calls), set(truth))
         return truth, calls
 
-    def check(self, program):
+    def check(self, program, most_lost=0):
+        """`most_lost`: values of which the compiler does not say whether they are passed."""
         truth, calls = self.trace_json(program)
+        lost = 0
         for name, expected in truth.items():
             with self.subTest(program, function=name):
                 call = calls[name]
                 self.assertEqual(len(call["parameters"]), len(expected["values"]), call)
                 for told, value in zip(call["parameters"], expected["values"]):
-                    self.assertTrue(parameter_agrees(told, value), (told, value))
+                    is_lost = most_lost != 0 and value is not None and told["value"] is None
+                    lost += is_lost
+                    self.assertTrue(is_lost or parameter_agrees(told, value), (told, value))
                 self.assertTrue(parameter_agrees(call["return"], expected["result"]), (call["return"], expected))
+        self.assertLessEqual(lost, most_lost)
         return calls
 
     def test_every_signature(self):
@@ -91,7 +98,7 @@ class SlowerTypesTest(SwiprCase):
 
     @unittest.skipUnless(products.has_target("signatures_clang"), "there is no clang")
     def test_clang(self):
-        self.check("signatures_clang")
+        self.check("signatures_clang", most_lost=8)
 
     def test_without_types_registers_are_shown(self):
         _, calls = self.trace_json("signatures_few", "--args", "2")

@@ -116,9 +116,14 @@ class SignatureReader {
     const std::string_view producer = text_of(unit, DW_AT_producer);
     drops_unused_ = producer.find("clang") != std::string_view::npos;
     may_be_changed_ = drops_unused_ && !has_flag(function_, DW_AT_external);
-
     read_result();
     read_parameters();
+    // Not optimised, if parameters are on the stack.
+    if (may_be_changed_ && !has_frame_ && signature_.result.kind != ValueKind::kVoid) {
+      Value unknown;
+      unknown.type = std::move(signature_.result.type);
+      signature_.result = std::move(unknown);
+    }
     if (limit_.exceeded()) return std::nullopt;
     return std::move(signature_);
   }
@@ -268,6 +273,7 @@ class SignatureReader {
     const auto type = types_.bare_type_of(parameter);
     if (!type) return false;
     const EntryPlace place = place_at_entry(instance, entry_);
+    has_frame_ = has_frame_ || place.kind == EntryPlace::Kind::kFrame;
     auto layout = find_layout(*type, place);
     if (!layout || !is_understood(*layout, *type)) return false;
     const bool is_address = is_record(*type) && layout->value.kind == ValueKind::kPointer;
@@ -337,8 +343,8 @@ class SignatureReader {
   ImageAddr entry_;
   Language language_ = Language::kOther;
   bool drops_unused_ = false;    // callers pass anything for a parameter that is not used (clang)
-  bool may_be_changed_ = false;  // it is not even there
-
+  bool may_be_changed_ = false;  // it is not even there, and neither is the result
+  bool has_frame_ = false;
   bool is_certain_ = true;
   std::size_t next_integer_ = 0;
   std::size_t next_vector_ = 0;

@@ -91,7 +91,7 @@ std::optional<ValueBits> CallValues::bits_of(const Value& value) const {
   const std::size_t first = value.bit_offset / 64;
   const std::size_t last = (value.bit_offset + value.bits - 1u) / 64;
   for (std::size_t word = first; word <= last; ++word) {
-    const int number = word < words.size() ? value.registers[word] : Value::kNoRegister;
+    const std::int8_t number = word < words.size() ? value.registers[word] : Value::kNoRegister;
     if (number < 0 || static_cast<std::size_t>(number) >= registers_.size()) return std::nullopt;
     words[word] = registers_[static_cast<std::size_t>(number)];
   }

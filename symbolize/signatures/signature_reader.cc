@@ -61,9 +61,9 @@ EntryPlace place_of_register(unsigned number, bool holds_address) {
     return {EntryPlace::Kind::kInteger, static_cast<std::size_t>(found - kIntegerNumbers.begin()),
             holds_address};
   }
-  const bool is_vector = number - kFirstVector < kVectorRegisters && !holds_address;
-  return is_vector ? EntryPlace{EntryPlace::Kind::kVector, number - kFirstVector}
-                   : EntryPlace{EntryPlace::Kind::kOther};
+  const bool is_of_vector = number - kFirstVector < kVectorRegisters && !holds_address;
+  return is_of_vector ? EntryPlace{EntryPlace::Kind::kVector, number - kFirstVector}
+                      : EntryPlace{EntryPlace::Kind::kOther};
 }
 
 EntryPlace place_of(std::span<const Dwarf_Op> operations) {

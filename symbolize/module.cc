@@ -2,16 +2,38 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
 #include <utility>
 
 #include "symbolize/elf/mini_debug_info.h"
+#include "symbolize/signatures/signature_reader.h"
 #include "symbolize/text/demangle.h"
 
 namespace swipr::symbolize {
 namespace {
+
+// What compilers append to a name that is not the only one: "f.lto_priv.0", "f.llvm.123". Other
+// suffixes are those of copies with other parameters, or of parts of the function.
+bool is_renamed_only(std::string_view suffixes) {
+  constexpr auto kWords =
+      std::to_array<std::string_view>({"lto_priv", "llvm", "localalias", "__uniq"});
+  while (!suffixes.empty()) {
+    suffixes.remove_prefix(1);
+    const std::string_view word = suffixes.substr(0, suffixes.find('.'));
+    const bool is_number = word.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!is_number && std::ranges::find(kWords, word) == kWords.end()) return false;
+    suffixes.remove_prefix(word.size());
+  }
+  return true;
+}
+
+bool has_other_parameters(std::string_view name) {
+  const std::size_t suffixes = name.find('.', 1);
+  return suffixes != std::string_view::npos && !is_renamed_only(name.substr(suffixes));
+}
 
 // Parts and copies of a function are named as the function is, as DWARF does it: of what GCC and
 // clang append, "f.constprop.0.cold" is f. The symbol itself stays in the linkage name.
@@ -102,6 +124,15 @@ std::string Module::find_variable(ImageAddr address) {
     name.append("+0x").append(digits.begin(), end);
   }
   return name;
+}
+
+std::optional<Signature> Module::find_signature(ImageAddr begin) {
+  if (dwarf_ == nullptr) return std::nullopt;
+  const auto symbol = static_symbols_.find(begin);
+  if (symbol && has_other_parameters(symbol->name)) return std::nullopt;
+  const auto function = dwarf_->find_entry(begin);
+  if (!function) return std::nullopt;
+  return read_signature(*function->strings, *function->limit, function->die, begin);
 }
 
 void Module::find_debug_file_once() {

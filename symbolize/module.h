@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "symbolize/base/signature.h"
 #include "symbolize/dwarf/dwarf_index.h"
 #include "symbolize/elf/elf_file.h"
 #include "symbolize/elf/function_starts.h"
@@ -32,6 +33,7 @@ class Module {
   // Image address of the byte at `offset`; none: not code.
   std::optional<ImageAddr> code_address(FileOffset offset) const;
   std::vector<SourceFunction> find_functions(ImageAddr address, DwarfIndex* dwarf) const;
+  std::optional<Signature> find_signature(ImageAddr begin);
   // The module's own reader; null: it has no DWARF.
   DwarfIndex* dwarf() const { return dwarf_.get(); }
 

@@ -148,6 +148,18 @@ std::vector<Symbolizer::LineFunctions> Symbolizer::find_line(ModuleHandle handle
   return result;
 }
 
+std::optional<Signature> Symbolizer::find_signature(ModuleHandle handle, ImageAddr begin) {
+  Module* module = impl_->find_module(handle);
+  if (module == nullptr) return std::nullopt;
+  try {
+    module->load();
+    return module->find_signature(begin);
+  } catch (const std::exception& problem) {
+    module->set_note(std::string("parameters not read: ") + problem.what());
+    return std::nullopt;
+  }
+}
+
 std::vector<Symbolizer::Inlined> Symbolizer::find_inlined(
     ModuleHandle handle, const std::function<bool(std::string_view)>& matches) {
   Module* module = impl_->find_module(handle);

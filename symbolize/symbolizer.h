@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/core/addresses.h"
+#include "symbolize/base/signature.h"
 #include "symbolize/base/spec.h"
 #include "symbolize/elf/symbol_entries.h"
 #include "symbolize/text/text_pool.h"
@@ -63,6 +64,10 @@ class Symbolizer {
   };
   std::vector<LineFunctions> find_line(ModuleHandle module, std::string_view file,
                                        std::uint32_t line);
+
+  // The parameters of the function that begins at an image address. nullopt: not known, or the
+  // compiler may have changed them.
+  std::optional<Signature> find_signature(ModuleHandle module, ImageAddr begin);
 
   // Functions whose name `matches` accepts and that are inlined, each with a function into which.
   // Blocks: until all DWARF of the module has been read.  Bounds: 64 of them.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "cli/export/text/sink.h"
 #include "cli/session/find/targets.h"
 #include "cli/session/launch/signal_watch.h"
+#include "cli/trace/argument_values.h"
 #include "cli/trace/slow_text.h"
 #include "common/wire/slow_calls.h"
 
@@ -45,7 +47,22 @@ class SlowerOutput {
       : start_(start),
         options_(options),
         notes_(start.found),
-        names_(start.process, options.trace.debug_directories) {}
+        names_(start.process, options.trace.debug_directories) {
+    for (const TracedFunction& function : start.found.functions) {
+      signatures_.push_back(names_.signature_of(function));
+    }
+  }
+
+  // What the process is asked for: a line for each function. Empty: no strings.
+  std::string string_places() const {
+    std::string text;
+    for (const auto& signature : signatures_) {
+      text += signature ? tracing::format_string_places(*signature, argument_count(signature))
+                        : tracing::format_string_places({}, 0);
+      text += '\n';
+    }
+    return text.find_first_of("12345") == std::string::npos ? "" : text;
+  }
 
   TraceNotes& notes() { return notes_; }
 
@@ -92,6 +109,7 @@ class SlowerOutput {
 
   std::string format(const tracing::LatencyRecords& records, const tracing::SlowCall& call) {
     const wire::SlowCallRecord& record = call.record;
+    const auto& signature = signatures_[static_cast<std::size_t>(record.probe)];
     const std::uint64_t end_ns = records.start_realtime_ns() + record.begin_ns + record.duration_ns;
     const std::string name = records.thread_name(record.tid);
     tracing::NamedSlowCall named{
@@ -99,7 +117,8 @@ class SlowerOutput {
         .thread = fmt::format("{} {}", name, record.tid),
         .function = start_.found.functions[static_cast<std::size_t>(record.probe)].name,
         .record = record,
-        .argument_count = static_cast<std::size_t>(options_.arguments),
+        .signature = signature ? &*signature : nullptr,
+        .argument_count = argument_count(signature),
         .callers = {},
         .is_whole = (record.flags & wire::kSlowStackEnds) != 0};
     for (const std::uint64_t address : call.callers) {
@@ -108,6 +127,12 @@ class SlowerOutput {
     }
     return options_.json ? format_slow_call_json(named, name, end_ns)
                          : tracing::format_slow_call(named, options_.stack);
+  }
+
+  std::size_t argument_count(const std::optional<symbolize::Signature>& signature) const {
+    constexpr std::uint64_t kAll = 64;
+    constexpr std::uint64_t kFewUntyped = 3;
+    return static_cast<std::size_t>(options_.arguments.value_or(signature ? kAll : kFewUntyped));
   }
 
   static Result<void> print(const std::string& text) {
@@ -120,13 +145,16 @@ class SlowerOutput {
   const options::SlowerOptions& options_;
   TraceNotes notes_;
   CallerNames names_;
+  std::vector<std::optional<symbolize::Signature>> signatures_;  // of each function
   std::uint64_t listed_ = 0;
 };
 
-session::StreamRequest request_of(const options::SlowerOptions& options) {
+session::StreamRequest request_of(const options::SlowerOptions& options,
+                                  const SlowerOutput& output) {
   session::StreamRequest request;
   request.latency_interval = kInterval;
   request.slower = options.threshold;
+  request.strings = output.string_places();
   request.frames = options.stack ? wire::kMostSlowFrames : kFewFrames;
   return request;
 }
@@ -142,7 +170,7 @@ Outcome run_slower(const options::SlowerOptions& options) {
   auto target = session::connect_target(start->pid);
   if (!target) return target.error();
   SlowerOutput output(*start, options);
-  TracedProcess process(*std::move(target), *start, options.trace, request_of(options),
+  TracedProcess process(*std::move(target), *start, options.trace, request_of(options, output),
                         [&](TracedProcess& running) { return output.on_records(running); });
   const auto ran = process.run(*signals);
   const tracing::LatencyRecords& records = process.records();

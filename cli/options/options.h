@@ -159,10 +159,10 @@ struct LatencyOptions {
 
 struct SlowerOptions {
   TraceOptions trace;
-  std::string threshold;        // "5 ms", "p95"
-  std::uint64_t count = 0;      // slow calls; 0: no limit
-  std::uint64_t arguments = 3;  // that are shown
-  bool stack = false;           // all callers
+  std::string threshold;                   // "5 ms", "p95"
+  std::uint64_t count = 0;                 // slow calls; 0: no limit
+  std::optional<std::uint64_t> arguments;  // that are shown; none: all that are known
+  bool stack = false;                      // all callers
   bool json = false;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "cli/trace/argument_values.h"
 #include "common/host/text/clean_text.h"
 #include "common/host/text/count_text.h"
 #include "common/host/text/duration.h"
@@ -22,19 +23,30 @@ std::string place_of(const CallerFrame& frame) {
   return fmt::format("{} {}:{}", frame.function, file.substr(file.rfind('/') + 1), frame.line);
 }
 
+std::string arguments_text(const NamedSlowCall& call) {
+  if (call.signature != nullptr) {
+    return format_parameters(*call.signature, call.record, call.argument_count);
+  }
+  const bool has_arguments = (call.record.flags & wire::kSlowHasArguments) != 0;
+  std::string text;
+  for (std::size_t at = 0; at < std::min(call.argument_count, wire::kMostArguments); ++at) {
+    text += at == 0 ? "" : ", ";
+    text += has_arguments ? format_argument(call.record.arguments[at]) : "?";
+  }
+  return text;
+}
+
 std::string call_text(const NamedSlowCall& call) {
   std::string text = call.function;
-  const bool has_arguments = (call.record.flags & wire::kSlowHasArguments) != 0;
   if (call.argument_count != 0) {
-    text = text.substr(0, text.find('(', text.starts_with("operator()") ? 10 : 0)) + "(";
-    for (std::size_t at = 0; at < call.argument_count; ++at) {
-      text += at == 0 ? "" : ", ";
-      text += has_arguments ? format_argument(call.record.arguments[at]) : "?";
-    }
-    text += ")";
+    text = fmt::format("{}({})", without_parameters(call.function), arguments_text(call));
   }
   if ((call.record.flags & wire::kSlowUnwound) != 0) return text + " threw";
-  return fmt::format("{} = {}", text, format_argument(call.record.result));
+  if (call.signature == nullptr) {
+    return fmt::format("{} = {}", text, format_argument(call.record.result));
+  }
+  const std::string result = format_result(*call.signature, call.record);
+  return result.empty() ? text : text + " = " + result;
 }
 
 }  // namespace
@@ -44,6 +56,23 @@ std::string format_argument(std::uint64_t value) {
   const auto number = static_cast<std::int64_t>(value);
   if (value <= kSmall || (number < 0 && number >= -10'000)) return std::to_string(number);
   return fmt::format("0x{:x}", value);
+}
+
+// The last pair of parentheses, with `const` or the like behind it. That of "operator()" is a name,
+// and so is that of a scope.
+std::string_view without_parameters(std::string_view function) {
+  const std::size_t end = function.rfind(')');
+  if (end == std::string_view::npos) return function;
+  if (function.find("::", end) != std::string_view::npos) return function;
+  std::size_t depth = 0;
+  for (std::size_t at = end + 1; at-- > 0;) {
+    if (function[at] == ')') ++depth;
+    if (function[at] == '(' && --depth == 0) {
+      const bool is_name = function.substr(0, at).ends_with("operator");
+      return is_name || at == 0 ? function : function.substr(0, at);
+    }
+  }
+  return function;
 }
 
 std::string format_slow_header() {

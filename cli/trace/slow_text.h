@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/trace/latency_records.h"
+#include "symbolize/base/signature.h"
 
 namespace swipr::tracing {
 
@@ -24,13 +26,16 @@ struct NamedSlowCall {
   std::string thread;
   std::string function;
   wire::SlowCallRecord record;
-  std::size_t argument_count = 0;    // that are shown
-  std::vector<CallerFrame> callers;  // the caller's first
-  bool is_whole = false;             // the last of them is the thread's first function
+  const symbolize::Signature* signature = nullptr;  // nullptr: not known
+  std::size_t argument_count = 0;                   // that are shown
+  std::vector<CallerFrame> callers;                 // the caller's first
+  bool is_whole = false;  // the last of them is the thread's first function
 };
 
-// Small numbers in decimal, others in hexadecimal.
+// Of a type that is not known: small numbers in decimal, others in hexadecimal.
 std::string format_argument(std::uint64_t value);
+// The name of a function without the types of its parameters.
+std::string_view without_parameters(std::string_view function);
 std::string format_slow_header();
 // `all_callers`: a line for each of them, otherwise the nearest ones in one line.
 std::string format_slow_call(const NamedSlowCall& call, bool all_callers);

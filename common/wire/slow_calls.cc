@@ -1,8 +1,41 @@
 #include "common/wire/slow_calls.h"
 
+#include <cstring>
+
 #include "common/wire/traced_calls.h"
 
 namespace swipr::wire {
+
+namespace {
+
+constexpr std::size_t kValueCount = kMostArguments + 1;
+constexpr std::size_t kLineBytes = kValueCount + 1;  // with its end
+
+bool take_string(Decoder& in, SlowString& out) noexcept {
+  out.value = in.take_varint();
+  out.size = in.take_varint();
+  const std::string_view text = in.take_string();
+  if (!in.ok() || out.value >= kValueCount || text.size() > out.bytes.size()) return false;
+  out.count = text.size();
+  std::memcpy(out.bytes.data(), text.data(), text.size());
+  return out.count <= out.size;
+}
+
+}  // namespace
+
+bool read_strings(std::string_view text, std::size_t line, std::uint64_t& out) noexcept {
+  out = 0;
+  std::size_t count = 0;
+  if (line >= text.size() / kLineBytes) return false;
+  for (std::size_t value = 0; value < kValueCount; ++value) {
+    const auto kind = static_cast<std::uint64_t>(text[line * kLineBytes + value] - '0');
+    const bool is_pair = kind == 2 || kind == 3;
+    if (kind > 5 || (is_pair && value + 1 >= kMostArguments)) return false;
+    if (kind != 0) ++count;
+    out |= kind << 8 * value;
+  }
+  return count <= kMostStrings;
+}
 
 void encode(Encoder& out, const SlowCallRecord& record,
             std::span<const std::uint64_t> return_addresses) noexcept {
@@ -22,6 +55,12 @@ void encode(Encoder& out, const SlowCallRecord& record,
   for (const std::uint64_t address : return_addresses) {
     out.put_signed(static_cast<std::int64_t>(address - before));
     before = address;
+  }
+  out.put_varint(record.string_count);
+  for (const SlowString& string : std::span(record.strings).first(record.string_count)) {
+    out.put_varint(string.value);
+    out.put_varint(string.size);
+    out.put_string(string.text());
   }
   out.end_record(mark);
 }
@@ -49,6 +88,11 @@ std::optional<SlowCallRecord> decode_slow_call(std::span<const std::byte> payloa
   for (count = 0; count < frames; ++count) {
     before += static_cast<std::uint64_t>(in.take_signed());
     return_addresses[count] = before;
+  }
+  if (!in.at_end()) record.string_count = in.take_varint();  // older libraries write none
+  if (record.string_count > kMostStrings) return std::nullopt;
+  for (SlowString& string : std::span(record.strings).first(record.string_count)) {
+    if (!take_string(in, string)) return std::nullopt;
   }
   return in.ok() ? std::optional(record) : std::nullopt;
 }

@@ -10,6 +10,9 @@
 //   "sites"      string: a line for each return address (take_probe); only calls that return to one
 //                of them are measured. At most kMostSites
 //   "threads"    bool: LATENCY also for each thread
+//   "strings"    string: a line for each of "probes", with a digit (StringAt) for each argument
+//                register and one for the result: the strings that are read when a slow call ends.
+//                At most kMostStrings of a line are not 0
 //
 // One recording at a time follows the slow calls of a process. Context: anywhere.  Allocates:
 // never.
@@ -29,13 +32,40 @@ namespace swipr::wire {
 
 inline constexpr std::size_t kMostSites = 32;
 inline constexpr std::size_t kMostSlowFrames = 256;
-inline constexpr std::size_t kMostArguments = 6;  // those of the ABI's registers
+inline constexpr std::size_t kMostArguments = 6;             // those of the ABI's registers
+inline constexpr std::size_t kResultValue = kMostArguments;  // its number beside the arguments
+inline constexpr std::size_t kMostStrings = 4;               // of a call
+inline constexpr std::size_t kMostStringBytes = 64;          // of each
+
+// Where a string is that a register belongs to.
+enum class StringAt : std::uint8_t {
+  kNone = 0,
+  kAddress = 1,           // in the register: ends with a zero
+  kAddressSize = 2,       // in this register and the next one
+  kSizeAddress = 3,       // the same, the size in this one
+  kAddressSizePlace = 4,  // in memory, at the address in the register
+  kSizeAddressPlace = 5,  // the same, the size first
+};
+
+// Of a line of "strings": a StringAt in each byte, from the lowest on. False: it has none, or is
+// damaged.
+bool read_strings(std::string_view text, std::size_t line, std::uint64_t& out) noexcept;
 
 enum SlowCallFlags : std::uint64_t {
   kSlowUnwound = 1,       // it ended by an exception: there is no result
   kSlowHasArguments = 2,  // otherwise it had begun before they were kept
   kSlowHasStack = 4,      // otherwise there was no room for it
   kSlowStackEnds = 8,     // its last frame is the thread's outermost; otherwise there are more
+};
+
+// As it was when the call ended.
+struct SlowString {
+  std::uint64_t value = 0;  // number of the argument's register, or kResultValue
+  std::uint64_t size = 0;   // of the whole string. One that ends with a zero, which was not found:
+                            // one more than there are bytes
+  std::size_t count = 0;
+  std::array<char, kMostStringBytes> bytes{};
+  std::string_view text() const noexcept { return {bytes.data(), count}; }
 };
 
 struct SlowCallRecord {
@@ -47,6 +77,8 @@ struct SlowCallRecord {
   std::uint64_t number = 0;  // of the traced calls of the thread that made it
   std::uint64_t result = 0;  // what the ABI's register for an integer holds
   std::array<std::uint64_t, kMostArguments> arguments{};  // as they were at the call
+  std::size_t string_count = 0;
+  std::array<SlowString, kMostStrings> strings{};
 };
 
 void encode(Encoder& out, const SlowCallRecord& record,

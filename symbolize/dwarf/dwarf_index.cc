@@ -194,6 +194,13 @@ void DwarfIndex::load_index(Unit& unit) {
   damaged_ = damaged_ || unit.index->damaged();
 }
 
+std::optional<DwarfIndex::FunctionEntry> DwarfIndex::find_entry(ImageAddr begin) {
+  UnitIndex* unit = unit_at(begin);
+  if (unit == nullptr || limit_.step()) return std::nullopt;
+  const auto function = unit->function_beginning_at(begin);
+  return function ? std::optional(FunctionEntry{*function, &strings_, &limit_}) : std::nullopt;
+}
+
 std::vector<ImageAddr> DwarfIndex::find_line(std::string_view file, std::uint32_t line) {
   std::vector<ImageAddr> found;
   std::uint32_t nearest = ~std::uint32_t{0};

@@ -44,6 +44,15 @@ class DwarfIndex {
   // Innermost first. Empty: no function covers the address; `line` may still be known (assembly).
   std::vector<SourceFunction> find(ImageAddr address, SourceLine* line);
 
+  // The entry of the function that is not inlined and begins there, with what reads its attributes.
+  // Lifetime: that of the index.
+  struct FunctionEntry {
+    Dwarf_Die die;
+    const DebugStrings* strings;
+    WorkLimit* limit;
+  };
+  std::optional<FunctionEntry> find_entry(ImageAddr begin);
+
   // Where code of this line begins, or of the first line behind it that has code, in files whose
   // path is or ends with `file`. Reads the line tables of all units.
   std::vector<ImageAddr> find_line(std::string_view file, std::uint32_t line);

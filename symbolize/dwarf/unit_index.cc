@@ -99,6 +99,14 @@ std::vector<FunctionAt> UnitIndex::functions_at(ImageAddr address, FunctionNames
   return chain;
 }
 
+std::optional<Dwarf_Die> UnitIndex::function_beginning_at(ImageAddr address) {
+  const auto found = map_.find(address);
+  std::uint32_t index = found ? *found : kNone;
+  while (index != kNone && nodes_[index].inlined) index = nodes_[index].parent;
+  if (index == kNone || offset_in(nodes_[index], address) != 0) return std::nullopt;
+  return tree_->die_at(nodes_[index].offset);
+}
+
 void UnitIndex::find_inlined(FunctionNames& names,
                              const std::function<bool(std::string_view)>& matches,
                              std::vector<Inlined>* found) {

@@ -49,6 +49,8 @@ class UnitIndex {
   // Innermost first; empty: no function covers the address. `names` is the same in all calls.
   std::vector<FunctionAt> functions_at(ImageAddr address, FunctionNames& names);
   SourceLine line_at(ImageAddr address);
+  // The function that is not inlined and begins there.
+  std::optional<Dwarf_Die> function_beginning_at(ImageAddr address);
   // Adds functions that are inlined somewhere in this unit and accepted by `matches`.
   struct Inlined {
     std::string_view name;

@@ -37,8 +37,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto module =
       symbolizer.open_module({"/proc/self/fd/" + std::to_string(file.value()), "", 0});
   for (std::uint64_t offset = 0; offset <= size; offset += kStep) {
-    symbolizer.image_address(module, {offset});
-    symbolizer.find_functions(module, {offset});
+    const auto address = symbolizer.image_address(module, {offset});
+    for (const auto& function : symbolizer.find_functions(module, {offset})) {
+      symbolizer.find_signature(module, {address.value - function.offset});
+    }
   }
   return symbolizer.note(module).size() > kMaxBytes ? -1 : 0;
 }

@@ -15,6 +15,24 @@ namespace {
 
 using swipr::tracing::LatencyRecords;
 
+// Parameters of all kinds, each with a string in each place.
+swipr::symbolize::Signature make_signature() {
+  using swipr::symbolize::ValueKind;
+  swipr::symbolize::Signature signature;
+  for (int number = -1; number < 8; ++number) {
+    swipr::symbolize::Value value;
+    value.kind = static_cast<ValueKind>(number + 1);
+    value.bits = static_cast<std::uint8_t>(1 << (number & 7));
+    value.bit_offset = number > 3 ? 64 : 0;
+    value.registers = {static_cast<std::int8_t>(number), static_cast<std::int8_t>(number - 1)};
+    value.string = swipr::symbolize::StringPlace::kAddress;
+    value.members = signature.parameters;
+    signature.result = value;
+    signature.parameters.push_back(value);
+  }
+  return signature;
+}
+
 void read(std::span<const std::byte> block) {
   LatencyRecords records(3);
   records.apply(block);
@@ -25,6 +43,9 @@ void read(std::span<const std::byte> block) {
     named.argument_count = named.record.arguments.size();
     named.callers.resize(call.callers.size());
     swipr::tracing::format_slow_call(named, true);
+    static const swipr::symbolize::Signature signature = make_signature();
+    named.signature = &signature;
+    swipr::tracing::format_slow_call(named, false);
   }
   for (const auto& probe : records.probes()) {
     const swipr::tracing::SlowSummary summary{"f", "p95", &probe};

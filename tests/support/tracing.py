@@ -71,6 +71,29 @@ class Stream:
     def slow_calls(self):
         return self._bodies(SLOW_CALL)
 
+    def strings(self):
+        """(number of the value, size, bytes) of the strings of all slow calls."""
+        found = []
+        for body in self.slow_calls():
+            at = 0
+
+            def number():
+                nonlocal at
+                value, at = read_varint(body, at)
+                return value
+
+            flags = [number() for _ in range(7)][2]
+            for _ in range(6 if flags & 2 else 0):
+                number()
+            for _ in range(number()):  # callers: as long as unsigned ones
+                number()
+            for _ in range(number()):
+                value, size, count = number(), number(), number()
+                found.append((value, size, body[at : at + count]))
+                at += count
+            assert at == len(body)
+        return found
+
     def read_until(self, condition):
         while not condition(self):
             if not self._read_more():

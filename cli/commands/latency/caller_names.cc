@@ -26,13 +26,25 @@ const std::vector<tracing::CallerFrame>& CallerNames::frames_at(std::uint64_t re
   return entry->second;
 }
 
+std::optional<symbolize::Signature> CallerNames::signature_of(const TracedFunction& function) {
+  for (const profile::Module& module : process_.modules) {
+    if (module.path != function.path || module.build_id != function.build_id) continue;
+    return symbolizer_.find_signature(open(module), function.begin);
+  }
+  return std::nullopt;
+}
+
+symbolize::Symbolizer::ModuleHandle CallerNames::open(const profile::Module& module) {
+  return symbolizer_.open_module({module.path, module.build_id,
+                                  process_.processes[module.process].pid.value, module.start,
+                                  module.size_bytes});
+}
+
 std::vector<tracing::CallerFrame> CallerNames::name(std::uint64_t address) {
   for (const profile::Module& module : process_.modules) {
     const std::uint64_t at = address - module.start.value;
     if (at >= module.size_bytes) continue;
-    const auto handle = symbolizer_.open_module({module.path, module.build_id,
-                                                 process_.processes[module.process].pid.value,
-                                                 module.start, module.size_bytes});
+    const auto handle = open(module);
     std::vector<tracing::CallerFrame> frames;
     for (const auto& function :
          symbolizer_.find_functions(handle, {module.file_offset.value + at})) {

@@ -9,8 +9,8 @@
 
 namespace swipr::commands {
 
-// `end_ns`: since the epoch. Arguments and results are hexadecimal text, as numbers of JSON have
-// 53 bits.
+// `end_ns`: since the epoch. Contents of registers are hexadecimal text, as numbers of JSON have 53
+// bits; parameters are values of their types.
 std::string format_slow_call_json(const tracing::NamedSlowCall& call, std::string_view thread_name,
                                   std::uint64_t end_ns);
 

@@ -18,6 +18,8 @@ Prints each call of a native function that takes longer than THRESHOLD, with its
 result and callers, until Ctrl-C, --count, --duration or the end of the program; at the end, how
 many there were and how much of the time they took. THRESHOLD is a duration (5ms) or a quantile of
 all calls (p95, p99.9), which is computed again each second. FUNCTION is as for 'swipr latency'.
+With debug information, arguments have names and types, and strings are shown as they are when the
+call ends.
 
 Examples:
   swipr slower --pid 4711 handle 5ms
@@ -35,9 +37,11 @@ void SlowerParser::add_to(CLI::App& parent) {
   app->add_option_function<std::string>("--count", store(options.count, parse_count),
                                         "Stop after this many slow calls")
       ->type_name("N");
-  app->add_option("--args", options.arguments, "Show this many arguments (default 3)")
+  app->add_option("--args", options.arguments,
+                  "Show this many arguments, 0 for none (default: all if their types are known,\n"
+                  "otherwise 3)")
       ->type_name("N")
-      ->check(CLI::Range(0, 6));
+      ->check(CLI::Range(0, 64));
   app->add_flag("--stack", options.stack, "Show all callers, not only the nearest three");
   app->add_flag("--json", options.json,
                 "Print JSON: a line for each slow call, and one for all calls");

@@ -69,6 +69,8 @@ std::string format_record_request(const StreamRequest& request) {
   if (!request.slower.empty()) {
     body += fmt::format(R"(,"slower":"{}","frames":{})", request.slower, request.frames);
   }
+  if (!request.strings.empty())
+    body += fmt::format(R"(,"strings":{})", json_quoted(request.strings));
   if (!request.sites.empty()) body += fmt::format(R"(,"sites":{})", json_quoted(request.sites));
   if (request.threads) body += R"(,"threads":true)";
   body += '}';

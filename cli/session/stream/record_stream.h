@@ -33,6 +33,7 @@ struct StreamRequest {
   std::string slower{};    // empty: no slow calls
   std::size_t frames = 8;  // of slow calls
   std::string sites{};     // empty: calls from anywhere
+  std::string strings{};   // of slow calls: a line for each of `probes`; empty: none
   bool threads = false;    // durations of each thread, too
 };
 

@@ -67,4 +67,40 @@ std::string clean_text(std::string_view text) {
   return clean;
 }
 
+std::string escape_text(std::string_view text, Literal literal) {
+  const bool is_c = literal == Literal::kC;
+  std::string escaped;
+  for (std::size_t index = 0; index < text.size();) {
+    const std::size_t length = sequence_length(text, index);
+    const auto byte = static_cast<unsigned char>(text[index]);
+    const std::string_view sequence = text.substr(index, length);
+    index += length == 0 ? 1 : length;
+    if (length == 0) {
+      escaped += is_c ? fmt::format("\\x{:02x}", byte) : "\\ufffd";
+    } else if (byte == '"' || byte == '\\') {
+      escaped += {'\\', text[index - 1]};
+    } else if (const auto name = std::string_view("\n\r\t").find(static_cast<char>(byte));
+               name != std::string_view::npos) {
+      escaped += {'\\', "nrt"[name]};
+    } else if (byte < 0x20 || byte == 0x7F) {
+      escaped += fmt::format(fmt::runtime(is_c ? "\\x{:02x}" : "\\u{:04x}"), byte);
+    } else if (const std::uint32_t code = length > 1 ? code_point(sequence) : 0; is_control(code)) {
+      escaped += fmt::format("\\u{:04x}", code);
+    } else {
+      escaped += sequence;
+    }
+  }
+  return escaped;
+}
+
+std::string_view whole_characters(std::string_view text) {
+  for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;
+    const std::size_t length = byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+    return length > back ? text.substr(0, text.size() - back) : text;
+  }
+  return text;
+}
+
 }  // namespace swipr::host

@@ -12,4 +12,12 @@ namespace swipr::host {
 // escaped: "\u202e".
 std::string clean_text(std::string_view text);
 
+// Returns the contents of a string literal of C or JSON that means `text`, as valid UTF-8 with the
+// same properties. C: "\n", "\x1b", also for invalid bytes; JSON: invalid bytes become U+FFFD.
+enum class Literal { kC, kJson };
+std::string escape_text(std::string_view text, Literal literal);
+
+// Without a character at its end that is cut.
+std::string_view whole_characters(std::string_view text);
+
 }  // namespace swipr::host

@@ -74,8 +74,9 @@ void Engine::attach_probes(Recording& recording, const RecordingRequest& request
   }
   std::string_view text = request.probes;
   wire::ProbeRequest wanted;
-  while (wire::take_probe(text, wanted)) {
+  for (std::size_t line = 0; wire::take_probe(text, wanted); ++line) {
     ProbeAnswer answer;
+    wire::read_strings(request.strings, line, answer.strings);
     if (refusal == nullptr && !request.sites.empty() && sites.empty()) refusal = kNoSites;
     if (refusal != nullptr) {
       answer.reason = wire::ProbeReason::kProcess;

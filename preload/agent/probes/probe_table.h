@@ -27,7 +27,8 @@ struct ProbeAnswer {
   std::uint32_t probe = 0;  // of the table, if it is attached
   std::uint64_t address = 0;
   std::uint64_t size_bytes = 0;
-  FixedText<192> text;  // follows "because"
+  std::uint64_t strings = 0;  // of its slow calls (wire::read_strings)
+  FixedText<192> text;        // follows "because"
   bool is_attached() const noexcept { return reason == wire::ProbeReason::kNone; }
 };
 

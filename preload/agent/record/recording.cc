@@ -46,7 +46,8 @@ ProbeSettings settings_of(const RecordingRequest& request) noexcept {
 bool Recording::create(const RecordingRequest& request, OutputQueue& output, Moment now,
                        const char** error) noexcept {
   request_ = request;
-  request_.probes = request_.sites = {};  // the client's text ends with the request
+  request_.probes = request_.sites =
+      request_.strings = {};  // the client's text ends with the request
   output_ = &output;
   start_ = sent_at_ = totals_at_ = now;
   start_realtime_ns_ = clock_ns(CLOCK_REALTIME);

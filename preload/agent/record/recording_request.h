@@ -31,7 +31,8 @@ struct RecordingRequest {
   std::chrono::nanoseconds slower{0};  // 0: no threshold
   std::uint64_t slower_quantile = 0;   // of wire::kQuantileUnits; 0: none
   std::uint32_t slow_frames = 8;
-  std::string_view sites{};  // as `probes`
+  std::string_view sites{};    // as `probes`
+  std::string_view strings{};  // a line for each of `probes`
   bool by_thread = false;
   bool follows_slow_calls() const noexcept { return slower.count() != 0 || slower_quantile != 0; }
   // Who asked for functions, for the log.

@@ -85,6 +85,7 @@ struct Probe {
   std::uint64_t copy;             // of the function's beginning
   Histogram* histograms;          // of each thread
   Atomic<std::uint64_t> slow_ns;  // longer calls are kept, see slow_calls.h
+  Atomic<std::uint64_t> strings;  // of these, a byte for each argument: where its string is
   Atomic<std::uint32_t> site_count;
   std::uint64_t sites[kMostSites];  // return addresses of the calls that are measured; none: all
 };

@@ -39,19 +39,24 @@ inline std::uint32_t take_slow_stack() noexcept {
   return 0;
 }
 
-// Copies words by a system call, which does not fault at the end of a stack, and puts what thunks
-// stand for in their place: they stand for other calls when the copy is read. Returns their number.
-inline std::uint32_t copy_stack(std::uint64_t* copy, std::uint64_t from,
-                                std::uint32_t words) noexcept {
+// By a system call, which does not fault where memory ends. Returns how many could be copied; 0 or
+// less: none.
+inline long copy_bytes(void* to, std::uint64_t from, std::uint64_t bytes) noexcept {
   struct Piece {
     std::uint64_t address;
     std::uint64_t bytes;
   };
-  const Piece target{reinterpret_cast<std::uint64_t>(copy), words * sizeof(std::uint64_t)};
-  const Piece source{from, words * sizeof(std::uint64_t)};
-  const long result =
-      machine::raw_syscall(SYS_process_vm_readv, pool.pid, reinterpret_cast<long>(&target), 1L,
-                           reinterpret_cast<long>(&source), 1L, 0L);
+  const Piece target{reinterpret_cast<std::uint64_t>(to), bytes};
+  const Piece source{from, bytes};
+  return machine::raw_syscall(SYS_process_vm_readv, pool.pid, reinterpret_cast<long>(&target), 1L,
+                              reinterpret_cast<long>(&source), 1L, 0L);
+}
+
+// Puts what thunks stand for in their place: they stand for other calls when the copy is read.
+// Returns the number of words.
+inline std::uint32_t copy_stack(std::uint64_t* copy, std::uint64_t from,
+                                std::uint32_t words) noexcept {
+  const long result = copy_bytes(copy, from, words * sizeof(std::uint64_t));
   if (result <= 0) return 0;
   const auto read = static_cast<std::uint32_t>(result / static_cast<long>(sizeof(std::uint64_t)));
   const auto thunks = reinterpret_cast<std::uint64_t>(swipr_trace_thunks);
@@ -61,6 +66,30 @@ inline std::uint32_t copy_stack(std::uint64_t* copy, std::uint64_t from,
     copy[word] = swipr_trace_returns[distance / kThunkBytes].address_minus_1 + 1;
   }
   return read;
+}
+
+// Strings of arguments and of the result, as they are now. `places`: a byte for each value.
+inline void copy_strings(SlowCall& slow, std::uint64_t places) noexcept {
+  const auto value_of = [&slow](std::uint32_t value) {
+    return value < 6 ? slow.details.arguments[value] : slow.result;
+  };
+  for (std::uint32_t value = 0; places != 0 && slow.string_count < kSlowStringCount;
+       ++value, places >>= 8) {
+    const std::uint64_t place = places & 0xff;
+    SlowString& string = slow.strings[slow.string_count];
+    std::uint64_t pair[2] = {value_of(value), value_of(value + 1)};
+    if (place == 0) continue;
+    if (place >= 4 && copy_bytes(pair, pair[0], sizeof(pair)) != sizeof(pair)) continue;
+    const std::uint64_t second = place == 1 ? 0 : place & 1;  // the address is
+    string.size = place == 1 ? kEndsWithZero : pair[1 - second];
+    const std::uint64_t wanted =
+        string.size < sizeof(string.bytes) ? string.size : sizeof(string.bytes);
+    const long count = wanted == 0 ? 0 : copy_bytes(string.bytes, pair[second], wanted);
+    if (wanted != 0 && count <= 0) continue;
+    string.value = value;
+    string.count = static_cast<std::uint32_t>(count);
+    ++slow.string_count;
+  }
 }
 
 inline void fill(SlowCall& slow, std::uint32_t number, const ThreadCalls& thread, std::uint64_t ns,
@@ -80,6 +109,8 @@ inline void fill(SlowCall& slow, std::uint32_t number, const ThreadCalls& thread
   slow.place = static_cast<std::uint32_t>(&thread - pool.threads);
   slow.copy = call.is_detailed && slow_calls.stack_words != 0 ? take_slow_stack() : 0;
   slow.copy_words = 0;
+  slow.string_count = 0;
+  if (call.is_detailed) copy_strings(slow, pool.probes[call.probe].strings.load());
   if (slow.copy != 0) {
     slow.copy_words =
         copy_stack(slow_calls.stacks[slow.copy - 1], slow.stack, slow_calls.stack_words);

@@ -16,6 +16,16 @@ inline constexpr std::size_t kSlowCallCount = 1024;
 inline constexpr std::size_t kSlowStackCount = 128;
 inline constexpr std::size_t kSlowStackWords = 4096;  // of each
 
+inline constexpr std::size_t kSlowStringCount = 4;  // of a call
+inline constexpr std::uint64_t kEndsWithZero = ~std::uint64_t{0};
+
+struct SlowString {
+  std::uint64_t size;   // of the whole, or kEndsWithZero
+  std::uint32_t value;  // number of the argument, 6: the result
+  std::uint32_t count;  // bytes that could be read
+  char bytes[64];
+};
+
 struct SlowCall {
   std::uint64_t end;  // time stamp counter
   std::uint64_t ns;
@@ -31,6 +41,8 @@ struct SlowCall {
   std::uint32_t copy_words;  // of it that could be read
   bool is_detailed;
   bool unwound;
+  std::uint32_t string_count;
+  SlowString strings[kSlowStringCount];
 };
 
 struct SlowCalls {
@@ -50,6 +62,10 @@ extern SlowCalls slow_calls;
 bool prepare_slow_calls(std::uint32_t stack_words) noexcept;
 // Details of calls are kept from now on; those above the threshold are kept as a whole.
 void follow_slow_calls(std::uint32_t probe, std::uint64_t threshold_ns) noexcept;
+// Before that. `strings`: as wire::read_strings() has them.
+inline void choose_strings(std::uint32_t probe, std::uint64_t strings) noexcept {
+  pool.probes[probe].strings.store(strings);
+}
 // No hook keeps a call of it any more when this returns, unless the thread was left without a CPU
 // for longer than it waits.  Blocks: 20 ms.
 void stop_slow_calls(std::uint32_t probe) noexcept;
@@ -60,8 +76,8 @@ const std::uint64_t* stack_of(const SlowCall& call) noexcept;
 void free_slow_call(std::size_t place) noexcept;
 // In the child of a fork, in its only thread.
 void forget_slow_calls() noexcept;
-// What keeping a call costs the program.
-inline constexpr std::uint64_t kSlowCallNs = 3000;
+// What keeping a call costs the program, with its strings.
+inline constexpr std::uint64_t kSlowCallNs = 4000;
 // As many calls are kept until the next reading.
 void make_room_for_slow_calls(std::uint64_t calls) noexcept;
 // When a call ended, on CLOCK_MONOTONIC. `now_ns` was read just now.

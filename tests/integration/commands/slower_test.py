@@ -141,7 +141,7 @@ class SlowerTest(SwiprCase):
         self.assertEqual(finished.code, 0, repr(finished))
         text = finished.out.decode()
         self.assertRegex(text, r"^TIME +THREAD +DURATION +CALL\n")
-        self.assertEqual(text.count(" timed_call(100000, "), 5)
+        self.assertEqual(text.count(" timed_call(duration_ns=100000)\n"), 5)
         self.assertIn("main calls.cc:", text)
         self.assertRegex(text, r"timed_call: \d+ calls?, \d+ slower than 1 ns")
         self.assertEqual(target.end().code, 0)

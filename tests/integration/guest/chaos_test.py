@@ -38,6 +38,14 @@ class ChaosTest(SwiprCase):
         choice.shuffle(found)
         return found[:FUNCTIONS_OF_A_PROCESS]
 
+    @staticmethod
+    def any_strings(choice):
+        """A line of "strings" that takes any arguments for addresses and sizes."""
+        line = ["0"] * 7
+        for value in choice.sample(range(7), choice.randrange(5)):
+            line[value] = choice.choice("12345" if value < 5 else "145")
+        return "".join(line)
+
     def run_client(self, target, functions, choice):
         """Ends as a client may. The answers to its request."""
         wanted = choice.sample(functions, choice.randrange(1, 9))
@@ -45,6 +53,7 @@ class ChaosTest(SwiprCase):
         more = {}
         if choice.random() < 0.4:
             more |= {"slower": choice.choice(["1 ns", "20 us", "p95"]), "frames": choice.choice([0, 8, 256])}
+            more["strings"] = "".join(self.any_strings(choice) + "\n" for _ in wanted)
         if choice.random() < 0.2:
             more["threads"] = True
         stream = tracing.Stream(self.socket_of(target.pid), wanted, sampling=sampling, **more)
@@ -56,6 +65,7 @@ class ChaosTest(SwiprCase):
         if choice.random() < 0.7:
             self.calls += sum(stream.end().values())
             self.slow_calls += len(stream.slow_calls())
+            self.strings += len(stream.strings())
         else:
             stream.close()
         return answers
@@ -89,7 +99,7 @@ class ChaosTest(SwiprCase):
 
     def test_no_result_changes_and_no_byte_stays(self):
         choice = random.Random(SEED)
-        self.calls = self.slow_calls = 0
+        self.calls = self.slow_calls = self.strings = 0
         answers = []
         rounds = 0
         end = time.monotonic() + SECONDS
@@ -99,10 +109,11 @@ class ChaosTest(SwiprCase):
         self.assertGreater(attached, 0)
         self.assertGreater(self.calls, 0)
         self.assertGreater(self.slow_calls, 0)
+        self.assertGreater(self.strings, 0)
         reasons = {}
         for answer in answers:
             reasons[answer.text] = reasons.get(answer.text, 0) + 1
-        print(f"{rounds} rounds, {attached} attached, {self.calls} calls, {self.slow_calls} slow; {reasons}")
+        print(f"{rounds} rounds, {attached} attached, {self.calls} calls, {self.slow_calls} slow, {self.strings} strings; {reasons}")
 
 
 if __name__ == "__main__":

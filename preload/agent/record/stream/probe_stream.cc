@@ -61,6 +61,7 @@ void ProbeStream::add(const ProbeAnswer& answer, StreamWriter& stream, Moment st
     probe.seen_cost_ns = trace::cost_of_calls_ns(probe.number);
     if (follows_slow_calls()) {
       probe.threshold_ns = settings_.slower_ns;
+      trace::choose_strings(probe.number, answer.strings);
       trace::follow_slow_calls(probe.number,
                                settings_.slower_ns != 0 ? settings_.slower_ns : trace::kNeverSlow);
     }

@@ -1,9 +1,29 @@
 // Slow calls, and what threads have counted.
+#include <string.h>
+
+#include <cstring>
+
 #include "preload/agent/base/text/fixed_text.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/agent/record/stream/probe_in_stream.h"
 
 namespace swipr::agent {
+
+namespace {
+
+// Without what is behind its end.
+wire::SlowString as_written(const trace::SlowString& string) noexcept {
+  static_assert(trace::kSlowStringCount == wire::kMostStrings);
+  static_assert(sizeof(string.bytes) == wire::kMostStringBytes);
+  wire::SlowString result{.value = string.value, .size = string.size, .count = string.count};
+  std::memcpy(result.bytes.data(), string.bytes, string.count);
+  if (string.size != trace::kEndsWithZero) return result;
+  result.count = ::strnlen(string.bytes, string.count);
+  result.size = result.count == string.count ? result.count + 1 : result.count;
+  return result;
+}
+
+}  // namespace
 
 void ProbeStream::introduce(std::size_t place, std::int32_t tid, StreamWriter& stream) noexcept {
   if (tid == 0 || introduced_[place] == tid) return;
@@ -82,6 +102,10 @@ void ProbeStream::write_slow_call(const trace::SlowCall& call, const unwind::Fra
                               .number = call.number,
                               .result = call.result};
   std::copy_n(call.details.arguments, record.arguments.size(), record.arguments.begin());
+  for (std::size_t at = 0; at < call.string_count; ++at) {
+    record.strings[at] = as_written(call.strings[at]);
+  }
+  record.string_count = call.string_count;
   const bool written = stream.put([&](wire::Encoder& out) {
     encode(out, record, {frames.pcs.data(), count});
   });

@@ -160,6 +160,17 @@ bool read_sites(const JsonField& field, RecordingRequest& out, TextWriter& error
   return true;
 }
 
+bool read_string_places(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
+  std::size_t line = 0;
+  std::uint64_t places = 0;
+  while (line < wire::kMostProbes && wire::read_strings(field.text, line, places)) ++line;
+  if (field.kind != JsonField::Kind::kString || field.text.size() != line * 8) {
+    return refuse(error, field.name, "must have a line such as 0100000 for each function");
+  }
+  out.strings = field.text;
+  return true;
+}
+
 bool read_arguments(const JsonField& field, RecordingRequest& out, TextWriter& error) noexcept {
   bool wanted = !out.omits_arguments;
   const bool read = read_bool(field, wanted, error);
@@ -258,6 +269,7 @@ bool parse_record_request(std::span<char> body, RecordingRequest& out, TextWrite
     if (field.name == "slower"sv) return read_slower(field, out, error);
     if (field.name == "frames"sv) return read_frames(field, out, error);
     if (field.name == "sites"sv) return read_sites(field, out, error);
+    if (field.name == "strings"sv) return read_string_places(field, out, error);
     if (field.name == "threads"sv) return read_bool(field, out.by_thread, error);
     return read_record_field(field, out, error);
   });

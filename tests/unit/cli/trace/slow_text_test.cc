@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/trace/argument_values.h"
+
 namespace swipr::tracing {
 namespace {
 
@@ -52,6 +54,70 @@ TEST(SlowText, SaysWhatIsNotKnown) {
   EXPECT_THAT(format_slow_call(call, false), HasSubstr("shop::buy(?, ?) threw\n"));
   call.argument_count = 0;
   EXPECT_THAT(format_slow_call(call, true), HasSubstr("shop::buy(int) threw\n"));
+}
+
+symbolize::Value typed(const char* name, symbolize::ValueKind kind, int bits, int number) {
+  symbolize::Value value;
+  value.name = name;
+  value.kind = kind;
+  value.bits = static_cast<std::uint8_t>(bits);
+  value.registers[0] = static_cast<std::int8_t>(number);
+  return value;
+}
+
+TEST(SlowText, HasNamesAndTypesIfTheyAreKnown) {
+  using symbolize::ValueKind;
+  symbolize::Signature signature;
+  signature.parameters = {
+      typed("fd", ValueKind::kSigned, 32, 0), typed("key", ValueKind::kPointer, 64, 1),
+      typed("on", ValueKind::kBoolean, 8, 2), typed("ratio", ValueKind::kUnknown, 0, -1)};
+  signature.parameters[1].string = symbolize::StringPlace::kAddress;
+  signature.result = typed("", ValueKind::kCharacter, 8, 0);
+  NamedSlowCall call = slow_call();
+  call.signature = &signature;
+  call.argument_count = 9;
+  call.record.arguments = {0xffffffff'fffffff9, 0x1000, 0xff01};
+  call.record.result = 0x1241;
+  EXPECT_THAT(format_slow_call(call, false),
+              HasSubstr("shop::buy(fd=-7, key=0x1000, on=true, ratio=?) = 'A'\n"));
+  call.record.string_count = 1;
+  call.record.strings[0] = {.value = 1, .size = 9, .count = 3, .bytes = {'a', '\n', '"'}};
+  EXPECT_THAT(format_slow_call(call, false), HasSubstr(R"(key="a\n\""…, on)"));
+  call.argument_count = 2;
+  signature.result.kind = ValueKind::kVoid;
+  EXPECT_THAT(format_slow_call(call, false), HasSubstr(R"(shop::buy(fd=-7, key="a\n\""…, …))"
+                                                       "\n"));
+  call.record.flags = wire::kSlowUnwound;
+  EXPECT_THAT(format_slow_call(call, false), HasSubstr("fd=?"));
+}
+
+TEST(SlowText, AsksForStringsOfWhatItShows) {
+  symbolize::Signature signature;
+  for (int number = 0; number < 6; ++number) {
+    signature.parameters.push_back(typed("s", symbolize::ValueKind::kPointer, 64, number));
+    signature.parameters.back().string = symbolize::StringPlace::kAddress;
+  }
+  EXPECT_EQ(format_string_places(signature, 9), "1111000");
+  EXPECT_EQ(format_string_places(signature, 2), "1100000");
+  signature.result = typed("", symbolize::ValueKind::kPointer, 64, 0);
+  signature.result.string = symbolize::StringPlace::kAddressSizePlace;
+  EXPECT_EQ(format_string_places(signature, 9), "1111000");
+  EXPECT_EQ(format_string_places(signature, 3), "1110004");
+  EXPECT_EQ(format_string_places(signature, 0), "0000000");
+}
+
+TEST(SlowText, LeavesOutTypesOfParameters) {
+  EXPECT_EQ(without_parameters("f"), "f");
+  EXPECT_EQ(without_parameters("shop::buy(int) const"), "shop::buy");
+  EXPECT_EQ(without_parameters("(anonymous namespace)::f(void (*)(int), int)"),
+            "(anonymous namespace)::f");
+  EXPECT_EQ(without_parameters("(anonymous namespace)::f"), "(anonymous namespace)::f");
+  EXPECT_EQ(without_parameters("A::operator()(int)"), "A::operator()");
+  EXPECT_EQ(without_parameters("operator()"), "operator()");
+  EXPECT_EQ(without_parameters("main()::{lambda(int)#1}::operator()(int) const"),
+            "main()::{lambda(int)#1}::operator()");
+  EXPECT_EQ(without_parameters("f())"), "f())");
+  EXPECT_EQ(without_parameters(")("), ")(");
 }
 
 TEST(SlowText, ShowsSmallNumbersInDecimal) {

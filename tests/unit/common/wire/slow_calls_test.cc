@@ -67,6 +67,52 @@ TEST_F(SlowCallRecords, HaveNoArgumentsIfNoneWereKept) {
   EXPECT_EQ(count_, 0u);
 }
 
+TEST_F(SlowCallRecords, KeepStrings) {
+  SlowCallRecord call;
+  call.string_count = 2;
+  call.strings[0] = {.value = 1, .size = 100, .count = 3, .bytes = {'a', '\0', 'b'}};
+  call.strings[1] = {.value = kResultValue, .size = 0};
+  const std::vector<std::uint64_t> callers = {1, 2};
+  encode(out_, call, callers);
+  const auto read = decode_slow_call(payload(RecordType::kSlowCall), callers_, count_);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(count_, 2u);
+  ASSERT_EQ(read->string_count, 2u);
+  EXPECT_EQ(read->strings[0].value, 1u);
+  EXPECT_EQ(read->strings[0].size, 100u);
+  EXPECT_EQ(read->strings[0].text(), std::string_view("a\0b", 3));
+  EXPECT_EQ(read->strings[1].value, kResultValue);
+  EXPECT_EQ(read->strings[1].text(), "");
+}
+
+TEST_F(SlowCallRecords, RefuseImpossibleStrings) {
+  EXPECT_TRUE(decodes({0, 1, 0, 2, 3, 4, 5, 0, 0}));
+  EXPECT_TRUE(decodes({0, 1, 0, 2, 3, 4, 5, 0, 1, 6, 2, 2, 'a', 'b'}));
+  EXPECT_FALSE(decodes({0, 1, 0, 2, 3, 4, 5, 0, 1}));                          // none is there
+  EXPECT_FALSE(decodes({0, 1, 0, 2, 3, 4, 5, 0, 1, 7, 2, 2, 'a', 'b'}));       // of what
+  EXPECT_FALSE(decodes({0, 1, 0, 2, 3, 4, 5, 0, 1, 6, 1, 2, 'a', 'b'}));       // longer than it is
+  EXPECT_FALSE(decodes({0, 1, 0, 2, 3, 4, 5, 0, 1, 6, 2, 3, 'a', 'b'}));       // a byte is missing
+  EXPECT_FALSE(decodes({0, 1, 0, 2, 3, 4, 5, 0, kMostStrings + 1, 6, 0, 0}));  // too many
+  std::vector<std::uint64_t> too_long = {0, 1, 0, 2, 3, 4, 5, 0, 1, 6, 100, kMostStringBytes + 1};
+  too_long.resize(too_long.size() + kMostStringBytes + 1, 'a');
+  EXPECT_FALSE(decodes(too_long));
+}
+
+TEST(StringPlaces, AreDigitsInALine) {
+  std::uint64_t places = 0;
+  const std::string_view text = "0120000\n0000405\n";
+  EXPECT_TRUE(read_strings(text, 0, places));
+  EXPECT_EQ(places, 0x020100u);
+  EXPECT_TRUE(read_strings(text, 1, places));
+  EXPECT_EQ(places, 0x05000400000000u);
+  EXPECT_FALSE(read_strings(text, 2, places));
+  EXPECT_EQ(places, 0u);
+  for (const char* damaged :
+       {"0000006\n", "000000/\n", "1111100\n", "0000020\n", "0000002\n", "0000030\n"}) {
+    EXPECT_FALSE(read_strings(damaged, 0, places)) << damaged;
+  }
+}
+
 TEST_F(SlowCallRecords, RefuseImpossibleCalls) {
   EXPECT_TRUE(decodes({0, 1, 0, 2, 3, 4, 5, 0}));
   EXPECT_TRUE(decodes({0, 1, 0, 2, 3, 4, 5, 2, 2, 2}));

@@ -34,5 +34,24 @@ TEST(CleanText, ShowsWhatChangesTheOrderOfReading) {
   EXPECT_EQ(clean_text("\xd7\xa9\xd7\x9c"), "\xd7\xa9\xd7\x9c");  // Hebrew letters stay
 }
 
+TEST(EscapeText, IsTheContentsOfALiteral) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(escape_text("a\"\\\n\r\t"sv, Literal::kC), R"(a\"\\\n\r\t)");
+  EXPECT_EQ(escape_text("\0\x1b\x7f"sv, Literal::kC), R"(\x00\x1b\x7f)");
+  EXPECT_EQ(escape_text("\0\x1b\x7f\""sv, Literal::kJson), R"(\u0000\u001b\u007f\")");
+  EXPECT_EQ(escape_text("\xff\xc3"sv, Literal::kC), R"(\xff\xc3)");
+  EXPECT_EQ(escape_text("\xff"sv, Literal::kJson), R"(\ufffd)");
+  EXPECT_EQ(escape_text("caf\xc3\xa9 \xe2\x80\xae"sv, Literal::kC), "caf\xc3\xa9 \\u202e");
+}
+
+TEST(WholeCharacters, LeaveOutOneThatIsCut) {
+  EXPECT_EQ(whole_characters("caf\xc3\xa9"), "caf\xc3\xa9");
+  EXPECT_EQ(whole_characters("caf\xc3"), "caf");
+  EXPECT_EQ(whole_characters("a\xf0\x9f\x98"), "a");
+  EXPECT_EQ(whole_characters("a\xf0\x9f\x98\x80"), "a\xf0\x9f\x98\x80");
+  EXPECT_EQ(whole_characters("\x80\x80\x80\x80"), "\x80\x80\x80\x80");
+  EXPECT_EQ(whole_characters(""), "");
+}
+
 }  // namespace
 }  // namespace swipr::host

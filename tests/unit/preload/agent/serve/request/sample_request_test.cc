@@ -29,6 +29,27 @@ TEST(AgentSampleRequest, ReadsFieldsAndIgnoresUnknownOnes) {
   EXPECT_EQ(request.format, AnswerFormat::kPprof);
 }
 
+TEST(AgentSampleRequest, ReadsWhereStringsAre) {
+  const auto error_of = [](std::string body) {
+    RecordingRequest request;
+    FixedText<512> error;
+    return parse_record_request(body, request, error) ? "" : std::string(error.view());
+  };
+  std::string body = R"({"strings":"0100000\n0000004\n"})";
+  RecordingRequest request;
+  FixedText<512> error;
+  ASSERT_TRUE(parse_record_request(body, request, error)) << error.c_str();
+  EXPECT_EQ(request.strings, "0100000\n0000004\n");
+  EXPECT_EQ(error_of(R"({"strings":""})"), "");
+  for (const char* damaged : {R"({"strings":1})", R"({"strings":"0100000"})",
+                              R"({"strings":"9000000\n"})", R"({"strings":"0100000\n1"})"}) {
+    EXPECT_NE(error_of(damaged), "") << damaged;
+  }
+  std::string many = R"({"strings":")";
+  for (int line = 0; line < 33; ++line) many += R"(0000000\n)";
+  EXPECT_NE(error_of(many + "\"}"), "");
+}
+
 TEST(AgentSampleRequest, LeavesArgumentsOutWhenAsked) {
   std::string body = R"({"arguments":false})";
   FixedText<512> error;

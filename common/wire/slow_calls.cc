@@ -1,7 +1,5 @@
 #include "common/wire/slow_calls.h"
 
-#include <cstring>
-
 #include "common/wire/traced_calls.h"
 
 namespace swipr::wire {
@@ -17,7 +15,7 @@ bool take_string(Decoder& in, SlowString& out) noexcept {
   const std::string_view text = in.take_string();
   if (!in.ok() || out.value >= kValueCount || text.size() > out.bytes.size()) return false;
   out.count = text.size();
-  std::memcpy(out.bytes.data(), text.data(), text.size());
+  text.copy(out.bytes.data(), text.size());
   return out.count <= out.size;
 }
 

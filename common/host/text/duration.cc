@@ -48,7 +48,7 @@ std::string format_duration(std::chrono::nanoseconds duration) {
   if (count < 1'000'000) return fmt::format("{:.3g} us", number / 1e3);
   if (count < 999'500'000) return fmt::format("{:.3g} ms", number / 1e6);
   if (count < 59'950'000'000) return fmt::format("{:.3g} s", number / 1e9);
-  const std::int64_t seconds = (count + 500'000'000) / 1'000'000'000;
+  const std::int64_t seconds = count / 1'000'000'000 + (count % 1'000'000'000 >= 500'000'000);
   if (seconds < 3'600) return two_units(seconds, 60, "min", "s");
   if (seconds < 86'400) return two_units(seconds / 60, 60, "h", "min");
   return two_units(seconds / 3'600, 24, "d", "h");

@@ -70,6 +70,7 @@ TEST(FormatDuration, KeepsTwoUnitsAtMost) {
   EXPECT_EQ(format_duration(12'340us), "12.3 ms");
   EXPECT_EQ(format_duration(4100ms), "4.1 s");
   EXPECT_EQ(format_duration(59'999ms), "1 min");
+  EXPECT_EQ(format_duration(nanoseconds::max()), "106751 d 23 h");
   EXPECT_EQ(format_duration(200s), "3 min 20 s");
   EXPECT_EQ(format_duration(2h + 5min + 9s), "2 h 5 min");
   EXPECT_EQ(format_duration(53h), "2 d 5 h");

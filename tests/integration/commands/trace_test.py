@@ -64,8 +64,8 @@ class TraceTest(SwiprCase):
         split = self.report(file, "--split", "6ms")["split"]
         self.assertLess(split["slow"]["calls"], COUNT / 2)
         locks = {(each["lock"], each["owner"].split()[0], each["function"]): each for each in split["locks"]}
-        flushed = locks["mutex in want_journal", "flusher", "flush_journal"]
-        cleaned = locks["mutex in want_cache", "cleaner", "clean_cache"]
+        flushed = locks["mutex main::flushes+0x40 in want_journal", "flusher", "flush_journal"]
+        cleaned = locks["mutex main::cleans+0x40 in want_cache", "cleaner", "clean_cache"]
         self.assertEqual(flushed, split["locks"][0])
         # Calls that the machine delayed are slow, too: sums of both parts are compared for the cache.
         self.assertAlmostEqual(flushed["slow_ns"], journal, delta=0.25 * journal)
@@ -74,8 +74,8 @@ class TraceTest(SwiprCase):
                                delta=0.25 * (cache + others_cache))
         self.assertGreater(cleaned["normal_ns"], cleaned["slow_ns"])
         text = self.swipr("report", "--split", "6ms", file).out.decode()
-        self.assertRegex(text, r"(?m)^ +[0-9.]+ ms +0 s +\+[0-9.]+ ms  mutex in want_journal, held by flusher \d+ in "
-                               r"flush_journal$")
+        self.assertRegex(text, r"(?m)^ +[0-9.]+ ms +0 s +\+[0-9.]+ ms  mutex main::flushes\+0x40 in want_journal, "
+                               r"held by flusher \d+ in flush_journal$")
 
     def test_parts_are_exported_and_nested(self):
         file, _, _ = self.record("handle_request", "rehash")

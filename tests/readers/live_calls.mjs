@@ -73,6 +73,14 @@ async function samples_have_parts() {
 // [share of the total, change] of functions, by name.
 const shares_of = async (page) => Object.fromEntries((await functions_of(page)).map((row) => [row.at(-1), [parseFloat(row[1]), row[2]]]));
 
+// Until the table has the one function and lacks the other: it is painted after the tab was chosen.
+async function wait_for_functions(page, wanted, unwanted) {
+  await page.waitForFunction(([with_it, without]) => {
+    const names = [...document.querySelectorAll('#functions tbody tr')].map((row) => row.cells[row.cells.length - 1].innerText);
+    return names.includes(with_it) && !names.includes(without);
+  }, [wanted, unwanted]);
+}
+
 const milliseconds = (text) => parseFloat(text.replace('−', '-')) * (text.includes('us') || text.includes('µs') ? 1e-3 : 1);
 
 // Each tenth call waits for 8 ms for the journal, all for 2 ms for the cache. On a busy machine other calls are
@@ -81,7 +89,8 @@ async function slow_calls_differ_in_what_they_do() {
   locked.target.stdin.write('serve 1000000\n');
   const page = await locked.open({ fragment: '#window=last60&from=5000000' });
   await page.click('#panes [value=latency]');
-  await page.waitForFunction(() => /calls\s*[\d,]{3,}/.test(document.querySelector('#call-facts').innerText));
+  // Samples come earlier than calls, which come once a second: of a few seconds there are too many for each.
+  await page.waitForFunction(() => /calls\s*\d,\d{3}/.test(document.querySelector('#call-facts').innerText));
   await page.keyboard.press('p');
   await wait_for_text(page, '#state', 'paused');
   await wait_for_text(page, '#call-facts', 'Above 5');
@@ -91,25 +100,28 @@ async function slow_calls_differ_in_what_they_do() {
   await page.screenshot({ path: path.join(folder, 'live-calls-slow.png') });
   await page.click('#panes [value=functions]');
   await page.click('#functions th button[value=total]');
+  await wait_for_functions(page, 'want_journal', 'clean_cache');
   const slow = await shares_of(page);
   assert.ok(slow.want_journal[0] > 25 && slow.want_journal[0] < 90, `journal: ${slow.want_journal[0]} % of slow calls`);
   assert.ok(slow.want_cache[0] > 10, `cache: ${slow.want_cache[0]} % of slow calls`);
-  assert.ok(!('clean_cache' in slow), 'a sample of another thread is in a call');
   // The other calls never wait for the journal.
   await page.click('#panes [value=latency]');
   await page.click('#call-parts [value=normal]');
   await wait_for_text(page, '#filters', 'in calls of handle_call not above 5.00 ms');
   await page.click('#panes [value=functions]');
+  await wait_for_functions(page, 'want_cache', 'want_journal');
   const normal = await shares_of(page);
-  assert.ok(!('want_journal' in normal), `journal: ${normal.want_journal} of other calls`);
   assert.ok(normal.want_cache[0] > 80, `cache: ${normal.want_cache[0]} % of other calls`);
   // Per call.
   await page.click('#panes [value=latency]');
   await page.click('#call-parts [value=difference]');
+  await wait_for_text(page, '#summary', 'in a slow call');
   const [, one, other] = /([\d.]+ \S+) of wall time in a slow call, ([\d.]+ \S+) in another one/.exec(await page.innerText('#summary'));
   assert.ok(milliseconds(one) > 5, `${one} in a slow call`);
-  assert.ok(milliseconds(other) > 1.6 && milliseconds(other) < 5, `${other} in another one`);
+  assert.ok(milliseconds(other) > 1.4 && milliseconds(other) < 6, `${other} in another one`);
   await page.click('#panes [value=functions]');
+  await page.waitForSelector('#functions th.change:not([hidden])');
+  await wait_for_functions(page, 'want_journal', 'clean_cache');
   const change = await shares_of(page);
   const journal = milliseconds(change.want_journal[1]);
   assert.ok(journal > 2.5 && journal < 11, `journal: ${change.want_journal[1]} more in a slow call`);
@@ -132,7 +144,7 @@ async function filters_are_nested() {
   assert.match(page.url(), /calls=want_cache/);
   await page.click('#panes [value=functions]');
   await page.click('#functions th button[value=total]');
-  await page.waitForFunction(() => !document.querySelector('#functions').innerText.includes('want_journal'));
+  await wait_for_functions(page, 'want_cache', 'want_journal');
   const within = await shares_of(page);
   assert.ok(within.want_cache[0] > 99, `cache: ${within.want_cache[0]} % of its own calls`);
   await page.click('#filters button >> nth=0');

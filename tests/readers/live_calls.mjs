@@ -90,7 +90,7 @@ async function slow_calls_differ_in_what_they_do() {
   const page = await locked.open({ fragment: '#window=last60&from=5000000' });
   await page.click('#panes [value=latency]');
   // Samples come earlier than calls, which come once a second: of a few seconds there are too many for each.
-  await page.waitForFunction(() => /calls\s*\d,\d{3}/.test(document.querySelector('#call-facts').innerText));
+  await page.waitForFunction(() => /calls\s*([4-9]\d\d|[\d,]{5,})/.test(document.querySelector('#call-facts').innerText));
   await page.keyboard.press('p');
   await wait_for_text(page, '#state', 'paused');
   await wait_for_text(page, '#call-facts', 'Above 5');
@@ -118,13 +118,13 @@ async function slow_calls_differ_in_what_they_do() {
   await wait_for_text(page, '#summary', 'in a slow call');
   const [, one, other] = /([\d.]+ \S+) of wall time in a slow call, ([\d.]+ \S+) in another one/.exec(await page.innerText('#summary'));
   assert.ok(milliseconds(one) > 5, `${one} in a slow call`);
-  assert.ok(milliseconds(other) > 1.4 && milliseconds(other) < 6, `${other} in another one`);
+  assert.ok(milliseconds(other) > 1.4 && milliseconds(other) < 9, `${other} in another one`);
   await page.click('#panes [value=functions]');
   await page.waitForSelector('#functions th.change:not([hidden])');
   await wait_for_functions(page, 'want_journal', 'clean_cache');
   const change = await shares_of(page);
   const journal = milliseconds(change.want_journal[1]);
-  assert.ok(journal > 2.5 && journal < 11, `journal: ${change.want_journal[1]} more in a slow call`);
+  assert.ok(journal > 2.5 && journal < 20, `journal: ${change.want_journal[1]} more in a slow call`);
   await page.screenshot({ path: path.join(folder, 'live-calls-difference.png') });
   await page.keyboard.press('Escape');
   await page.waitForFunction(() => document.querySelector('#filters').innerText === '');

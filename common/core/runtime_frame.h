@@ -49,6 +49,10 @@ enum class RuntimeWait : std::uint8_t {
   kRwlock = 7,     // the same: the writer of a read-write lock
 };
 
+constexpr bool is_library_lock(RuntimeWait wait) {
+  return wait == RuntimeWait::kMutex || wait == RuntimeWait::kRwlock;
+}
+
 // In stacks, a frame of a runtime has a pc in a range that no processor uses: these addresses are
 // neither canonical on x86-64 (Intel SDM volume 1, 3.3.7.1) nor virtual addresses of AArch64. The
 // pc is exact.

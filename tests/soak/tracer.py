@@ -43,14 +43,14 @@ def _functions_known_by_name(path):
     try:
         named = {**tracing.functions(path), **tracing.functions(path, dynamic=True)}
     except subprocess.CalledProcessError:
-        return []
-    return [address for name, address in named.items() if CALLED.fullmatch(name)]
+        return set()
+    return {address for name, address in named.items() if CALLED.fullmatch(name)}.intersection(_functions_of(path))
 
 
 class Tracer(threading.Thread):
     """Between start() and stop(). `wrong`: a line for each process that was left changed."""
 
-    called = {}  # (address, path) of functions that had calls, in the order in which that was seen; of all suites
+    called = set()  # (address, path) of functions that had calls; of all suites
 
     def __init__(self, sockets, seed):
         super().__init__(daemon=True)
@@ -91,9 +91,10 @@ class Tracer(threading.Thread):
         """As many of those that are known to be called, or likely to be, as of all."""
         files = [path for path in tracing.mapped_files(pid) if "libswipr" not in path]
         known = {function for function in Tracer.called if function[1] in files}
-        known |= {(address, path) for path in files for address in _functions_known_by_name(path) if address in _functions_of(path)}
+        known |= {(address, path) for path in files for address in _functions_known_by_name(path)}
         everything = [(address, path) for path in files for address in _functions_of(path)]
-        return [self._choice.sample(sorted(group), min(FUNCTIONS_OF_A_PROCESS // 2, len(group))) for group in (known, everything) if group]
+        groups = [group for group in (sorted(known), everything) if group]
+        return [self._choice.sample(group, min(FUNCTIONS_OF_A_PROCESS // 2, len(group))) for group in groups]
 
     def _trace(self, pid, socket):
         process, changed, groups = self._look_at(pid)
@@ -123,7 +124,7 @@ class Tracer(threading.Thread):
             for line, calls in stream.end().items():
                 self.calls += calls
                 if calls:
-                    Tracer.called[wanted[line]] = True
+                    Tracer.called.add(wanted[line])
 
     def _check(self, pid, process, before):
         end = time.monotonic() + SECONDS_TO_DETACH

@@ -73,10 +73,16 @@ Result<profile::Recording> read_modules(session::Target target) {
 
 }  // namespace
 
-void add_traced_functions(session::StreamRequest& request, const FoundFunctions& found) {
+std::string list_probes(const FoundFunctions& found) {
+  std::string probes;
   for (const TracedFunction& function : found.functions) {
-    request.probes += place_line(function.begin, function.build_id, function.path);
+    probes += place_line(function.begin, function.build_id, function.path);
   }
+  return probes;
+}
+
+void add_traced_functions(session::StreamRequest& request, const FoundFunctions& found) {
+  request.probes = list_probes(found);
   for (const CallSite& site : found.sites) {
     request.sites += place_line(site.return_address, site.build_id, site.path);
   }

@@ -30,7 +30,9 @@ struct TraceStart {
 // Errors: no such process, function or place; with the reason, and what could be meant.
 host::Result<TraceStart> find_what_to_trace(const options::TraceOptions& options);
 
-// Adds what the process is asked for.
+// What the process is asked for, as StreamRequest has it: a line for each function.
+std::string list_probes(const FoundFunctions& found);
+// Adds functions and call sites.
 void add_traced_functions(session::StreamRequest& request, const FoundFunctions& found);
 
 class TracedProcess {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "cli/session/find/targets.h"
@@ -41,11 +40,7 @@ Result<std::unique_ptr<FollowedCalls>> FollowedCalls::begin(const options::Trace
   return calls;
 }
 
-std::string FollowedCalls::probes() const {
-  session::StreamRequest request;
-  add_traced_functions(request, start_.found);
-  return std::move(request.probes);
-}
+std::string FollowedCalls::probes() const { return list_probes(start_.found); }
 
 Result<bool> FollowedCalls::read(std::chrono::nanoseconds now) {
   // The second that most of the time since the last records belongs to.

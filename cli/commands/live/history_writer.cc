@@ -111,25 +111,20 @@ bool HistoryWriter::has_names(std::uint32_t stack) {
   return has;
 }
 
-std::span<const std::uint32_t> HistoryWriter::calls_of(const Pending& pending) const {
-  const profile::Recording& recording = process_.recording();
-  if (pending.row.calls == kNone) return {};
-  const profile::CallSet& set = recording.call_sets[pending.row.calls];
-  return std::span(recording.open_calls).subspan(set.first, set.count);
-}
-
 bool HistoryWriter::knows_calls(const Pending& pending) const {
   if (*begin_ + now_ - pending.time > kCallPatience) return true;
-  const auto calls = calls_of(pending);
-  return std::all_of(calls.begin(), calls.end(), [this](std::uint32_t call) {
-    return process_.recording().calls[call].duration.has_value();
+  const profile::Recording& recording = process_.recording();
+  const auto calls = profile::calls_of(recording, pending.row.calls);
+  return std::all_of(calls.begin(), calls.end(), [&recording](std::uint32_t call) {
+    return recording.calls[call].duration.has_value();
   });
 }
 
 std::uint32_t HistoryWriter::call_set_of(const Pending& pending) {
+  const profile::Recording& recording = process_.recording();
   live::CallSet set;
-  for (const std::uint32_t number : calls_of(pending)) {
-    const profile::Call& call = process_.recording().calls[number];
+  for (const std::uint32_t number : profile::calls_of(recording, pending.row.calls)) {
+    const profile::Call& call = recording.calls[number];
     const nanoseconds lasted = std::max(call.duration.value_or(pending.time - call.begin), 0ns);
     const std::size_t bucket = bucket_of(static_cast<std::uint64_t>(lasted.count()));
     set.push_back({call.function, static_cast<std::uint32_t>(bucket), !call.duration});

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "cli/commands/live/followed_process.h"
@@ -38,7 +37,6 @@ class HistoryWriter {
   void forget_tree();
   void add_part(const profile::Sample& part, std::int64_t second, bool is_last);
   bool has_names(std::uint32_t stack);
-  std::span<const std::uint32_t> calls_of(const Pending& pending) const;
   bool knows_calls(const Pending& pending) const;
   std::uint32_t call_set_of(const Pending& pending);
   live::HistoryRow complete(const Pending& pending);

@@ -73,10 +73,8 @@ void FunctionTrace::advance() {
   name_ = found->functions.front().name;
   auto target = session::connect_target(pid_);
   if (!target) return fail(target.error().message());
-  session::StreamRequest request;
-  add_traced_functions(request, *found);
   process_ = std::make_unique<FollowedProcess>(*std::move(target), options_.interval,
-                                               options_.symbols, std::move(request.probes));
+                                               options_.symbols, list_probes(*found));
 }
 
 int FunctionTrace::fd() const { return process_ == nullptr ? -1 : process_->fd(); }

@@ -36,11 +36,6 @@ constexpr auto kSampleTypes = std::to_array<SampleType>({
     {profile::Weight::kRunqueue, "runqueue", "nanoseconds"},
 });
 
-// Whether it is a wait for a lock is known with the names of its frames.
-bool wait_shows_in_stack(const profile::Stack& stack) {
-  return stack.runtime_wait == RuntimeWait::kMutex || stack.runtime_wait == RuntimeWait::kRwlock;
-}
-
 bool has_own_labels(const Options& options) {
   return options.pprof_labels == PprofLabels::kAll || options.pprof_labels == PprofLabels::kOwn;
 }
@@ -191,7 +186,8 @@ class PprofWriter {
     if (const std::string wait = runtime_wait_text(recording_, stack); !wait.empty()) {
       add_label(sample, "waits_for", wait);
     }
-    if (stack.holder.value != 0 && !wait_shows_in_stack(stack))
+    // Whether it waits for a lock of the C library is known with the names of its frames.
+    if (stack.holder.value != 0 && !is_library_lock(stack.runtime_wait))
       add_number(sample, "holder_tid", stack.holder.value);
   }
 

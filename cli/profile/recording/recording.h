@@ -190,6 +190,8 @@ struct Recording {
   std::vector<std::uint32_t> open_calls;  // indexes of calls, of one CallSet after the other
 };
 
+// `calls`: of Recording::call_sets, or kNone.
+std::span<const std::uint32_t> calls_of(const Recording& recording, std::uint32_t calls);
 std::span<const std::uint32_t> calls_of(const Recording& recording, const Sample& sample);
 
 enum class Weight : std::uint8_t { kSamples, kCpu, kWall, kBlocked, kRunqueue };

@@ -25,10 +25,14 @@ Weight natural_weight(const Recording& recording) {
   return has(State::kRunnable) ? Weight::kRunqueue : Weight::kSamples;
 }
 
-std::span<const std::uint32_t> calls_of(const Recording& recording, const Sample& sample) {
-  if (sample.calls == kNone) return {};
-  const CallSet set = recording.call_sets[sample.calls];
+std::span<const std::uint32_t> calls_of(const Recording& recording, std::uint32_t calls) {
+  if (calls == kNone) return {};
+  const CallSet set = recording.call_sets[calls];
   return std::span(recording.open_calls).subspan(set.first, set.count);
+}
+
+std::span<const std::uint32_t> calls_of(const Recording& recording, const Sample& sample) {
+  return calls_of(recording, sample.calls);
 }
 
 const std::string* find_label(const LabelSet& labels, std::string_view key) {

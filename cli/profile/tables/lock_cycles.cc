@@ -25,9 +25,7 @@ nanoseconds shortest_sleep(const Process& process) {
 
 // Threads that wait for the GIL or a monitor wake again and again: nothing can be proven of them.
 bool waits_for_lock(const Stack& stack) {
-  const bool is_lock =
-      stack.runtime_wait == RuntimeWait::kMutex || stack.runtime_wait == RuntimeWait::kRwlock;
-  return is_lock && stack.holder.value != 0;
+  return is_library_lock(stack.runtime_wait) && stack.holder.value != 0;
 }
 
 // Who waits for whom; each thread waits for one lock at most.

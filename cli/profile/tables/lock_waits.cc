@@ -20,10 +20,6 @@ struct LibraryLock {
   std::string_view site;
 };
 
-constexpr bool is_library_lock(RuntimeWait kind) {
-  return kind == RuntimeWait::kMutex || kind == RuntimeWait::kRwlock;
-}
-
 // std::mutex::lock(), std::shared_lock<…>::lock(), std::__shared_mutex_pthread::lock() and the
 // like, which are functions of their own in programs that are not optimised.
 bool is_lock_of_language(std::string_view function) {

@@ -36,9 +36,7 @@ void encode_found(wire::Encoder& out, std::uint64_t id,
 }
 
 std::optional<std::uint64_t> lock_of(const StoredStack& stack) noexcept {
-  const RuntimeWait kind = stack.wait.runtime.kind;
-  const bool is_lock = kind == RuntimeWait::kMutex || kind == RuntimeWait::kRwlock;
-  return is_lock ? std::optional(stack.wait.lock) : std::nullopt;
+  return is_library_lock(stack.wait.runtime.kind) ? std::optional(stack.wait.lock) : std::nullopt;
 }
 
 }  // namespace

@@ -15,10 +15,10 @@ import time
 from scenarios.guest import ROOT, Program, run
 
 sys.path.insert(0, str(ROOT / "tests"))
-from integration.languages import java_frames_test  # noqa: E402
 from integration.languages import javascript_frames_test  # noqa: E402
 from integration.languages import php_frames_test  # noqa: E402
 from integration.languages import ruby_frames_test  # noqa: E402
+from support import java  # noqa: E402
 from support.interpreters import interpreters  # noqa: E402
 
 FOLDER = ROOT / "bench/languages"
@@ -30,14 +30,14 @@ SCRIPTS = {"Python": "shares.py", "Java": "Shares", "JavaScript": "shares.js", "
 @functools.cache
 def java_classes():
     folder = tempfile.TemporaryDirectory()
-    run("javac", "--release", java_frames_test.OLDEST, "-nowarn", "-d", folder.name, FOLDER / "Shares.java")
+    run("javac", "--release", str(java.OLDEST), "-nowarn", "-d", folder.name, FOLDER / "Shares.java")
     return folder
 
 
 @functools.cache
 def runtimes(language):
     """Paths, one of each version."""
-    find = {"Python": interpreters, "Java": java_frames_test.machines,
+    find = {"Python": interpreters, "Java": java.machines,
             "JavaScript": javascript_frames_test.programs, "Ruby": ruby_frames_test.programs,
             "PHP": php_frames_test.programs}
     paths = {version(path): path for path in find[language]()}

@@ -1,9 +1,9 @@
 // Registers of code that a signal has interrupted directly after its `syscall` instruction: which
 // call it was, and how it continues when the handler returns. x86-64 only.
 //
-// The kernel leaves the address after the instruction in rcx (Intel SDM, SYSCALL), so rcx == rip
-// shows that the thread has just returned from a system call. The handlers leave a mark in rcx,
-// which such code expects to be destroyed:
+// The instruction leaves the address after it in rcx and the flags in r11 (Intel SDM, SYSCALL), so
+// rcx == rip directly behind a `syscall` shows that the thread has just returned from it. The
+// handlers leave a mark in rcx, which such code expects to be destroyed:
 //   rcx == rip            just returned, no handler has changed it
 //   rcx == kRepeatMark    this file has set the call up to be made again
 //   rcx == kForeignMark   a handler of the program has run: it may have caused the result

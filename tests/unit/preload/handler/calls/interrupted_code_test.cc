@@ -27,6 +27,7 @@ class InterruptedCodeTest : public testing::Test {
     set(REG_RAX, static_cast<std::uint64_t>(result));
     set(REG_RIP, code_end());
     set(REG_RCX, code_end());
+    set(REG_R11, reg(REG_EFL));
   }
   std::uint64_t code_end() const {
     return reinterpret_cast<std::uint64_t>(kCode.data() + kCode.size());
@@ -128,6 +129,26 @@ TEST_F(InterruptedCodeTest, OrdinaryCodeIsLeftAlone) {
   leave_to_program(context_);
   EXPECT_EQ(reg(REG_RCX), 77u);
   EXPECT_FALSE(read_call(context_, call_));
+}
+
+// A function that is called by rcx.
+TEST_F(InterruptedCodeTest, EqualRegistersAloneAreNoCall) {
+  constexpr std::array<std::uint8_t, kCodeBytes> kCallByRcx{};
+  const auto entry = reinterpret_cast<std::uint64_t>(kCallByRcx.data() + kCallByRcx.size());
+  set(REG_RAX, 2);
+  set(REG_RIP, entry);
+  set(REG_RCX, entry);
+  leave_to_program(context_);
+  EXPECT_EQ(reg(REG_RCX), entry);
+  EXPECT_FALSE(read_call(context_, call_));
+}
+
+TEST_F(InterruptedCodeTest, OtherFlagsInR11AreNoCall) {
+  come_out(-EINTR);
+  set(REG_R11, 0x246);
+  EXPECT_FALSE(read_call(context_, call_));
+  set(REG_EFL, 0x10346);  // stepped by a debugger
+  EXPECT_TRUE(read_call(context_, call_));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <execinfo.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -96,6 +97,41 @@ TEST_F(HandlerReturnTest, TheInterruptedCodeGoesOnAsItWas) {
   wanted.sa_handler = on_plain;
   ASSERT_EQ(put_program_handler(SIGUSR1, wanted), 0);
   EXPECT_EQ(kept_registers_after_signal(), 11u + 12 + 13 + 14 + 15 + 1 + 2 + 3 + 77);
+}
+
+std::uint8_t* locked_page = nullptr;
+
+// V8 calls functions so, and they find their code by rcx. A fault at the first instruction is a
+// signal there.
+[[gnu::noinline]] std::uint64_t rcx_in_a_function_called_by_it() {
+  std::uint64_t seen = 0;
+  asm volatile(
+      "lea 1f(%%rip), %%rcx\n jmp *%%rcx\n"
+      "1: movb $1, (%1)\n"
+      "lea 1b(%%rip), %%rax\n sub %%rax, %%rcx\n mov %%rcx, %0\n"
+      : "=&r"(seen)
+      : "r"(locked_page)
+      : "rax", "rcx", "cc", "memory");
+  return seen;
+}
+
+TEST_F(HandlerReturnTest, AFunctionThatIsCalledByRcxKeepsIt) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer has a handler of its own";
+#endif
+  const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const page = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  locked_page = static_cast<std::uint8_t*>(page);
+  struct sigaction wanted {};
+  wanted.sa_handler = [](int) { ::mprotect(locked_page, 1, PROT_READ | PROT_WRITE); };
+  struct sigaction before {};
+  ::sigaction(SIGSEGV, nullptr, &before);
+  ASSERT_EQ(put_program_handler(SIGSEGV, wanted), 0);
+  EXPECT_EQ(rcx_in_a_function_called_by_it(), 0u);
+  EXPECT_EQ(*locked_page, 1);
+  ::sigaction(SIGSEGV, &before, nullptr);
+  ::munmap(page, size);
 }
 
 void* outermost_frame() {

@@ -45,14 +45,16 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   list(APPEND SWIPR_SMALL_CODE -mllvm -inline-threshold=50)
 endif()
 
-# swipr_guest_library(NAME [SMALL] [WAITS] SOURCES … LINK …): code that runs inside the recorded program,
+# swipr_guest_library(NAME [SMALL] [WAITS] SOURCES … LINK … [ALONE …]): code that runs inside the recorded program,
 # libc only. SMALL: it runs seldom, so its size counts and not its speed. WAITS: threads of the program
 # wait in it, so it has frame pointers for whoever unwinds them; elsewhere they would be 4 % of the code.
 # initial-exec: no TLS resolver call in a handler. No stack protector: its canary lives in TLS that
 # a half-made thread may lack. Tables and walks are hot: -O2 also in debug builds.
-# The name is built twice: NAME goes into the preload, NAME_host (sanitizers allowed) into tests.
+# The name is built twice: NAME goes into the preload, NAME_host (sanitizers allowed) into tests, several files
+# at once but for those that ALONE names: they have names of their own that others have, too.
 function(swipr_guest_library name)
-  cmake_parse_arguments(arg "SMALL;WAITS" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "SMALL;WAITS" "" "SOURCES;LINK;ALONE" ${ARGN})
+  set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_library(${name} STATIC ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE SWIPR_VERSION="${PROJECT_VERSION}" _GNU_SOURCE)
@@ -73,7 +75,9 @@ function(swipr_guest_library name)
     target_compile_options(${name}_host PRIVATE -O1)
   endif()
   target_link_libraries(${name}_host PRIVATE ${host_link})
-  set_target_properties(${name}_host PROPERTIES UNITY_BUILD OFF)
+  if(SWIPR_UNITY_TESTS)
+    set_target_properties(${name}_host PROPERTIES UNITY_BUILD ON)
+  endif()
 endfunction()
 
 # What sanitizer builds need of a build: unit tests, and those of code with several threads.

@@ -4,13 +4,12 @@
 #include <array>
 
 #include "preload/handler/calls/call_number.h"
+#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/walk/page_probe_reader.h"
 
 namespace swipr::handler {
 
 namespace {
-
-constexpr std::size_t kSyscallBytes = 2;  // 0F 05
 
 // Instructions that compilers put between the one that sets eax and `syscall`. kAny: any byte.
 constexpr std::uint16_t kAny = 0x100;
@@ -155,15 +154,16 @@ std::int32_t number_of_caller(const CallPlace& place, unwind::PageProbeReader& r
 std::int32_t number_on_stack(const CallPlace& place, Code code,
                              unwind::PageProbeReader& reader) noexcept {
   if (ends_in(code, kCancellable)) return number_of_caller(place, reader);
-  return number_at(loaded_from(code.first(code.size() - kSyscallBytes), kToRax, place.sp, place.fp),
-                   reader);
+  return number_at(
+      loaded_from(code.first(code.size() - unwind::kSyscallBytes), kToRax, place.sp, place.fp),
+      reader);
 }
 
 }  // namespace
 
 std::int32_t decode_call_number(std::span<const std::uint8_t, kCodeBytes> code) noexcept {
   if (code[kCodeBytes - 2] != 0x0f || code[kCodeBytes - 1] != 0x05) return -1;
-  const Code before = code.first(kCodeBytes - kSyscallBytes);
+  const Code before = code.first(kCodeBytes - unwind::kSyscallBytes);
   std::int32_t number = number_set_at_end(before);
   for (const Filler& last : kFillers) {
     if (number >= 0) return number;

@@ -4,12 +4,12 @@
 #include "preload/handler/calls/call_number.h"
 #include "preload/handler/calls/continued_transfer_x86_64.h"
 #include "preload/handler/calls/interrupted_code.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::handler {
 
 namespace {
 
-constexpr std::size_t kSyscallBytes = 2;  // 0F 05
 constexpr int kArgumentRegisters[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
 
 std::uint64_t reg(const ucontext_t& context, int number) noexcept {
@@ -72,7 +72,7 @@ bool read_call(const ucontext_t& context, SystemCall& call) noexcept {
 
 void repeat_call(ucontext_t& context, const SystemCall& call) noexcept {
   set_reg(context, REG_RAX, static_cast<std::uint64_t>(call.number));
-  set_reg(context, REG_RIP, reg(context, REG_RIP) - kSyscallBytes);
+  set_reg(context, REG_RIP, reg(context, REG_RIP) - unwind::kSyscallBytes);
   set_reg(context, REG_RCX, kRepeatMark);
 }
 
@@ -98,7 +98,7 @@ void leave_to_program(ucontext_t& context) noexcept {
   std::int32_t number = -1;
   if (reg(context, REG_RCX) == kRepeatMark) {
     set_reg(context, REG_RAX, static_cast<std::uint64_t>(-EINTR));
-    set_reg(context, REG_RIP, reg(context, REG_RIP) + kSyscallBytes);
+    set_reg(context, REG_RIP, reg(context, REG_RIP) + unwind::kSyscallBytes);
   } else if (const Continuation* begun = continuation_at(reg(context, REG_RIP))) {
     move_on(context, begun->rest, std::uint64_t{0} - reg(context, REG_RAX));
     set_reg(context, REG_RIP, reg(context, REG_RCX));

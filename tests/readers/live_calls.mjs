@@ -9,6 +9,7 @@ const [folder, swipr, preload, phases, locked_calls] = process.argv.slice(2);
 if (!locked_calls) assert.fail('usage: live_calls.mjs FOLDER SWIPR PRELOAD PHASES LOCKED_CALLS');
 const { said, open, close, end: end_phases } = await follow({ folder, swipr, preload, program: [phases, '40'], latency: ['hold_mutex', 'enter_mutex'] });
 const locked = await follow({ folder, swipr, preload, program: [locked_calls], latency: ['handle_call', 'want_cache'] });
+locked.target.stdin.write('serve 1000000\n');
 
 // Buckets as in common/core/duration_buckets.h, bars and quantiles of known calls.
 async function durations_add_up() {
@@ -86,7 +87,6 @@ const milliseconds = (text) => parseFloat(text.replace('−', '-')) * (text.incl
 // Each tenth call waits for 8 ms for the journal, all for 2 ms for the cache. On a busy machine other calls are
 // slow as well, but none that waits for the journal is not.
 async function slow_calls_differ_in_what_they_do() {
-  locked.target.stdin.write('serve 1000000\n');
   const page = await locked.open({ fragment: '#window=last60&from=5000000' });
   await page.click('#panes [value=latency]');
   // Samples come earlier than calls, which come once a second: of a few seconds there are too many for each.

@@ -1,8 +1,8 @@
 """Long suites draw their cases: some in each run, all of them over some days of commits.
 
 scripts/test sets SWIPR_SAMPLE_SEED to a number made from the commit's hash and prints it. Without
-it the seed is fixed, so that runs by hand repeat each other. tests/fuzz/replay_main.cc reads the
-same variable; scripts/tidy draws its files by it.
+it the seed is fixed, so that runs by hand repeat each other. tests/fuzz/replay_main.cc and
+tests/readers/live_page.mjs read the same variable; scripts/tidy draws its files by it.
 """
 
 import hashlib

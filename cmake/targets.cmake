@@ -84,13 +84,14 @@ endfunction()
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
 
-# swipr_test(NAME SOURCES … LINK …): a GoogleTest program, one ctest entry per test case. Part of unit_tests and,
-# where SWIPR_THREADED_TESTS is set, of threaded_tests.
+# swipr_test(NAME SOURCES … LINK … [ALONE …]): a GoogleTest program, one ctest entry per test case. Part of
+# unit_tests and, where SWIPR_THREADED_TESTS is set, of threaded_tests. ALONE: as of swipr_guest_library.
 function(swipr_test name)
   if(NOT SWIPR_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;ALONE" ${ARGN})
+  set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_executable(${name} ${arg_SOURCES})
   add_dependencies(unit_tests ${name})
   if(SWIPR_THREADED_TESTS)

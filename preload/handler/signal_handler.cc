@@ -127,7 +127,10 @@ void on_signal(int number, siginfo_t* info, void* context) noexcept {
 
 }  // namespace
 
-bool install_handler(int signal_number) noexcept { return install(signal_number, &on_signal); }
+bool install_handler(int signal_number) noexcept {
+  learn_call_registers();
+  return install(signal_number, &on_signal);
+}
 bool retake_handler() noexcept { return retake(); }
 void restore_handler(bool signals_may_be_pending) noexcept { restore(signals_may_be_pending); }
 bool restarts_calls() noexcept { return installed_with_restart(); }

@@ -4,19 +4,26 @@
 
 #include "preload/agent/sample/found_place.h"
 #include "preload/handler/calls/call_number.h"
+#include "preload/handler/calls/interrupted_code.h"
 
 namespace swipr::agent {
 
 namespace {
 
-constexpr unsigned kRcx = 2;  // `syscall` stores the address after it there
+constexpr unsigned kRcx = 2;  // `syscall` stores the address after it there, without FRED
+
+bool is_call_at(const ProcMemory& memory, std::uint64_t address) noexcept {
+  std::array<std::uint8_t, unwind::kSyscallBytes> code;
+  return memory.read(address, std::as_writable_bytes(std::span(code))) && code[0] == 0x0f &&
+         code[1] == 0x05;
+}
 
 }  // namespace
 
 // The pc of a call that restarts is before the instruction, that of a waiting one after it. A call
 // that has transferred a part was running.
-Found found_at(const ProcMemory& /*memory*/, const unwind::Registers& registers) noexcept {
-  const std::uint64_t behind = registers.values[kRcx];
+Found found_at(const ProcMemory& memory, const unwind::Registers& registers) noexcept {
+  const std::uint64_t behind = pc_behind_call(memory, registers);
   const std::uint64_t pc = registers.values[unwind::kPcRegister];
   const auto result = static_cast<std::int64_t>(registers.values[unwind::kResultRegister]);
   const bool again = pc + unwind::kSyscallBytes == behind || (pc == behind && result == -EINTR);
@@ -24,9 +31,13 @@ Found found_at(const ProcMemory& /*memory*/, const unwind::Registers& registers)
   return pc == behind ? Found::kBehindACall : Found::kInItsCode;
 }
 
-std::uint64_t pc_behind_call(const ProcMemory& /*memory*/,
+// 0: it is not at a call, nor behind one.
+std::uint64_t pc_behind_call(const ProcMemory& memory,
                              const unwind::Registers& registers) noexcept {
-  return registers.values[kRcx];
+  if (!handler::calls_keep_registers) return registers.values[kRcx];
+  const std::uint64_t pc = registers.values[unwind::kPcRegister];
+  if (is_call_at(memory, pc)) return pc + unwind::kSyscallBytes;
+  return is_call_at(memory, pc - unwind::kSyscallBytes) ? pc : 0;
 }
 
 std::int32_t call_before(const ProcMemory& memory, const unwind::Registers& registers) noexcept {

@@ -29,6 +29,7 @@ __asm__(R"(
   push %rax
   .cfi_adjust_cfa_offset 8
 1:
+  mov %rsp, %rcx
   mov 8(%rsp), %rax
   syscall
 \name\()_returned:

@@ -16,8 +16,8 @@ extern "C" {
 [[gnu::visibility("hidden")]] extern const char swipr_continued_fill;
 [[gnu::visibility("hidden")]] extern const char swipr_continued_sendfile;
 [[gnu::visibility("hidden")]] extern const char swipr_continued_copy;
-// Addresses after their `syscall`. The handler sets rcx to 0 there if only its own signal
-// interrupted them.
+// Addresses after their `syscall`, where rcx is not 0. The handler sets it to 0 if only its own
+// signal interrupted them.
 [[gnu::visibility("hidden")]] extern const char swipr_continued_transfer_returned;
 [[gnu::visibility("hidden")]] extern const char swipr_continued_fill_returned;
 [[gnu::visibility("hidden")]] extern const char swipr_continued_sendfile_returned;

@@ -7,6 +7,7 @@
 //   rcx == rip            just returned, no handler has changed it
 //   rcx == kRepeatMark    this file has set the call up to be made again
 //   rcx == kForeignMark   a handler of the program has run: it may have caused the result
+// Processors with FRED keep rcx and r11: there the instruction and the absence of a mark decide.
 #pragma once
 
 #include <ucontext.h>
@@ -18,8 +19,13 @@
 
 namespace swipr::handler {
 
-inline constexpr std::uint64_t kForeignMark = 1;
+inline constexpr std::uint64_t kForeignMark = 0x5357'4950'464f'5245;
 inline constexpr std::uint64_t kRepeatMark = 0x5357'4950'5250'5443;
+
+// System calls keep rcx and r11. Written before the handler is installed.
+inline bool calls_keep_registers = false;
+// Makes a system call.  Context: any.
+SWIPR_SIGNAL_SAFE void learn_call_registers() noexcept;
 
 // False: the interrupted code has not just returned from a call that failed with EINTR or
 // transferred something. The number stays -1 if it is not recognised.

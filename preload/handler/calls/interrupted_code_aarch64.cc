@@ -20,6 +20,8 @@ bool is_behind_call(const ucontext_t& context) noexcept {
 
 }  // namespace
 
+void learn_call_registers() noexcept {}
+
 // The first argument was in x0, where the result is now, so the call cannot be made again: its
 // number is left unknown.
 bool read_call(const ucontext_t& context, SystemCall& call) noexcept {

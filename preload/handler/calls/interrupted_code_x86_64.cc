@@ -1,3 +1,5 @@
+#include <sys/syscall.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -19,12 +21,16 @@ void set_reg(ucontext_t& context, int number, std::uint64_t value) noexcept {
   context.uc_mcontext.gregs[number] = static_cast<greg_t>(value);
 }
 
-// `syscall` copies rip to rcx and the flags to r11. Other code has such registers, too: V8 calls
-// functions by rcx. So the instruction before decides; most code is spared reading it.
+// The instruction before decides: other code has such registers, too, V8 calls functions by rcx.
+// Most code is spared reading it.
 bool has_just_returned(const ucontext_t& context, std::int32_t& number) noexcept {
   constexpr std::uint64_t kStepping = 0x1'0100;  // TF and RF, of debuggers
+  const std::uint64_t rcx = reg(context, REG_RCX);
   const std::uint64_t changed = reg(context, REG_R11) ^ reg(context, REG_EFL);
-  return reg(context, REG_RCX) == reg(context, REG_RIP) && (changed & ~kStepping) == 0 &&
+  const bool is_possible = calls_keep_registers
+                               ? rcx != kForeignMark
+                               : rcx == reg(context, REG_RIP) && (changed & ~kStepping) == 0;
+  return is_possible &&
          read_call_number({reg(context, REG_RIP), reg(context, REG_RSP), reg(context, REG_RBP)},
                           number);
 }
@@ -59,6 +65,13 @@ void move_on(ucontext_t& context, Rest rest, std::uint64_t done) noexcept {
 }
 
 }  // namespace
+
+void learn_call_registers() noexcept {
+  std::uint64_t number = SYS_gettid;
+  std::uint64_t rcx = 0;
+  asm volatile("syscall" : "+a"(number), "+c"(rcx) : : "r11", "memory");
+  calls_keep_registers = rcx == 0;
+}
 
 bool read_call(const ucontext_t& context, SystemCall& call) noexcept {
   call.result = static_cast<std::int64_t>(reg(context, REG_RAX));

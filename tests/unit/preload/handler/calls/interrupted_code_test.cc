@@ -143,6 +143,25 @@ TEST_F(InterruptedCodeTest, EqualRegistersAloneAreNoCall) {
   EXPECT_FALSE(read_call(context_, call_));
 }
 
+TEST_F(InterruptedCodeTest, WithFredTheInstructionDecides) {
+  learn_call_registers();
+  const bool before = calls_keep_registers;
+  calls_keep_registers = true;
+  come_out(-EINTR);
+  set(REG_RCX, 77);
+  set(REG_R11, 78);
+  EXPECT_TRUE(read_call(context_, call_));
+  EXPECT_EQ(call_.number, SYS_poll);
+  leave_to_program(context_);
+  EXPECT_FALSE(read_call(context_, call_));
+  set(REG_RIP, code_end() - 1);  // other code
+  set(REG_RCX, 77);
+  leave_to_program(context_);
+  EXPECT_EQ(reg(REG_RCX), 77u);
+  EXPECT_FALSE(read_call(context_, call_));
+  calls_keep_registers = before;
+}
+
 TEST_F(InterruptedCodeTest, OtherFlagsInR11AreNoCall) {
   come_out(-EINTR);
   set(REG_R11, 0x246);

@@ -1,4 +1,5 @@
 # Toolchain: Debian's cross compiler for aarch64. Programs for it run with qemu-aarch64-static.
+# SWIPR_SYSROOT: folder with the packages of the program swipr (scripts/archive/sysroot).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -9,3 +10,12 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static;-L;/usr/aarch64-linux-gnu)
+if(SWIPR_SYSROOT)
+  list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SWIPR_SYSROOT)
+  set(CMAKE_SYSROOT ${SWIPR_SYSROOT})
+  set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+  # The C library of the cross compiler's packages lacks the fixes of Debian's point releases.
+  set(SWIPR_STATIC_LIBC -L${SWIPR_SYSROOT}/usr/lib/aarch64-linux-gnu)
+  set(ENV{PKG_CONFIG_SYSROOT_DIR} ${SWIPR_SYSROOT})
+  set(ENV{PKG_CONFIG_LIBDIR} ${SWIPR_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${SWIPR_SYSROOT}/usr/share/pkgconfig)
+endif()

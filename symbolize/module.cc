@@ -1,6 +1,7 @@
 #include "symbolize/module.h"
 
 #include <elf.h>
+#include <gelf.h>
 
 #include <algorithm>
 #include <array>
@@ -127,7 +128,12 @@ std::string Module::find_variable(ImageAddr address) {
 }
 
 std::optional<Signature> Module::find_signature(ImageAddr begin) {
-  if (dwarf_ == nullptr) return std::nullopt;
+  GElf_Ehdr header;
+  // Registers of parameters are those of x86-64's ABI.
+  if (dwarf_ == nullptr || gelf_getehdr(image_->elf(), &header) == nullptr ||
+      header.e_machine != EM_X86_64) {
+    return std::nullopt;
+  }
   const auto symbol = static_symbols_.find(begin);
   if (symbol && has_other_parameters(symbol->name)) return std::nullopt;
   const auto function = dwarf_->find_entry(begin);

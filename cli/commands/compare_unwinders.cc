@@ -12,6 +12,7 @@
 #include "cli/commands/output/export_recording.h"
 #include "cli/commands/output/terminal.h"
 #include "cli/export/text/sink.h"
+#include "common/host/host_facts.h"
 #include "common/host/temporary_folder.h"
 #include "common/host/text/clean_text.h"
 
@@ -76,6 +77,9 @@ std::string describe_comparison(const profile::UnwinderComparison& comparison,
 }
 
 Outcome compare_unwinders_of(const std::vector<std::string>& command) {
+  if (host::read_host_facts().hardware_type != "x86_64") {
+    return Failure{"doctor: unwinders are compared on x86-64 only"};
+  }
   const host::TemporaryFolder folder;
   if (!folder.exists()) {
     return Failure{fmt::format("doctor: cannot create a folder in {}: {}; set TMPDIR",

@@ -30,7 +30,7 @@ std::size_t RecordingBuilder::FrameKeyHash::operator()(const FrameKey& key) cons
 
 std::size_t RecordingBuilder::StackHash::operator()(std::uint32_t index) const {
   const profile::Stack& stack = (*stacks)[index];
-  std::size_t hash = mix(stack.omitted_at, stack.wait_syscall);
+  std::size_t hash = mix(stack.omitted_at, std::hash<std::string>{}(stack.wait_syscall));
   hash = mix(hash, std::hash<std::string>{}(stack.wait_channel));
   hash = mix(hash, static_cast<std::uint64_t>(stack.holder.value) << 8 |
                        static_cast<std::uint64_t>(stack.runtime_wait));

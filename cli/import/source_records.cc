@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/import/syscall_names.h"
 #include "cli/import/times.h"
 #include "common/host/proc.h"
 #include "common/host/text/hex.h"
@@ -124,6 +125,7 @@ bool SourceRecords::on_source(const wire::RawRecord& record) {
   process.interval = duration_of(source->interval_ns);
   process.mode = static_cast<profile::Mode>(source->mode);
   process.jitter = source->jitter;
+  process.machine = machine_ = source->machine;
   process_ = builder_.add_process(std::move(process));
   return true;
 }
@@ -182,8 +184,8 @@ bool SourceRecords::on_stack(const wire::RawRecord& record) {
   if ((stack->flags & wire::kStackCut) != 0) {
     entry.omitted_at = static_cast<std::uint32_t>(stack->omitted_at);
   }
-  if (stack->wait_syscall != 0 && stack->wait_syscall <= profile::kNone) {
-    entry.wait_syscall = static_cast<std::uint32_t>(stack->wait_syscall - 1);
+  if (stack->wait_syscall != 0) {
+    entry.wait_syscall = syscall_name(machine_, stack->wait_syscall - 1);
   }
   entry.wait_channel = stack->wait_channel;
   entry.runtime_wait = stack->runtime_wait;

@@ -94,6 +94,7 @@ class SourceRecords {
   FrameBuffer& frame_buffer_;
   const std::uint32_t number_;  // of the source, in its file
   std::uint32_t process_ = profile::kNone;
+  std::uint64_t machine_ = 0;  // e_machine of ELF
   std::uint64_t start_monotonic_ns_ = 0;
   std::uint64_t now_ns_ = 0;                 // of the last tick, since the start
   std::map<std::uint64_t, Module> modules_;  // mapped now, by start address

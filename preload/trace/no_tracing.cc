@@ -57,7 +57,7 @@ Refusal FunctionSearch::find(std::uint64_t, CalledFunctions, Plan&) noexcept {
 }
 const char* refusal_text(Refusal) noexcept { return ""; }
 const char* find_hindrance(const unwind::BuildResult&, unwind::ImageReader) noexcept {
-  return nullptr;
+  return "functions can be traced on x86-64 only";
 }
 
 }  // namespace swipr::trace

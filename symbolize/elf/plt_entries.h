@@ -1,4 +1,4 @@
-// Stubs of the procedure linkage table by address: "memcpy@plt". x86-64.
+// Stubs of the procedure linkage table by address: "memcpy@plt". x86-64 and aarch64.
 #pragma once
 
 #include <libelf.h>
@@ -18,7 +18,7 @@ struct PltEntry {
 
 class PltEntries {
  public:
-  // Reads .plt, .plt.sec and .plt.got: each stub's indirect jump names a GOT slot, and the slot's
+  // Reads .plt, .plt.sec and .plt.got: each stub jumps through a GOT slot, and the slot's
   // relocation names the symbol. No order is assumed between stubs and relocations.
   static PltEntries read(Elf* elf);
 

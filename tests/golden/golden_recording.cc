@@ -1,5 +1,7 @@
 #include "tests/golden/golden_recording.h"
 
+#include <elf.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +13,6 @@ namespace swipr::golden {
 namespace {
 using namespace std::chrono_literals;
 using profile::State;
-
-constexpr std::uint32_t kPoll = 7;  // x86-64
 
 profile::NamedFrame function(std::string_view name, std::string_view system_name,
                              std::string_view file, std::uint32_t line, std::uint64_t offset) {
@@ -78,6 +78,7 @@ class Maker {
     process.command_line = {"golden", "--serve"};
     process.start_realtime = 1'700'000'000s;
     process.start_monotonic = 5'000s;
+    process.machine = EM_X86_64;
     process.interval = 10ms;
     process.duration = 500ms;
     process.complete = true;
@@ -116,8 +117,9 @@ class Maker {
   }
 
   void stack(std::vector<std::uint32_t> frames, std::uint32_t omitted_at = profile::kNone,
-             std::uint32_t wait_syscall = profile::kNone) {
-    golden_.recording.stacks.push_back({std::move(frames), omitted_at, wait_syscall, true});
+             std::string wait_syscall = {}) {
+    golden_.recording.stacks.push_back(
+        {std::move(frames), omitted_at, std::move(wait_syscall), true});
   }
 
   void add_frames_and_stacks() {
@@ -144,10 +146,10 @@ class Maker {
                                  {function("[0x7e0000000042]", "", "", 0, 0)});
     const auto lines = frame(1, 0x555555555555, PcKind::kReturnAddress,
                              {function("two;parts\nand lines", "two", "", 0, 0x5)});
-    stack({hot, main, start});                                 // 0: busy
-    stack({poll, arrow, main, start}, profile::kNone, kPoll);  // 1: waits in poll
-    stack({plugin, generated, lines});                         // 2: names to take care of
-    stack({hot, hot, main, start}, 2);                         // 3: recursion, cut
+    stack({hot, main, start});                                  // 0: busy
+    stack({poll, arrow, main, start}, profile::kNone, "poll");  // 1: waits in poll
+    stack({plugin, generated, lines});                          // 2: names to take care of
+    stack({hot, hot, main, start}, 2);                          // 3: recursion, cut
   }
 
   void sample(std::chrono::milliseconds at, std::uint32_t thread, std::uint32_t stack, State state,

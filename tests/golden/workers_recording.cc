@@ -13,8 +13,6 @@ namespace {
 using namespace std::chrono_literals;
 using profile::State;
 
-constexpr std::uint32_t kFutex = 202;  // x86-64
-
 // Stacks by index.
 enum Stack : std::uint32_t { kParse, kParseLater, kRender, kWantsLog, kFlushes };
 
@@ -71,7 +69,7 @@ class WorkersMaker {
     stacks[kParseLater].frames = {parse_later, run, start};
     stacks[kRender].frames = {render, parse, run, start};
     stacks[kWantsLog].frames = {lock, log, run_log, start};
-    stacks[kWantsLog].wait_syscall = kFutex;
+    stacks[kWantsLog].wait_syscall = "futex";
     stacks[kWantsLog].runtime_wait = RuntimeWait::kMutex;
     stacks[kWantsLog].holder = Tid{201};
     stacks[kFlushes].frames = {flush, start};

@@ -1,5 +1,6 @@
 #include "cli/commands/latency/function_finder.h"
 
+#include <elf.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -280,6 +281,10 @@ Result<FoundFunctions> find_traced_functions(const profile::Recording& process,
                                              const std::vector<std::string>& texts,
                                              const std::string& site,
                                              const std::vector<std::string>& debug_directories) {
+  const auto is_other = [](const profile::Process& each) { return each.machine != EM_X86_64; };
+  if (std::ranges::any_of(process.processes, is_other)) {
+    return Error("functions can be traced on x86-64 only");
+  }
   FunctionFinder finder(process, debug_directories);
   FoundFunctions result;
   if (!site.empty()) {

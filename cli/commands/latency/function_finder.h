@@ -27,7 +27,8 @@ struct FoundFunctions {
 
 // `process` has the modules that are mapped now. `site`: FILE:LINE of the calls, or empty.  Blocks:
 // while symbol tables are read; if a name is not found, or is a line, while all DWARF is. Errors:
-// not found, ambiguous, not a function of its own; with the reason, and what could be meant.
+// another machine than x86-64; not found, ambiguous, not a function of its own; with the reason,
+// and what could be meant.
 host::Result<FoundFunctions> find_traced_functions(
     const profile::Recording& process, const std::vector<std::string>& texts,
     const std::string& site, const std::vector<std::string>& debug_directories);

@@ -2,6 +2,7 @@
 // Source: https://github.com/firefox-devtools/profiler: src/types/profile.ts and
 // docs-developer/CHANGELOG-formats.md. The profiler converts older versions, so this one remains
 // readable.
+#include <elf.h>
 #include <fmt/format.h>
 
 #include <string>
@@ -46,6 +47,11 @@ constexpr unsigned kLibraryResource = 1;
 
 double milliseconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
+}
+
+std::string_view machine_name(std::uint64_t machine) {
+  if (machine == EM_X86_64) return "x86_64";
+  return machine == EM_AARCH64 ? "aarch64" : "unknown";
 }
 
 struct Entry {
@@ -150,14 +156,14 @@ class FirefoxWriter {
         recording_.processes.empty() ? profile::Process() : recording_.processes.front();
     const auto start = first.start_realtime + (extent_.begin - first.start_monotonic);
     out_.write(fmt::format(
-        "\"meta\":{{\"version\":24,\"preprocessedProfileVersion\":60,\"interval\":{},"
-        "\"startTime\":{},\"processType\":0,\"product\":{},\"stackwalk\":1,\"debug\":false,"
-        "\"platform\":\"Linux\",\"oscpu\":\"Linux x86_64\",\"abi\":\"x86_64-gcc3\","
-        "\"importedFrom\":\"swipr {}\",\"symbolicated\":true,\"symbolicationNotSupported\":true,"
+        "\"meta\":{{\"version\":24,\"preprocessedProfileVersion\":60,\"interval\":{0},"
+        "\"startTime\":{1},\"processType\":0,\"product\":{2},\"stackwalk\":1,\"debug\":false,"
+        "\"platform\":\"Linux\",\"oscpu\":\"Linux {3}\",\"abi\":\"{3}-gcc3\","
+        "\"importedFrom\":\"swipr {4}\",\"symbolicated\":true,\"symbolicationNotSupported\":true,"
         "\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,"
         "\"keepProfileThreadOrder\":true,\"markerSchema\":[],\n",
         milliseconds(first.interval), milliseconds(start), json_string(recording_title(recording_)),
-        SWIPR_VERSION));
+        machine_name(first.machine), SWIPR_VERSION));
     out_.write(
         "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},\n");
     out_.write(fmt::format("\"initialSelectedThreads\":[{}],\n", busiest_thread()));
@@ -189,13 +195,14 @@ class FirefoxWriter {
   }
 
   void write_libraries() {
-    write_json_array(out_, "libs", recording_.modules, [](const profile::Module& module) {
+    write_json_array(out_, "libs", recording_.modules, [this](const profile::Module& module) {
       const std::string path = json_string(module.path);
       const std::string name = json_string(module.path.substr(module.path.rfind('/') + 1));
       return fmt::format(
-          "{{\"arch\":\"x86_64\",\"name\":{0},\"path\":{1},\"debugName\":{0},\"debugPath\":{1},"
+          "{{\"arch\":\"{3}\",\"name\":{0},\"path\":{1},\"debugName\":{0},\"debugPath\":{1},"
           "\"breakpadId\":\"\",\"codeId\":{2}}}",
-          name, path, module.build_id.empty() ? "null" : json_string(module.build_id));
+          name, path, module.build_id.empty() ? "null" : json_string(module.build_id),
+          machine_name(recording_.processes[module.process].machine));
     });
   }
 

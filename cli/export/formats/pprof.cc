@@ -179,9 +179,7 @@ class PprofWriter {
   }
 
   void write_wait_labels(PprofBuilder<SampleTag>& sample, const profile::Stack& stack) {
-    if (stack.wait_syscall != profile::kNone) {
-      add_label(sample, "syscall", syscall_text(stack.wait_syscall));
-    }
+    if (!stack.wait_syscall.empty()) add_label(sample, "syscall", stack.wait_syscall);
     if (!stack.wait_channel.empty()) add_label(sample, "wait_channel", stack.wait_channel);
     if (const std::string wait = runtime_wait_text(recording_, stack); !wait.empty()) {
       add_label(sample, "waits_for", wait);

@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "cli/export/text/syscall_names.h"
 #include "cli/profile/group/aggregate.h"
 #include "cli/profile/tables/lock_waits.h"
 
@@ -43,11 +42,7 @@ std::string_view state_name(profile::State state) {
   return "unknown";
 }
 
-std::string syscall_text(std::uint32_t number) {
-  if (number == profile::kNone) return "[unknown]";
-  const std::string_view name = find_syscall_name(number);
-  return name.empty() ? fmt::format("syscall {}", number) : std::string(name);
-}
+std::string_view syscall_text(std::string_view name) { return name.empty() ? "[unknown]" : name; }
 
 std::string runtime_wait_text(const profile::Recording& recording, const profile::Stack& stack) {
   const auto with_type = [&stack](std::string_view what) {
@@ -82,9 +77,8 @@ std::string state_frame(const profile::Recording& recording, profile::State stat
       !wait.empty()) {
     return fmt::format("[{}]", wait);
   }
-  const std::uint32_t number = recording.stacks[stack].wait_syscall;
-  if (number == profile::kNone) return "[blocked]";
-  return fmt::format("[{}]", syscall_text(number));
+  const std::string& syscall = recording.stacks[stack].wait_syscall;
+  return fmt::format("[{}]", syscall.empty() ? "blocked" : syscall);
 }
 
 }  // namespace swipr::exporters

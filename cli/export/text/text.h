@@ -36,7 +36,7 @@ std::string state_frame(const profile::Recording& recording, profile::State stat
 // that is known.
 std::string runtime_wait_text(const profile::Recording& recording, const profile::Stack& stack);
 
-// "poll", "syscall 4711"; for kNone "[unknown]".
-std::string syscall_text(std::uint32_t number);
+// "poll"; for a call that is not known "[unknown]".
+std::string_view syscall_text(std::string_view name);
 
 }  // namespace swipr::exporters

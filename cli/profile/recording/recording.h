@@ -46,8 +46,9 @@ struct Process {
   std::chrono::nanoseconds interval{0};
   std::chrono::nanoseconds duration{0};
   Mode mode = Mode::kWall;
-  bool jitter = true;     // ticks at random intervals with this mean; false: on a fixed grid
-  bool complete = false;  // the process ended its recording, or exec did
+  std::uint64_t machine = 0;  // e_machine of ELF; 0: unknown
+  bool jitter = true;         // ticks at random intervals with this mean; false: on a fixed grid
+  bool complete = false;      // the process ended its recording, or exec did
   std::map<std::string, std::uint64_t> totals;  // counters, names as on the wire
 };
 
@@ -94,9 +95,9 @@ struct Frame {
 };
 
 struct Stack {
-  std::vector<std::uint32_t> frames;   // innermost first
-  std::uint32_t omitted_at = kNone;    // frames were left out before this index; kNone: complete
-  std::uint32_t wait_syscall = kNone;  // system call number in which the thread waits
+  std::vector<std::uint32_t> frames;  // innermost first
+  std::uint32_t omitted_at = kNone;   // frames were left out before this index; kNone: complete
+  std::string wait_syscall{};         // system call in which the thread waits; empty: not known
   bool root_reached = false;
   std::string wait_channel{};  // kernel function in which it waits; empty: not known
   RuntimeWait runtime_wait = RuntimeWait::kNone;  // what of its language runtime it waits for

@@ -11,14 +11,15 @@
 namespace swipr::profile {
 
 struct WaitTimes {
-  std::uint32_t syscall = kNone;  // number; kNone: unknown
-  std::string_view channel;       // kernel function (owned by the recording); empty: unknown
+  // Owned by the recording; empty: unknown.
+  std::string_view syscall;
+  std::string_view channel;  // kernel function
   std::uint64_t samples = 0;
   std::uint32_t threads = 0;  // number of threads that waited in it
   std::chrono::nanoseconds blocked{0};
 };
 
-// Longest first, then by number and name.  Lifetime: that of the recording.
+// Longest first, then by name.  Lifetime: that of the recording.
 std::vector<WaitTimes> wait_times(const Recording& recording);
 
 }  // namespace swipr::profile

@@ -5,10 +5,16 @@
 #include "preload/agent/base/log.h"
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/handler/slots.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::agent {
 
 namespace {
+
+constexpr const char* kAdvice = unwind::kElfMachine == 62  // EM_X86_64
+                                    ? "); using swipr's tables; install libunwind8 "
+                                      "(libunwind-x86_64.so.8)"
+                                    : "); using swipr's tables; libunwind is used on x86-64 only";
 
 // Zero-initialised, and therefore not in the library's file. Only the control thread uses them.
 constinit libunwind::Walker walker;
@@ -40,7 +46,7 @@ void SecondUnwinder::fail(std::string_view why) noexcept {
   TextWriter text(failure_text);
   text.append("SWIPR_UNWINDER=").append(name_of(choice_));
   text.append(": libunwind cannot be used (").append(why);
-  text.append("); using swipr's tables; install libunwind8 (libunwind-x86_64.so.8)");
+  text.append(kAdvice);
   failure_ = text.view();
   log_line(LogLevel::kWarning, failure_);
 }

@@ -10,6 +10,7 @@
 #include "preload/agent/proc/thread_clock.h"
 #include "preload/agent/record/stream/growth.h"
 #include "preload/labels/thread_labels.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::agent {
 
@@ -88,7 +89,7 @@ bool Recording::write_beginning(const ProcessIdentity& identity) noexcept {
       .start_monotonic_ns = growth(0, start_.count()),
       .interval_ns = growth(0, request_.interval.count()),
       .ticks_asked = request_.ticks,
-      .machine = 62,  // EM_X86_64
+      .machine = unwind::kElfMachine,
       .agent_version = SWIPR_VERSION,
       .command_name = identity.command_name,
       .executable = identity.executable,

@@ -58,14 +58,15 @@ class SwiprFile {
 
 // Records with the fields that tests care about.
 
-inline void source(wire::Encoder& out, std::uint64_t pid, std::string_view name = "app") {
+inline void source(wire::Encoder& out, std::uint64_t pid, std::string_view name = "app",
+                   std::uint64_t machine = 62) {
   wire::SourceRecord record;
   record.pid = pid;
   record.parent_pid = 1;
   record.start_realtime_ns = 1'700'000'000'000'000'000;
   record.start_monotonic_ns = 1'000'000'000;
   record.interval_ns = 10'000'000;
-  record.machine = 62;
+  record.machine = machine;
   record.agent_version = "0.1.0";
   record.command_name = name;
   record.executable = "/bin/app";

@@ -95,10 +95,25 @@ TEST(SwiprFrames, InternsEqualStacksOfDifferentIds) {
   EXPECT_EQ(recording.frames.size(), 2u);
   EXPECT_EQ(recording.stacks.size(), 3u);
   EXPECT_EQ(recording.samples[0].stack, recording.samples[1].stack);
-  EXPECT_EQ(recording.stacks.at(recording.samples[2].stack).wait_syscall, 7u);
+  EXPECT_EQ(recording.stacks.at(recording.samples[2].stack).wait_syscall, "poll");
   EXPECT_EQ(recording.stacks.at(recording.samples[2].stack).wait_channel, "");
-  EXPECT_EQ(recording.stacks.at(recording.samples[3].stack).wait_syscall, 7u);
+  EXPECT_EQ(recording.stacks.at(recording.samples[3].stack).wait_syscall, "poll");
   EXPECT_EQ(recording.stacks.at(recording.samples[3].stack).wait_channel, "ep_poll");
+}
+
+TEST(SwiprFrames, NamesSystemCallsOfTheRecordedMachine) {
+  constexpr std::uint64_t kAarch64 = 183;
+  SwiprFile file;
+  file.block(0, [](Encoder& out) {
+    test::source(out, 42, "app", kAarch64);
+    test::thread(out, 1, 43, "worker");
+    test::stack(out, 1, {0x10010}, {.wait_syscall = 1 + 98});
+    test::tick(out, 1, {{1, 1}});
+    test::end(out, 1);
+  });
+  const Recording recording = read(file.bytes());
+  EXPECT_EQ(recording.processes.at(0).machine, kAarch64);
+  EXPECT_EQ(recording.stacks.at(0).wait_syscall, "futex");
 }
 
 TEST(SwiprFrames, KeepsWhereFramesWereLeftOut) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "symbolize/elf/elf_file.h"
 #include "symbolize/elf/plt_entries.h"
 #include "tests/unit/symbolize/fixture.h"
@@ -83,6 +85,25 @@ TEST(PltEntries, NameTheFunctionBehindTheStub) {
   }
   EXPECT_TRUE(found);
   EXPECT_FALSE(plt.find({0}));
+}
+
+TEST(PltEntries, OfAarch64MayBeginWithALandingPad) {
+  const std::string path = fixture("plt_aarch64");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no yaml2obj here";
+  const auto file = ElfFile::open(path);
+  ASSERT_TRUE(file);
+  const PltEntries plt = PltEntries::read(file.value().elf());
+  const auto symbol_at = [&plt](std::uint64_t address) {
+    const auto entry = plt.find({address});
+    return entry ? entry->symbol : "";
+  };
+  EXPECT_EQ(symbol_at(0xC980), "");  // the first stub resolves symbols
+  EXPECT_EQ(symbol_at(0xC9A0), "fputs");
+  EXPECT_EQ(symbol_at(0xC9AC), "fputs");
+  EXPECT_EQ(symbol_at(0xC9B0), "qsort");
+  EXPECT_EQ(symbol_at(0xC9C0), "strtod");
+  EXPECT_EQ(symbol_at(0xC9D0), "strtod");
+  EXPECT_EQ(symbol_at(0xC9D4), "");
 }
 
 }  // namespace

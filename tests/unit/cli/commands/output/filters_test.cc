@@ -21,7 +21,7 @@ Input make_input() {
   input.recording.processes.resize(1);
   input.recording.threads.resize(1);
   input.recording.frames.resize(1);
-  input.recording.stacks.push_back({{0}, profile::kNone, 7, true});
+  input.recording.stacks.push_back({{0}, profile::kNone, "poll", true});
   input.recording.samples.emplace_back().stack = 0;
   input.recording.samples.back().state = profile::State::kBlocked;
   input.names.frames.emplace_back().emplace_back().function = "wait(int)";

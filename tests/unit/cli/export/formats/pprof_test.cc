@@ -199,7 +199,7 @@ TEST(Pprof, TellsProcessesApart) {
 TEST(Pprof, LabelsWhereInTheKernelAThreadWaits) {
   golden::Golden input = golden::make_golden();
   for (profile::Stack& stack : input.recording.stacks) {
-    if (stack.wait_syscall != profile::kNone) stack.wait_channel = "do_poll";
+    if (!stack.wait_syscall.empty()) stack.wait_channel = "do_poll";
   }
   EXPECT_THAT(exported(input.recording, input.names),
               HasSubstr("state='blocked' syscall='poll' wait_channel='do_poll'"));

@@ -54,7 +54,7 @@ TEST(StackTree, TellsLinesApartWhereAskedTo) {
   input.names.frames.push_back(input.names.frames[1]);  // main, once more, in another line
   input.names.frames.back()[0].line = 41;
   const auto other = static_cast<std::uint32_t>(input.recording.frames.size() - 1);
-  input.recording.stacks.push_back({{other, 0}, kNone, kNone, true});
+  input.recording.stacks.push_back({{other, 0}, kNone, "", true});
   for (const auto detail : {StackTree::Detail::kFunction, StackTree::Detail::kLine}) {
     StackTree tree(input.recording, input.names, detail);
     const std::uint32_t burn = tree.node_of(0);

@@ -112,18 +112,18 @@ TEST(HotPaths, KeepWhatIsNoRecursion) {
 TEST(WaitTimes, SumUpEachSystemCall) {
   const auto waits = wait_times(golden::make_golden().recording);
   ASSERT_EQ(waits.size(), 2u);
-  EXPECT_EQ(waits[0].syscall, 7u);
+  EXPECT_EQ(waits[0].syscall, "poll");
   EXPECT_EQ(waits[0].blocked, 550ms);
   EXPECT_EQ(waits[0].samples, 55u);
   EXPECT_EQ(waits[0].threads, 2u);
-  EXPECT_EQ(waits[1].syscall, kNone);
+  EXPECT_EQ(waits[1].syscall, "");
   EXPECT_EQ(waits[1].blocked, 10ms);
 }
 
 TEST(WaitTimes, TellOneCallsPlacesInTheKernelApart) {
   Recording recording = golden::make_golden().recording;
   Stack other = *std::find_if(recording.stacks.begin(), recording.stacks.end(),
-                              [](const Stack& stack) { return stack.wait_syscall == 7; });
+                              [](const Stack& stack) { return stack.wait_syscall == "poll"; });
   other.wait_channel = "do_poll";
   recording.stacks.push_back(other);
   Sample sample = recording.samples.front();
@@ -135,7 +135,7 @@ TEST(WaitTimes, TellOneCallsPlacesInTheKernelApart) {
   const auto found = std::find_if(waits.begin(), waits.end(),
                                   [](const WaitTimes& times) { return !times.channel.empty(); });
   ASSERT_NE(found, waits.end());
-  EXPECT_EQ(found->syscall, 7u);
+  EXPECT_EQ(found->syscall, "poll");
   EXPECT_EQ(found->channel, "do_poll");
   EXPECT_EQ(found->threads, 1u);
 }

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""The archive for aarch64 in an emulated machine (scripts/emulate), and recordings converted on the other machine.
+
+usage: PYTHONPATH=tests tests/archive/emulated_test.py
+Needs what scripts/emulate needs, scripts/release --arch aarch64, and the targets of the release build. Takes two minutes.
+"""
+
+import base64
+import gzip
+import io
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import unittest
+
+from support import profiles
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ARCHIVES = pathlib.Path(os.environ.get("SWIPR_ARCHIVES", ROOT / "build/archive-aarch64"))
+SWIPR = pathlib.Path(os.environ.get("SWIPR", ROOT / "build/release/cli/swipr"))
+TARGETS = pathlib.Path(os.environ.get("SWIPR_TARGETS", ROOT / "build/release/tests/targets"))
+EMULATED = ROOT / "build/emulated"
+OUT = EMULATED / "out"
+
+
+def run(*command):
+    return subprocess.run(list(map(str, command)), check=True, capture_output=True).stdout
+
+
+def make_payload(folder):
+    """The archive, a recording of this machine, and the files that name its functions."""
+    (archive,) = (path for path in ARCHIVES.glob("*-linux-aarch64.tar.gz"))
+    recording, program = folder / "x86_64.swipr", TARGETS / "burn_nofp"
+    run(SWIPR, "record", "--interval", "5ms", "-o", recording, "--", program, 500)
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        tar.add(archive, archive.name)
+        tar.add(recording, recording.name)
+        tar.add(program, f"symfs{program}")
+        tar.add(program, "symfs/program")
+    return base64.encodebytes(data.getvalue()).decode()
+
+
+def said(name):
+    return (OUT / name).read_text(errors="replace")
+
+
+class EmulatedTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory(prefix="swipr-emulated-")
+        cls.addClassCleanup(holder.cleanup)
+        cls.folder = pathlib.Path(holder.name)
+        script = cls.folder / "script"
+        script.write_text((pathlib.Path(__file__).parent / "emulated_commands").read_text() + make_payload(cls.folder))
+        print(run(ROOT / "scripts/emulate", script).decode(), end="")
+
+    def check(self, name, code=0):
+        self.assertEqual((said(f"{name}.code").strip(), name), (str(code), name), said(f"{name}.err"))
+        return said(name)
+
+    def check_refusal(self, name, words, code=1):
+        self.check(name, code)
+        self.assertRegex(said(f"{name}.err"), words)
+        self.assertEqual(said(f"{name}.err").count("\n"), 1)
+
+    def check_shares(self, collapsed):
+        """How large they are depends on what else the emulating machine does."""
+        stacks = profiles.parse_collapsed(collapsed)
+        seventy, twenty, ten = (profiles.share(stacks, f"{name}_percent", {"share worker 1", "share worker 2"})
+                                for name in ("seventy", "twenty", "ten"))
+        self.assertGreater(seventy, twenty)
+        self.assertGreater(twenty, ten)
+        self.assertGreater(ten, 0)
+
+    def test_installed(self):
+        self.assertIn("preload: /usr/local/lib/libswipr_preload.so", self.check("install"))
+        self.assertRegex(self.check("version"), r"^swipr \d")
+        self.assertNotIn("FAIL", self.check("doctor"))
+        self.assertIn("aarch64", said("doctor"))
+        self.assertIn("`sleep 0.3` recorded", said("doctor"))
+
+    def test_records_a_command(self):
+        self.check("shares")
+        self.assertIn("seventy_percent", self.check("report"))
+        rooted = re.search(r"reach the root ([\d.]+) %", said("report") + said("report.err"))
+        self.assertGreaterEqual(float(rooted[1]), 99.5)
+        self.check_shares((OUT / "collapsed").read_bytes())
+
+    def test_names_have_files_and_lines(self):
+        self.check("pprof")
+        self.assertIn(b"tests/targets/times/shares.cc", gzip.decompress((OUT / "pprof").read_bytes()))
+        self.assertRegex(self.check("explain"), r"emulated_shares\n  .*\n  .*\n  names from DWARF.*\n  .*, [1-9]\d* with a line")
+
+    def test_records_a_process(self):
+        self.assertIn("emulated_blocke", self.check("list"))
+        self.check("pid")
+        self.assertRegex(self.check("waits"), r" futex \(")
+
+    def test_refuses_what_it_cannot_do(self):
+        self.check_refusal("latency", "functions can be traced on x86-64 only")
+        self.check_refusal("foreign_program", "is built for another architecture")
+        self.check_refusal("compare", "unwinders are compared on x86-64 only")
+
+    def test_recording_of_aarch64_is_converted_here(self):
+        symfs = self.folder / "symfs"
+        libraries = symfs / "usr/lib/aarch64-linux-gnu"
+        libraries.mkdir(parents=True)
+        (symfs / "lib").symlink_to("usr/lib")
+        (symfs / "swipr").mkdir()
+        shutil.copy(EMULATED / "overlay/swipr/emulated_shares", symfs / "swipr")
+        for name in ("libc.so.6", "libstdc++.so.6"):
+            (library,) = EMULATED.glob(f"root/usr/lib/aarch64-linux-gnu/{name}")
+            shutil.copy(library, libraries / library.resolve().name)
+        collapsed = run(SWIPR, "convert", "--format", "collapsed", "--symfs", symfs, OUT / "shares.swipr", "-o", "-")
+        self.check_shares(collapsed)
+        self.assertEqual(collapsed.decode(), said("collapsed"))
+        waits = run(SWIPR, "report", "--symfs", symfs, OUT / "blocked.swipr").decode()
+        self.assertRegex(waits, r" futex \(")
+
+    def test_recording_of_x86_64_is_converted_there(self):
+        stacks = profiles.parse_collapsed(self.check("foreign").encode())
+        self.assertGreater(profiles.share(stacks, "burn_hot"), 50)
+        self.assertRegex(self.check("foreign_explain"), r"burn_nofp\n  .*\n  .*\n  names from DWARF.*\n  .*, [1-9]\d* with a line")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -262,10 +262,11 @@ void Engine::warn(Recording& recording) noexcept {
     stream.write_message(kWarning,
                          "the signal handler cannot be installed: running threads have no stacks");
   } else if (recording.mode() != wire::RecordMode::kOffCpu && !process_.timers.is_usable()) {
-    stream.write_message(kWarning,
-                         "CPU timers are not available (they need Linux 5.10, and a seccomp filter "
-                         "may forbid them): CPU time of threads that run in short bursts may be "
-                         "attributed to wrong functions");
+    stream.write_message(
+        kWarning,
+        "CPU timers are not available (they need Linux 5.10, on aarch64 6.1; a "
+        "seccomp filter may forbid them): CPU time of threads that run in short bursts may be "
+        "attributed to wrong functions");
   }
 }
 

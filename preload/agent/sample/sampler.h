@@ -38,6 +38,8 @@ struct SampledProcess {
   bool can_signal = false;
   bool knows_runqueue = false;  // the kernel keeps schedstat
   bool signal_free = true;      // `syscall` files show where blocked threads are
+  // A call has returned early: with this libc, the handler may not know first arguments.
+  bool loses_arguments = false;
   // The main thread's `syscall` file, open since the process's start; -1: not open. Kept open
   // because servers that drop privileges wait in this thread, and afterwards it cannot be opened.
   int main_thread_wait = -1;

@@ -52,7 +52,9 @@ void Sampler::split_bursts(Recording& recording, std::uint32_t place, RecordedTh
   if (!known.looks.runs_in_bursts) return set_timed(recording, known, false);
   const std::int64_t interval_ns = recording.interval().count();
   bursts.look(clock_ns, interval_ns);
-  if (recording.stretches()) bursts.leave_to_timer(clock_ns, interval_ns);
+  // Timers interrupt no call.
+  if (recording.stretches() || process_.loses_arguments)
+    bursts.leave_to_timer(clock_ns, interval_ns);
   if (bursts.fails_trials() || recording.stretches()) recording.note_clock_bound_bursts();
   set_timed(recording, known, !bursts.is_left_to_timer() || has_timer(recording, place, clock_ns));
 }

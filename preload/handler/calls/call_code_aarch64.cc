@@ -101,6 +101,31 @@ bool is_jumped_into(Code& code, std::uint64_t first, std::uint64_t last) noexcep
   return false;
 }
 
+// Of the first argument of the call before `pc`.
+bool find_origin(Code& code, std::uint64_t pc, Origin& out) noexcept {
+  constexpr std::uint32_t kX0 = 1;
+  std::uint64_t at = pc - kBytes;
+  std::uint32_t written = 0;
+  bool stores = false;
+  for (unsigned step = 0; step < kStraightInstructions; ++step) {
+    at -= kBytes;
+    const std::uint32_t word = code.at(at);
+    const machine::Instruction instruction = machine::decode_instruction(word);
+    if (!instruction.is_known) return false;
+    if ((instruction.writes & kX0) == 0) {
+      written |= instruction.writes;
+      stores = stores || instruction.stores;
+      continue;
+    }
+    if ((word & 31) != 0 || !decode_origin(word, out)) return false;
+    const bool is_kept =
+        out.base == kNoRegister || (out.base != 0 && (written >> out.base & 1) == 0);
+    if (!is_kept || (out.is_loaded && stores)) return false;
+    return !is_jumped_into(code, at, pc);
+  }
+  return false;
+}
+
 // Ways that code may take, each until it is known what becomes of a register.
 class Ways {
  public:
@@ -156,28 +181,21 @@ bool is_at_call(const ucontext_t& context) noexcept {
 }
 
 bool find_first_argument(const ucontext_t& context, std::uint64_t& out) noexcept {
-  constexpr std::uint32_t kX0 = 1;
   Code code;
-  const std::uint64_t pc = context.uc_mcontext.pc;
-  std::uint64_t at = pc - kBytes;
-  std::uint32_t written = 0;
-  bool stores = false;
-  for (unsigned step = 0; step < kStraightInstructions; ++step) {
-    at -= kBytes;
+  Origin origin;
+  return find_origin(code, context.uc_mcontext.pc, origin) && evaluate(context, origin, out);
+}
+
+bool makes_known_call(std::uint64_t function) noexcept {
+  Code code;
+  Origin origin;
+  std::uint64_t at = function;
+  for (unsigned step = 0; step < kFollowedInstructions; ++step, at += kBytes) {
     const std::uint32_t word = code.at(at);
-    const machine::Instruction instruction = machine::decode_instruction(word);
-    if (!instruction.is_known) return false;
-    if ((instruction.writes & kX0) == 0) {
-      written |= instruction.writes;
-      stores = stores || instruction.stores;
-      continue;
-    }
-    Origin origin;
-    if ((word & 31) != 0 || !decode_origin(word, origin)) return false;
-    const bool is_kept =
-        origin.base == kNoRegister || (origin.base != 0 && (written >> origin.base & 1) == 0);
-    if (!is_kept || (origin.is_loaded && stores)) return false;
-    return !is_jumped_into(code, at, pc) && evaluate(context, origin, out);
+    if (word == machine::kSvc) return find_origin(code, at + kBytes, origin);
+    const bool goes_on =
+        machine::is_conditional_branch(word) || machine::branch_target(word, at) == 0;
+    if (!goes_on || machine::is_call_or_return(word)) return false;
   }
   return false;
 }

@@ -26,6 +26,10 @@ SWIPR_SIGNAL_SAFE bool is_at_call(const ucontext_t& context) noexcept;
 // leads between where it is set and the pc (looked for in the page of the call).
 SWIPR_SIGNAL_SAFE bool find_first_argument(const ucontext_t& context, std::uint64_t& out) noexcept;
 
+// The function makes a call before it branches without condition, calls or returns, and the first
+// argument of that call can be found.
+SWIPR_SIGNAL_SAFE bool makes_known_call(std::uint64_t function) noexcept;
+
 // The code behind the call sets the flags before it uses them: they may have any value.
 SWIPR_SIGNAL_SAFE bool ignores_flags(std::uint64_t pc) noexcept;
 // … does not use x16 and x17 before its next call or return, whose stubs may change them.

@@ -34,6 +34,10 @@ SWIPR_SIGNAL_SAFE void learn_call_registers() noexcept;
 // transferred something. The number stays -1 if it is not recognised.
 SWIPR_SIGNAL_SAFE bool read_call(const ucontext_t& context, SystemCall& call) noexcept;
 
+// False: libc's waits have code in which read_call recognises none of them.
+// Context: control thread.
+bool recognises_calls_of_libc() noexcept;
+
 // After the handler's return the call is made again.
 SWIPR_SIGNAL_SAFE void repeat_call(ucontext_t& context, const SystemCall& call) noexcept;
 // After the handler's return the rest is transferred, and the call returns the sum.

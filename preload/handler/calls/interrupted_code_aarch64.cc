@@ -1,3 +1,5 @@
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -92,6 +94,11 @@ bool read_call(const ucontext_t& context, SystemCall& call) noexcept {
   for (unsigned at = 1; at < call.arguments.size(); ++at) call.arguments[at] = reg(context, at);
   call.number = static_cast<std::int32_t>(reg(context, kNumber));
   return true;
+}
+
+bool recognises_calls_of_libc() noexcept {
+  return makes_known_call(reinterpret_cast<std::uint64_t>(&::recvfrom)) ||
+         makes_known_call(reinterpret_cast<std::uint64_t>(&::epoll_pwait));
 }
 
 void repeat_call(ucontext_t& context, const SystemCall& call) noexcept {

@@ -119,6 +119,18 @@ TEST_F(CallCode, IgnoresScratchThatItDoesNotName) {
   EXPECT_FALSE(ignores(&ignores_scratch, {0x14000000}));        // b to itself
 }
 
+TEST_F(CallCode, AFunctionThatBranchesToTheCallMakesNoKnownOne) {
+  const auto known = [&](std::initializer_list<std::uint32_t> function) {
+    std::copy(function.begin(), function.end(), code_.begin());
+    return makes_known_call(reinterpret_cast<std::uint64_t>(code_.data()));
+  };
+  constexpr std::uint32_t kX19FromArgument = 0x93407c13;  // sxtw x19, w0
+  constexpr std::uint32_t kIfThreads = 0x34000204;        // cbz w4
+  EXPECT_TRUE(known({kX19FromArgument, kIfThreads, kFromX19, kPoll, machine::kSvc}));
+  EXPECT_FALSE(known({kX19FromArgument, kIfThreads, kPoll, machine::kSvc}));
+  EXPECT_FALSE(known({0x93407c00, 0x14000004, kFromX19, kPoll, machine::kSvc}));  // sxtw x0, w0; b
+}
+
 // The C library's code in this process.
 std::span<const std::uint32_t> code_of_libc() {
   std::ifstream maps("/proc/self/maps");

@@ -124,6 +124,10 @@ TEST_F(AarchInterruptedCode, AContinuedTransferGoesOnOnlyIfNoHandlerOfTheProgram
   EXPECT_FALSE(read_call(context_, call_));
 }
 
+TEST_F(AarchInterruptedCode, CallsOfTheCLibraryAreRecognised) {
+  EXPECT_TRUE(recognises_calls_of_libc());
+}
+
 TEST_F(AarchInterruptedCode, OrdinaryCodeIsLeftAlone) {
   come_out(-EINTR, SYS_ppoll);
   context_.uc_mcontext.pc -= 4;

@@ -30,10 +30,10 @@ runtimes::PythonThreadStates known_states(const Slot& slot, const RuntimeSlot& o
 
 void take_python(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
   const runtimes::PythonRuntime& python = snapshot.python;
-  // glibc and musl: a pthread_t is the thread pointer.
   const runtimes::ThreadIdentity thread{
       .tid = static_cast<std::uint64_t>(::syscall(SYS_gettid)),
-      .pthread = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer()),
+      .pthread =
+          reinterpret_cast<std::uint64_t>(__builtin_thread_pointer()) + snapshot.pthread_offset,
       .tid_in_pthread = snapshot.tid_in_pthread};
   runtimes::ProbedObjects memory(out.pages);
   const runtimes::PythonThreadStates states =

@@ -31,6 +31,7 @@ struct RuntimeSnapshot {
   runtimes::RubyRuntime ruby{};
   runtimes::PhpRuntime php{};
   std::uint32_t tid_in_pthread = 0;  // ThreadIdentity
+  std::uint64_t pthread_offset = 0;  // from the thread pointer
 };
 
 struct RuntimeSlot {

@@ -13,7 +13,7 @@ void PageCache::clear() noexcept {
 bool PageCache::are_readable(std::uint64_t address, std::size_t bytes) noexcept {
   const std::uint64_t first = address & -kObjectPageBytes;
   const std::uint64_t last = (address + bytes - 1) & -kObjectPageBytes;
-  if (address < kObjectPageBytes || address >> 47 != 0) return false;
+  if (address < kObjectPageBytes || address >> unwind::kUserAddressBits != 0) return false;
   return is_readable(first) && (last == first || is_readable(last));
 }
 

@@ -18,6 +18,7 @@
 #include "preload/agent/proc/proc_directory.h"
 #include "preload/agent/proc/thread_clock.h"
 #include "preload/handler/asking.h"
+#include "preload/handler/calls/interrupted_code.h"
 #include "preload/handler/signal_handler.h"
 #include "preload/handler/signals/disposition.h"
 
@@ -132,6 +133,7 @@ void Engine::open_signals() noexcept {
   process_.can_signal = handler::install_handler(choose_signal());
   handler::set_asking(process_.can_signal);
   if (process_.can_signal) process_.timers.open();
+  process_.loses_arguments = !handler::recognises_calls_of_libc();
 }
 
 void Engine::close() noexcept {
@@ -262,10 +264,11 @@ void Engine::warn(Recording& recording) noexcept {
     stream.write_message(kWarning,
                          "the signal handler cannot be installed: running threads have no stacks");
   } else if (recording.mode() != wire::RecordMode::kOffCpu && !process_.timers.is_usable()) {
-    stream.write_message(kWarning,
-                         "CPU timers are not available (they need Linux 5.10, and a seccomp filter "
-                         "may forbid them): CPU time of threads that run in short bursts may be "
-                         "attributed to wrong functions");
+    stream.write_message(
+        kWarning,
+        "CPU timers are not available (they need Linux 5.10, on aarch64 6.1; a "
+        "seccomp filter may forbid them): CPU time of threads that run in short bursts may be "
+        "attributed to wrong functions");
   }
 }
 

@@ -283,7 +283,8 @@ bool RuntimeRegistry::publish(const FoundRuntime* runtime) noexcept {
                                                  .v8 = runtime->v8,
                                                  .ruby = runtime->ruby,
                                                  .php = runtime->php,
-                                                 .tid_in_pthread = runtimes::find_tid_in_pthread()};
+                                                 .tid_in_pthread = runtimes::find_tid_in_pthread(),
+                                                 .pthread_offset = runtimes::find_pthread_offset()};
   }
   handler::runtime_shared.snapshot.store(next, std::memory_order_seq_cst);
   retired_ = current_;

@@ -38,6 +38,9 @@ struct SampledProcess {
   bool can_signal = false;
   bool knows_runqueue = false;  // the kernel keeps schedstat
   bool signal_free = true;      // `syscall` files show where blocked threads are
+  // The handler does not recognise all calls, so that they may return early if it is sent while a
+  // thread runs.
+  bool loses_arguments = false;
   // The main thread's `syscall` file, open since the process's start; -1: not open. Kept open
   // because servers that drop privileges wait in this thread, and afterwards it cannot be opened.
   int main_thread_wait = -1;
@@ -155,8 +158,9 @@ class Sampler {
   bool is_met_in_burst(Thread& thread, const RecordedThread& known) noexcept;
   void split_bursts(Recording& recording, std::uint32_t place, RecordedThread& known,
                     std::int64_t clock_ns) noexcept;
-  static bool keeps_busy(const Recording& recording, const RecordedThread& known,
-                         bool told_by_timer) noexcept;
+  bool prefers_timers(const Recording& recording) const noexcept;
+  bool keeps_busy(const Recording& recording, const RecordedThread& known,
+                  bool told_by_timer) const noexcept;
   static void set_timed(Recording& recording, RecordedThread& known, bool timed) noexcept;
   void leave_to_timer(Recording& recording, RecordedThread& known) noexcept;
   static void note_busy_look(const Recording& recording, RecordedThread& known,

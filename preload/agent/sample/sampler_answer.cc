@@ -102,8 +102,10 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   RecordedThread* known = recording.accounts().find(place, thread);
   if (known == nullptr || known->run.kind() != Run::kAwaiting) return;
   if (slot.bare) ++recording.counters().signals_bare;
-  if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted)
+  if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted) {
     ++recording.counters().calls_interrupted;
+    process_.loses_arguments = unwind::kResultReplacesArgument;
+  }
   const WaitPlace& wait = thread.looks.signalled_place;
   const bool hidden = thread.looks.hidden.asked == HiddenWait::Asked::kFoundWaiting;
   const bool blocked = hidden || wait.kind == WaitKind::kBlocked;

@@ -27,10 +27,16 @@ bool is_poll(std::int64_t system_call) noexcept {
 
 }  // namespace
 
+// Timers interrupt no call: they are silent while a call lasts.
+bool Sampler::prefers_timers(const Recording& recording) const noexcept {
+  return unwind::kResultReplacesArgument && process_.loses_arguments && process_.can_signal &&
+         process_.timers.is_usable() && recording.mode() != RecordMode::kOffCpu;
+}
+
 // It runs nearly all the time, and ticks sample it at least as often as its timer does.
 bool Sampler::keeps_busy(const Recording& recording, const RecordedThread& known,
-                         bool told_by_timer) noexcept {
-  if (known.looks.busy != kBusyLooks) return false;
+                         bool told_by_timer) const noexcept {
+  if (known.looks.busy != kBusyLooks || prefers_timers(recording)) return false;
   return !known.looks.bursts.is_left_to_timer() ||
          (told_by_timer && recording.interval() < kTimerTick);
 }
@@ -49,10 +55,12 @@ void Sampler::note_burst(const Recording& recording, RecordedThread& known) noex
 void Sampler::split_bursts(Recording& recording, std::uint32_t place, RecordedThread& known,
                            std::int64_t clock_ns) noexcept {
   BurstJudge& bursts = known.looks.bursts;
+  if (prefers_timers(recording)) known.looks.runs_in_bursts = true;
   if (!known.looks.runs_in_bursts) return set_timed(recording, known, false);
   const std::int64_t interval_ns = recording.interval().count();
   bursts.look(clock_ns, interval_ns);
-  if (recording.stretches()) bursts.leave_to_timer(clock_ns, interval_ns);
+  if (recording.stretches() || prefers_timers(recording))
+    bursts.leave_to_timer(clock_ns, interval_ns);
   if (bursts.fails_trials() || recording.stretches()) recording.note_clock_bound_bursts();
   set_timed(recording, known, !bursts.is_left_to_timer() || has_timer(recording, place, clock_ns));
 }
@@ -69,7 +77,7 @@ bool Sampler::has_timer(const Recording& recording, std::uint32_t place,
   Thread& thread = process_.threads[place];
   CpuTimers& timers = process_.timers;
   if (CpuTimers::runs(thread)) {
-    if (CpuTimers::is_silent(thread, clock_ns)) {
+    if (!prefers_timers(recording) && CpuTimers::is_silent(thread, clock_ns)) {
       timers.give_up(thread);
     } else if (recording.interval().count() < thread.timer.interval_ns()) {
       timers.stop(thread);  // a slower recording's

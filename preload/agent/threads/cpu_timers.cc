@@ -15,6 +15,7 @@
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/proc/thread_clock.h"
 #include "preload/handler/signals/disposition.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::agent {
 
@@ -25,13 +26,16 @@ constexpr std::size_t kSlotsBytes = round_to_pages(handler::kOpenSlotCount * siz
 constexpr std::uint8_t kMaxStops = 4;
 
 // Older kernels send the signal from the interrupt, even to a thread that is about to sleep.
+// Source: CONFIG_HAVE_POSIX_CPU_TIMERS_TASK_WORK; on aarch64 5.10 lacks it, and 6.1 has it.
+constexpr unsigned long kFirstMajor = unwind::kElfMachine == 62 ? 5 : 6;  // EM_X86_64
+constexpr unsigned long kFirstMinor = unwind::kElfMachine == 62 ? 10 : 1;
 bool kernel_sends_at_return() noexcept {
   utsname name{};
   if (::uname(&name) != 0) return false;
   char* end = nullptr;
   const unsigned long major = std::strtoul(name.release, &end, 10);
   const unsigned long minor = *end == '.' ? std::strtoul(end + 1, nullptr, 10) : 0;
-  return major > 5 || (major == 5 && minor >= 10);
+  return major > kFirstMajor || (major == kFirstMajor && minor >= kFirstMinor);
 }
 
 timespec to_timespec(std::int64_t ns) noexcept {

@@ -3,7 +3,7 @@
 // returns to its code. A sleeping thread is never interrupted, no call returns early, and samples
 // are drawn from the thread's CPU time, because the control thread needs no CPU for them. Context:
 // control thread. Source: kernel/time/posix-cpu-timers.c; with CONFIG_POSIX_CPU_TIMERS_TASK_WORK
-// (5.10, x86-64) the signal is sent by the thread itself when it leaves the kernel.
+// (5.10; on aarch64 later) the signal is sent by the thread itself when it leaves the kernel.
 #pragma once
 
 #include <bit>

@@ -1,13 +1,16 @@
-// Registers of code that a signal has interrupted directly after its `syscall` instruction: which
-// call it was, and how it continues when the handler returns. x86-64 only.
+// Registers of code that a signal has interrupted directly after the instruction that makes a
+// system call: which call it was, and how it continues when the handler returns.
 //
-// The instruction leaves the address after it in rcx and the flags in r11 (Intel SDM, SYSCALL), so
-// rcx == rip directly behind a `syscall` shows that the thread has just returned from it. The
-// handlers leave a mark in rcx, which such code expects to be destroyed:
+// The handlers leave marks in the interrupted context: a call has been set up to be made again, or
+// a handler of the program has run, which may have caused the result.
+// x86-64: rcx, which such code expects to be destroyed. The instruction leaves the address after it
+// there and the flags in r11 (Intel SDM, SYSCALL), so rcx == rip directly behind a `syscall` shows
+// that the thread has just returned from it:
 //   rcx == rip            just returned, no handler has changed it
 //   rcx == kRepeatMark    this file has set the call up to be made again
-//   rcx == kForeignMark   a handler of the program has run: it may have caused the result
+//   rcx == kForeignMark   a handler of the program has run
 // Processors with FRED keep rcx and r11: there the instruction and the absence of a mark decide.
+// aarch64: the flags, if the code is seen to ignore them (call_code_aarch64.h).
 #pragma once
 
 #include <ucontext.h>
@@ -30,6 +33,10 @@ SWIPR_SIGNAL_SAFE void learn_call_registers() noexcept;
 // False: the interrupted code has not just returned from a call that failed with EINTR or
 // transferred something. The number stays -1 if it is not recognised.
 SWIPR_SIGNAL_SAFE bool read_call(const ucontext_t& context, SystemCall& call) noexcept;
+
+// False: libc's waits have code in which read_call recognises none of them.
+// Context: control thread.
+bool recognises_calls_of_libc() noexcept;
 
 // After the handler's return the call is made again.
 SWIPR_SIGNAL_SAFE void repeat_call(ucontext_t& context, const SystemCall& call) noexcept;

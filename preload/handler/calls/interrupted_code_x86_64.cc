@@ -83,6 +83,8 @@ bool read_call(const ucontext_t& context, SystemCall& call) noexcept {
   return true;
 }
 
+bool recognises_calls_of_libc() noexcept { return true; }
+
 void repeat_call(ucontext_t& context, const SystemCall& call) noexcept {
   set_reg(context, REG_RAX, static_cast<std::uint64_t>(call.number));
   set_reg(context, REG_RIP, reg(context, REG_RIP) - unwind::kSyscallBytes);

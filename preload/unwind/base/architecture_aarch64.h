@@ -27,6 +27,8 @@ inline constexpr bool kReturnAddressIsPushed = false;
 inline constexpr std::int32_t kReturnAddressAt = 0;  // unused: it has no fixed place
 inline constexpr std::uint64_t kRedZoneBytes = 0;
 inline constexpr std::uint64_t kSyscallBytes = 4;  // of the instruction
+// The result of a system call is where its first argument was.
+inline constexpr bool kResultReplacesArgument = true;
 // Source: kernel, Documentation/arch/arm64/memory.rst; 52 bits only for mappings at such addresses.
 inline constexpr unsigned kUserAddressBits = 48;
 // DW_CFA_AARCH64_negate_ra_state: from here on the return address is signed, or no longer. Walks

@@ -29,6 +29,8 @@ inline constexpr bool kReturnAddressIsPushed = true;  // by `call`
 inline constexpr std::int32_t kReturnAddressAt = -8;  // from the CFA
 inline constexpr std::uint64_t kRedZoneBytes = 128;   // below the stack pointer; 3.2.2
 inline constexpr std::uint64_t kSyscallBytes = 2;     // of the instruction
+// The result of a system call is where its first argument was.
+inline constexpr bool kResultReplacesArgument = false;
 // Source: kernel, Documentation/arch/x86/x86_64/mm.rst.
 inline constexpr unsigned kUserAddressBits = 47;
 // An instruction of CFI that is the architecture's own and changes no rule; kNop: there is none.

@@ -67,16 +67,37 @@ bool wait_in_nanosleep() {
   const timespec time{0, kMillisecond / 10};
   return ::nanosleep(&time, nullptr) == 0;
 }
+// A socket whose recv ends after a millisecond, or at once.
+int make_receiver(bool is_ready) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
+  const timeval time{0, 1000};
+  ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+  if (is_ready && ::send(ends[1], "x", 1, 0) != 1) return -1;
+  return ends[0];
+}
 bool wait_in_recv() {
-  static const int receiver = [] {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return -1;
-    const timeval time{0, 1000};
-    ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
-    return ends[0];
-  }();
+  static const int receiver = make_receiver(false);
   char byte = 0;
   return ::recv(receiver, &byte, 1, 0) == -1 && errno == EAGAIN;
+}
+// Another descriptor in each call. If a wait were repeated with that of the call before, it would
+// find the byte.
+bool wait_in_changing_recv() {
+  constexpr std::size_t kPairs = 4;
+  static std::array<std::array<int, 2>, kPairs> receivers = [] {
+    std::array<std::array<int, 2>, kPairs> made{};
+    for (auto& [silent, ready] : made) {
+      silent = make_receiver(false);
+      ready = make_receiver(true);
+    }
+    return made;
+  }();
+  static std::size_t at = 0;
+  const auto [silent, ready] = receivers[at++ % kPairs];
+  char byte = 0;
+  return ::recv(ready, &byte, 1, MSG_PEEK) == 1 && byte == 'x' &&
+         ::recv(silent, &byte, 1, 0) == -1 && errno == EAGAIN;
 }
 bool wait_in_sem_timedwait() {
   static sem_t semaphore;
@@ -148,6 +169,7 @@ constexpr std::array kKinds{
     Kind{"epoll", wait_in_epoll},
     Kind{"sleep", wait_in_nanosleep},
     Kind{"recv", wait_in_recv},
+    Kind{"changing", wait_in_changing_recv},
     Kind{"semaphore", wait_in_sem_timedwait},
     Kind{"write", write_much, true},
     Kind{"random", fill_with_random, true},

@@ -1,0 +1,126 @@
+#include "preload/machine/instruction_aarch64.h"
+
+namespace swipr::machine {
+
+namespace {
+
+// Registers that an instruction names, from the lowest bits on: the first is written, except by
+// stores.
+enum class Shape : std::uint8_t {
+  kNone,
+  kOne,
+  kTwo,
+  kThree,
+  kLoadPair,
+  kStore,
+  kStoreIndexed,
+  kStorePair,
+};
+
+struct Encoding {
+  std::uint32_t mask;
+  std::uint32_t value;
+  Shape shape;
+  bool sets_flags = false;
+  bool writes_base = false;
+};
+// The first that fits.
+constexpr Encoding kEncodings[] = {
+    {0x1f800000, 0x12800000, Shape::kOne},          // movn, movz, movk
+    {0x1f000000, 0x10000000, Shape::kOne},          // adr, adrp
+    {0xffffffe0, 0xd53bd040, Shape::kOne},          // mrs from tpidr_el0
+    {0x3f800000, 0x11000000, Shape::kTwo},          // add, sub: immediate
+    {0x3f800000, 0x31000000, Shape::kTwo, true},    // adds, subs: cmp and cmn, too
+    {0x7f800000, 0x72000000, Shape::kTwo, true},    // ands: immediate
+    {0x1f800000, 0x12000000, Shape::kTwo},          // and, orr, eor: immediate
+    {0x1f800000, 0x13000000, Shape::kTwo},          // sbfm, bfm, ubfm: sxtw, too
+    {0x7f000000, 0x6a000000, Shape::kThree, true},  // ands, bics
+    {0x1f000000, 0x0a000000, Shape::kThree},        // and, orr, eor …: mov, too
+    {0x3f000000, 0x2b000000, Shape::kThree, true},  // adds, subs: registers
+    {0x3f000000, 0x0b000000, Shape::kThree},        // add, sub
+    {0x3fc00000, 0x39000000, Shape::kStore},        // str and narrower ones, offset without sign
+    {0x3f000000, 0x39000000, Shape::kTwo},          // ldr …
+    {0x3fe00c00, 0x38000000, Shape::kStore},        // stur …
+    {0x3f200c00, 0x38000000, Shape::kTwo},          // ldur …
+    {0x3fe00c00, 0x38400400, Shape::kTwo, false, true},        // ldr …, [base], #n
+    {0x3fe00c00, 0x38200800, Shape::kStoreIndexed},            // str …, [base, index]
+    {0x3f200c00, 0x38200800, Shape::kThree},                   // ldr …, [base, index]
+    {0x3fc00000, 0x29000000, Shape::kStorePair},               // stp
+    {0x3fc00000, 0x29800000, Shape::kStorePair, false, true},  // stp …, [base, #n]!
+    {0x3fc00000, 0x29400000, Shape::kLoadPair},                // ldp
+    {0x3fc00000, 0x28c00000, Shape::kLoadPair, false, true},   // ldp …, [base], #n
+    {0xffffffff, 0xd503201f, Shape::kNone},                    // nop
+    {0xffffffff, 0xd50323bf, Shape::kNone},                    // autiasp
+};
+
+constexpr std::uint32_t bit_of(std::uint32_t field) noexcept { return 1u << (field & 31); }
+
+// Sign-extended, in bytes.
+constexpr std::int64_t distance(std::uint32_t word, unsigned lowest, unsigned bits) noexcept {
+  const auto field = static_cast<std::int32_t>(word << (32 - lowest - bits));
+  return std::int64_t{field >> (32 - bits)} * 4;
+}
+
+constexpr bool is_jump(std::uint32_t word) noexcept { return (word & 0xfc000000) == 0x14000000; }
+constexpr bool tests_flags(std::uint32_t word) noexcept {
+  return (word & 0xff000010) == 0x54000000;  // b.cond
+}
+constexpr bool tests_register(std::uint32_t word) noexcept {
+  return (word & 0x7e000000) == 0x34000000;  // cbz, cbnz
+}
+constexpr bool tests_bit(std::uint32_t word) noexcept {
+  return (word & 0x7e000000) == 0x36000000;  // tbz, tbnz
+}
+
+}  // namespace
+
+Instruction decode_instruction(std::uint32_t word) noexcept {
+  Instruction out;
+  for (const Encoding& each : kEncodings) {
+    if ((word & each.mask) != each.value) continue;
+    const std::uint32_t first = bit_of(word);
+    const std::uint32_t base = bit_of(word >> 5);
+    const std::uint32_t second = bit_of(word >> 10);
+    out.is_known = true;
+    out.sets_flags = each.sets_flags;
+    out.stores = each.shape >= Shape::kStore;
+    if (each.shape == Shape::kNone) return out;
+    out.names = first;
+    if (each.shape != Shape::kOne) out.names |= base;
+    if (each.shape == Shape::kThree || each.shape == Shape::kStoreIndexed)
+      out.names |= bit_of(word >> 16);
+    if (!out.stores) out.writes = first;
+    if (each.shape == Shape::kLoadPair) out.writes |= second;
+    if (each.shape == Shape::kStorePair) out.names |= second;
+    if (each.writes_base) out.writes |= base;
+    out.names |= out.writes;
+    return out;
+  }
+  return out;
+}
+
+std::uint64_t branch_target(std::uint32_t word, std::uint64_t address) noexcept {
+  constexpr unsigned kConditionAt = 5;
+  const auto from = [address](std::int64_t bytes) noexcept {
+    return address + static_cast<std::uint64_t>(bytes);
+  };
+  if (is_jump(word)) return from(distance(word, 0, 26));
+  if (tests_flags(word) || tests_register(word)) return from(distance(word, kConditionAt, 19));
+  return tests_bit(word) ? from(distance(word, kConditionAt, 14)) : 0;
+}
+
+bool is_conditional_branch(std::uint32_t word) noexcept {
+  return tests_flags(word) || tests_register(word) || tests_bit(word);
+}
+
+unsigned tested_register(std::uint32_t word) noexcept {
+  return tests_flags(word) ? 31u : word & 31u;
+}
+
+bool is_call_or_return(std::uint32_t word) noexcept {
+  const std::uint32_t by_register = word & 0xfffffc1f;
+  return (word & 0xfc000000) == 0x94000000 || by_register == 0xd63f0000 ||
+         by_register == 0xd65f0000;
+}
+
+}  // namespace swipr::machine

@@ -58,7 +58,7 @@ std::string exported_names(const std::string& thread, const std::string& functio
   recording.modules.resize(1);
   recording.modules[0].path = module;
   recording.frames = {{0, 0, RuntimeAddr{0x1234}, PcKind::kExact}};
-  recording.stacks = {{{0}, profile::kNone, profile::kNone, true}};
+  recording.stacks = {{{0}, profile::kNone, "", true}};
   recording.samples.resize(1);
   recording.samples[0].time = 12s + 5ns;
   recording.samples[0].stack = 0;

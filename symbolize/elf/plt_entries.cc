@@ -48,7 +48,7 @@ Slot slot_of_x86_64(Stub stub, std::uint64_t address) {
 // [bti c]; adrp x16, page; ldr x17, [x16, #offset].  Source: Arm ARM, C6.2.
 Slot slot_of_aarch64(Stub stub, std::uint64_t address) {
   constexpr std::uint32_t kBtiC = 0xD503245F;
-  constexpr std::uint64_t kPageBytes = 4096;
+  constexpr std::uint64_t kAdrpPageBytes = 4096;
   std::array<std::uint32_t, 3> code{};
   if (stub.size() < sizeof code) return std::nullopt;
   std::memcpy(code.data(), stub.data(), sizeof code);
@@ -59,8 +59,8 @@ Slot slot_of_aarch64(Stub stub, std::uint64_t address) {
   // The upper 19 of 21 bits are bits 5 to 23, the lower two 29 and 30.
   const std::int64_t pages =
       std::int64_t{static_cast<std::int32_t>(adrp << 8) >> 13} * 4 + (adrp >> 29 & 3);
-  const std::uint64_t page = (address + at * sizeof adrp) & ~(kPageBytes - 1);
-  return page + static_cast<std::uint64_t>(pages) * kPageBytes + (ldr >> 10 & 0xFFF) * 8;
+  const std::uint64_t page = (address + at * sizeof adrp) & ~(kAdrpPageBytes - 1);
+  return page + static_cast<std::uint64_t>(pages) * kAdrpPageBytes + (ldr >> 10 & 0xFFF) * 8;
 }
 
 struct Machine {

@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "cli/push/environment.h"
@@ -26,6 +28,8 @@ using namespace std::chrono_literals;
 using host::Result;
 
 constexpr auto kLook = 30s;  // the spool is looked at without a notice, too
+// Pyroscope answers after half a second, when it has written what it got.
+constexpr std::size_t kConnections = 8;
 // Pyroscope refuses profiles that are older than an hour.
 constexpr auto kMaxAgeForPyroscope = 55min;
 constexpr char kNews = 'n';
@@ -51,60 +55,99 @@ class SpoolSender {
         wait(kLook);
         continue;
       }
-      const auto now = std::chrono::system_clock::now().time_since_epoch();
-      const bool ages = settings_.url.engine == Engine::kPyroscope;
-      if (ages && now - entries.front().begin > kMaxAgeForPyroscope) {
-        spool_.remove(entries.front().name);
-        say({PushEvent::Kind::kTooOld, entries.front().bytes, ""});
-      } else if (!send(entries.front().name) && is_finishing_) {
+      if (!send(std::span(entries).first(std::min(entries.size(), connections()))) &&
+          is_finishing_) {
         return;
       }
     }
   }
 
  private:
+  // A store that did not answer, or was busy, is asked once at a time.
+  std::size_t connections() const { return repetition_ == 0 ? kConnections : 1; }
+
+  bool is_too_old(const Spool::Entry& entry) const {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return settings_.url.engine == Engine::kPyroscope && now - entry.begin > kMaxAgeForPyroscope;
+  }
+
   // Returns false if the store is to be asked again, after the pause that it needs.
-  bool send(const std::string& name) {
-    auto request = spool_.claim(name);
-    if (!request) return true;  // the spool was full and this one the oldest
-    request->headers.insert(request->headers.end(), headers_.begin(), headers_.end());
-    const Answer answer = post(*request);
+  bool send(std::span<const Spool::Entry> entries) {
+    std::vector<Sent> all;
+    for (const Spool::Entry& entry : entries) {
+      if (is_too_old(entry)) {
+        spool_.remove(entry.name);
+        say({PushEvent::Kind::kTooOld, entry.bytes, ""});
+        continue;
+      }
+      auto request = spool_.claim(entry.name);
+      if (!request) continue;  // the spool was full and this one the oldest
+      request->headers.insert(request->headers.end(), headers_.begin(), headers_.end());
+      all.push_back({entry.name, request->body.size(), begin(all.size(), *request)});
+    }
+    std::optional<Answer> later;
+    for (std::size_t at = 0; at < all.size(); ++at) {
+      const Answer answer = all[at].failure ? *all[at].failure : end(at);
+      if (!settle(all[at], answer)) later = answer;
+    }
+    if (!later) {
+      if (!all.empty()) repetition_ = 0;
+      return true;
+    }
+    std::uniform_real_distribution<double> share(0, 1);
+    if (!is_finishing_) wait(delay_before(repetition_++, later->retry_after, share(random_)));
+    return false;
+  }
+
+  // A request that is being sent by the connection of its place.
+  struct Sent {
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::optional<Answer> failure;  // it is not: instead of an answer
+  };
+
+  // Returns false if it is to be sent again.
+  bool settle(const Sent& sent, const Answer& answer) {
     const Outcome outcome = outcome_of(answer);
     const std::string text = answer.status > 0
                                  ? fmt::format("HTTP status {}: {}", answer.status, answer.text)
                                  : answer.text;
     if (outcome == Outcome::kLater) {
-      spool_.release(name);
-      say({PushEvent::Kind::kLater, request->body.size(), text});
-      std::uniform_real_distribution<double> share(0, 1);
-      if (!is_finishing_) wait(delay_before(repetition_++, answer.retry_after, share(random_)));
+      spool_.release(sent.name);
+      say({PushEvent::Kind::kLater, sent.bytes, text});
       return false;
     }
-    repetition_ = 0;
-    spool_.remove(name);
+    spool_.remove(sent.name);
     const auto kind = outcome == Outcome::kStored    ? PushEvent::Kind::kStored
                       : outcome == Outcome::kRefused ? PushEvent::Kind::kRefused
                                                      : PushEvent::Kind::kUnknown;
-    say({kind, request->body.size(), kind == PushEvent::Kind::kStored ? "" : text});
+    say({kind, sent.bytes, kind == PushEvent::Kind::kStored ? "" : text});
     return true;
   }
 
-  // A sender that has ended may have sent the request.
-  Answer post(const Request& request) {
-    Answer failure;
-    if (!sender_) {
+  std::optional<Answer> begin(std::size_t place, const Request& request) {
+    std::optional<Sender>& sender = senders_[place];
+    if (!sender) {
       auto started = Sender::start(place_);
-      if (!started) {
-        failure.text = started.error().message();
-        return failure;
-      }
-      sender_.emplace(*std::move(started));
+      if (!started) return Answer{.text = started.error().message()};
+      sender.emplace(*std::move(started));
     }
-    auto answer = sender_->post(request);
-    if (answer) return *std::move(answer);
-    sender_.reset();
+    const auto sent = sender->send(request);
+    if (sent) return std::nullopt;
+    return broken(place, sent.error());
+  }
+
+  Answer end(std::size_t place) {
+    auto answer = senders_[place]->receive();
+    return answer ? *std::move(answer) : broken(place, answer.error());
+  }
+
+  // A sender that has ended may have sent the request.
+  Answer broken(std::size_t place, const host::Error& error) {
+    senders_[place].reset();
+    Answer failure;
     failure.was_sent = true;
-    failure.text = answer.error().message();
+    failure.text = error.message();
     return failure;
   }
 
@@ -135,7 +178,7 @@ class SpoolSender {
   SendPlace place_;
   int control_;
   int events_;
-  std::optional<Sender> sender_;
+  std::array<std::optional<Sender>, kConnections> senders_;
   std::random_device random_;
   unsigned repetition_ = 0;
   bool is_finishing_ = false;

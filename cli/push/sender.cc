@@ -91,10 +91,17 @@ Result<Sender> Sender::start(const SendPlace& place) {
   return sender;
 }
 
-Result<Answer> Sender::post(const Request& request) {
+Result<void> Sender::send(const Request& request) {
   auto sent = write_all(to_.value(), format_request(request) + "\n");
-  if (sent) sent = write_all(to_.value(), request.body);
-  if (!sent) return sent.error();
+  return sent ? write_all(to_.value(), request.body) : sent;
+}
+
+Result<Answer> Sender::post(const Request& request) {
+  if (auto sent = send(request); !sent) return sent.error();
+  return receive();
+}
+
+Result<Answer> Sender::receive() {
   std::array<char, 4096> buffer{};
   std::size_t end = unread_.find('\n');
   while (end == std::string::npos) {

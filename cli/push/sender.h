@@ -20,8 +20,13 @@ class Sender {
   // Ends the process and waits for it.
   ~Sender();
 
+  // Passes the request on. The caller calls receive() next.
+  // Errors: the process has ended.
+  host::Result<void> send(const Request& request);
   // Blocks: until the store answers, at most a minute.
   // Errors: the process has ended.
+  host::Result<Answer> receive();
+  // Both.
   host::Result<Answer> post(const Request& request);
 
  private:

@@ -6,6 +6,7 @@
 They accept and refuse what the real servers accept and refuse (engine_cases.py is the same table for both).
   GET  /_received                 all that was accepted: [{api, labels, types: {"cpu/nanoseconds": {total, self: {function: n}}}, ...}]
   POST /_fault {"path": "/push", "status": 429, "times": 3, "delay_ms": 0, "headers": {"Retry-After": "1"}, "body": "…"}
+      "together": 4: each waits until four are here; 400 if they do not come within 10 s
   POST /_limit {"bytes_per_s": 4194304, "burst": 2097152}      Pyroscope's ingestion rate, off by default
 """
 import base64, datetime, gzip, http.server, json, re, sys, threading, time, zlib
@@ -13,6 +14,7 @@ import base64, datetime, gzip, http.server, json, re, sys, threading, time, zlib
 from store_messages import Otlp, Pprof, message
 
 RECEIVED, FAULTS, LOCK = [], [], threading.Lock()
+ARRIVED = threading.Condition()
 LIMIT = {"bytes_per_s": 0, "burst": 0, "level": 0.0, "at": time.time()}
 
 
@@ -242,6 +244,14 @@ ROUTES = {"/push.v1.PusherService/Push": pyroscope_push, "/api/profiles/writeraw
           "/api/v2/profiles": studio_profile, "/v1development/profiles": otlp_export}
 
 
+def comes_together(fault):
+    """As many requests as it says are here at the same time."""
+    with ARRIVED:
+        fault["arrived"] = fault.get("arrived", 0) + 1
+        ARRIVED.notify_all()
+        return ARRIVED.wait_for(lambda: fault["arrived"] >= fault["together"], timeout=10)
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     body = b""
@@ -276,6 +286,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 fault["times"] -= 1
         if fault:
             time.sleep(fault.get("delay_ms", 0) / 1000)
+            if "together" in fault and not comes_together(fault):
+                return self.answer(400, b'{"message":"alone"}')
             if fault.get("status"):
                 body = fault.get("body", '{"code":"unavailable","message":"as told"}').encode()
                 return self.answer(fault["status"], body, fault.get("headers", {}))

@@ -234,6 +234,16 @@ class AgentTest(SwiprCase):
         self.assertIn("does not accept profiles now", finished.err)
         self.assertEqual(self.stored_cpu(store), self.known_cpu())
 
+    def test_a_store_gets_several_profiles_at_once(self):
+        """Pyroscope answers after half a second."""
+        store = self.start_store()
+        store.fault(path="/push", times=4, together=4)
+        for name in ("a", "b", "c", "d"):
+            self.start_worker(env={"SWIPR_SERVICE_NAME": name})
+        self.run_agent("--slices", "1", "--slice", "1s", "--push", f"pyroscope+{store.url}")
+        self.assertEqual({one["labels"]["service_name"] for one in store.received()}, {"a", "b", "c", "d"})
+        self.assertEqual(self.stored_cpu(store), self.known_cpu())
+
     def test_what_a_store_that_is_down_did_not_get_is_sent_by_the_next_agent(self):
         store = self.start_store()
         store.fault(path="/push", status=503, times=40, headers={"Retry-After": "30"})

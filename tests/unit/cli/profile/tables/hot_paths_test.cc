@@ -110,7 +110,8 @@ TEST(HotPaths, KeepWhatIsNoRecursion) {
 }
 
 TEST(WaitTimes, SumUpEachSystemCall) {
-  const auto waits = wait_times(golden::make_golden().recording);
+  const auto golden = golden::make_golden();
+  const auto waits = wait_times(golden.recording);
   ASSERT_EQ(waits.size(), 2u);
   EXPECT_EQ(waits[0].syscall, "poll");
   EXPECT_EQ(waits[0].blocked, 550ms);

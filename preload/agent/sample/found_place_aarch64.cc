@@ -3,17 +3,17 @@
 #include <span>
 
 #include "preload/agent/sample/found_place.h"
+#include "preload/machine/instruction_aarch64.h"
 
 namespace swipr::agent {
 
 namespace {
 
-constexpr std::uint32_t kSvc = 0xd4000001;  // svc #0
-constexpr unsigned kX8 = 8;                 // number of the call
+constexpr unsigned kX8 = 8;  // number of the call
 
 bool is_call_at(const ProcMemory& memory, std::uint64_t address) noexcept {
   std::array<std::uint32_t, 1> code{};
-  return memory.read(address, std::as_writable_bytes(std::span(code))) && code[0] == kSvc;
+  return memory.read(address, std::as_writable_bytes(std::span(code))) && code[0] == machine::kSvc;
 }
 
 }  // namespace

@@ -1,5 +1,12 @@
-#include "preload/handler/calls/continued_transfer_aarch64.h"
+#include "preload/handler/calls/continued_transfer.h"
 
+// On entry the registers are those of a call that has returned, except that buffer and count are
+// those of the rest, x16 is the address to return to, and x17 the first argument. Buffer and count:
+// x1 and x2 (transfer), x17 and x1 (fill), x3 (sendfile), x4 (copy). On exit all registers are as
+// the call leaves them, with the sum in x0, except x16, x17 and the flags, which the code after the
+// call does not use. Behind `svc` x17 is 1; the handler sets it to 0 there if only its own signal
+// interrupted the call, and to 2 if a handler of the program has run.
+//
 // Stack, from the lower end: address to return to, first argument, bytes transferred so far. With
 // its call frame information it unwinds as a function called by the code that made the call, for
 // debuggers, exceptions (thread cancellation) and swipr's own walks: x30 is still that code's, and

@@ -1,5 +1,11 @@
-#include "preload/handler/calls/continued_transfer_x86_64.h"
+#include "preload/handler/calls/continued_transfer.h"
 
+// On entry the registers are those of a call that has returned, except that buffer and count are
+// those of the rest, and r11 is the number of the call. Buffer and count: rsi and rdx (transfer),
+// rdi and rsi (fill), r10 (sendfile), r8 (copy). On exit all registers are as the call leaves them
+// (rcx and r11 destroyed as by `syscall`), with the sum in rax. Behind `syscall` rcx is not 0; the
+// handler sets it to 0 there if only its own signal interrupted the call.
+//
 // Stack, down from the interrupted code's: red zone of 128 bytes (System V AMD64 ABI, 3.2.2),
 // address to return to, flags, number of the call, bytes transferred so far. With its call frame
 // information it unwinds as a function called by the code that made the call, for debuggers,

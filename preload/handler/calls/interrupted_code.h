@@ -22,9 +22,6 @@
 
 namespace swipr::handler {
 
-inline constexpr std::uint64_t kForeignMark = 0x5357'4950'464f'5245;
-inline constexpr std::uint64_t kRepeatMark = 0x5357'4950'5250'5443;
-
 // System calls keep rcx and r11. Written before the handler is installed.
 inline bool calls_keep_registers = false;
 // Makes a system call.  Context: any.

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "preload/handler/calls/call_code_aarch64.h"
-#include "preload/handler/calls/continued_transfer_aarch64.h"
+#include "preload/handler/calls/continued_transfer.h"
 #include "preload/handler/calls/interrupted_code.h"
 #include "preload/unwind/base/registers.h"
 
@@ -38,26 +38,6 @@ bool has_flags(const ucontext_t& context, std::uint64_t flags) noexcept {
 }
 void set_flags(ucontext_t& context, std::uint64_t flags) noexcept {
   context.uc_mcontext.pstate = (context.uc_mcontext.pstate & ~kFlags) | flags;
-}
-
-// continued_transfer_aarch64.h, by the arguments that move on.
-struct Continuation {
-  Rest rest;
-  const char* entry;
-  const char* returned;
-};
-constexpr Continuation kContinuations[] = {
-    {{1, 2}, &swipr_continued_transfer, &swipr_continued_transfer_returned},
-    {{0, 1}, &swipr_continued_fill, &swipr_continued_fill_returned},
-    {{-1, 3}, &swipr_continued_sendfile, &swipr_continued_sendfile_returned},
-    {{-1, 4}, &swipr_continued_copy, &swipr_continued_copy_returned},
-};
-
-const Continuation* continuation_at(std::uint64_t address) noexcept {
-  for (const Continuation& each : kContinuations) {
-    if (address == reinterpret_cast<std::uint64_t>(each.entry)) return &each;
-  }
-  return nullptr;
 }
 
 // Modulo 2^64: also back.
@@ -119,9 +99,7 @@ void continue_transfer(ucontext_t& context, const SystemCall& call) noexcept {
 }
 
 bool is_continued_transfer(const ucontext_t& context) noexcept {
-  return std::any_of(std::begin(kContinuations), std::end(kContinuations), [&](const auto& each) {
-    return context.uc_mcontext.pc == reinterpret_cast<std::uint64_t>(each.returned);
-  });
+  return is_behind_continued_call(context.uc_mcontext.pc);
 }
 
 void let_transfer_go_on(ucontext_t& context) noexcept { reg(context, kFirst) = kGoOn; }

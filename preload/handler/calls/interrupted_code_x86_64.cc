@@ -1,10 +1,9 @@
 #include <sys/syscall.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "preload/handler/calls/call_number.h"
-#include "preload/handler/calls/continued_transfer_x86_64.h"
+#include "preload/handler/calls/continued_transfer.h"
 #include "preload/handler/calls/interrupted_code.h"
 #include "preload/unwind/base/architecture.h"
 
@@ -12,6 +11,8 @@ namespace swipr::handler {
 
 namespace {
 
+constexpr std::uint64_t kForeignMark = 0x5357'4950'464f'5245;
+constexpr std::uint64_t kRepeatMark = 0x5357'4950'5250'5443;
 constexpr int kArgumentRegisters[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
 
 std::uint64_t reg(const ucontext_t& context, int number) noexcept {
@@ -33,26 +34,6 @@ bool has_just_returned(const ucontext_t& context, std::int32_t& number) noexcept
   return is_possible &&
          read_call_number({reg(context, REG_RIP), reg(context, REG_RSP), reg(context, REG_RBP)},
                           number);
-}
-
-// continued_transfer_x86_64.h, by the arguments that move on.
-struct Continuation {
-  Rest rest;
-  const char* entry;
-  const char* returned;
-};
-constexpr Continuation kContinuations[] = {
-    {{1, 2}, &swipr_continued_transfer, &swipr_continued_transfer_returned},
-    {{0, 1}, &swipr_continued_fill, &swipr_continued_fill_returned},
-    {{-1, 3}, &swipr_continued_sendfile, &swipr_continued_sendfile_returned},
-    {{-1, 4}, &swipr_continued_copy, &swipr_continued_copy_returned},
-};
-
-const Continuation* continuation_at(std::uint64_t address) noexcept {
-  for (const Continuation& each : kContinuations) {
-    if (address == reinterpret_cast<std::uint64_t>(each.entry)) return &each;
-  }
-  return nullptr;
 }
 
 // Modulo 2^64: also back.
@@ -102,9 +83,7 @@ void continue_transfer(ucontext_t& context, const SystemCall& call) noexcept {
 }
 
 bool is_continued_transfer(const ucontext_t& context) noexcept {
-  return std::any_of(std::begin(kContinuations), std::end(kContinuations), [&](const auto& each) {
-    return reg(context, REG_RIP) == reinterpret_cast<std::uint64_t>(each.returned);
-  });
+  return is_behind_continued_call(reg(context, REG_RIP));
 }
 
 void let_transfer_go_on(ucontext_t& context) noexcept { set_reg(context, REG_RCX, 0); }

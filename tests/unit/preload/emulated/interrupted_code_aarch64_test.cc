@@ -4,7 +4,7 @@
 #include <array>
 #include <cerrno>
 
-#include "preload/handler/calls/continued_transfer_aarch64.h"
+#include "preload/handler/calls/continued_transfer.h"
 #include "preload/handler/calls/interrupted_code.h"
 #include "preload/machine/instruction_aarch64.h"
 

@@ -98,6 +98,7 @@ function(swipr_test name)
     add_dependencies(threaded_tests ${name})
   endif()
   swipr_defaults(${name})
+  target_compile_options(${name} PRIVATE -O0)  # a test runs for an instant, and compiles for long
   if(SWIPR_UNITY_TESTS)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
   endif()

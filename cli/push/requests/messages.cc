@@ -1,6 +1,7 @@
 #include "cli/push/requests/messages.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace swipr::push {
 
@@ -22,6 +23,17 @@ Value field(const Json& object, const char* name, Value fallback) {
   } catch (const Json::exception&) {
     return fallback;
   }
+}
+
+// Numbers that are not whole, or that Number cannot hold, have the default, too.
+template <typename Number>
+Number whole_number(const Json& object, const char* name, Number fallback) {
+  const auto place = object.find(name);
+  if (place == object.end() || !place->is_number_integer()) return fallback;
+  const bool fits = place->is_number_unsigned()
+                        ? std::in_range<Number>(place->template get<std::uint64_t>())
+                        : std::in_range<Number>(place->template get<std::int64_t>());
+  return fits ? place->template get<Number>() : fallback;
 }
 
 host::Result<Json> parse_object(std::string_view line) {
@@ -47,7 +59,7 @@ host::Result<SendPlace> parse_place(std::string_view line) {
   SendPlace place;
   place.origin = field<std::string>(*object, "origin", "");
   place.proxy.host = field<std::string>(*object, "proxy_host", "");
-  place.proxy.port = field<std::uint16_t>(*object, "proxy_port", 0);
+  place.proxy.port = whole_number<std::uint16_t>(*object, "proxy_port", 0);
   place.proxy.user = field<std::string>(*object, "proxy_user", "");
   place.proxy.password = field<std::string>(*object, "proxy_password", "");
   place.ca_file = field<std::string>(*object, "ca_file", "");
@@ -67,8 +79,10 @@ host::Result<AnnouncedRequest> parse_request(std::string_view line) {
   if (!object) return object.error();
   AnnouncedRequest result;
   result.request.path = field<std::string>(*object, "path", "/");
-  result.body_bytes = field<std::size_t>(*object, "body_bytes", 0);
-  if (result.body_bytes > kMostBodyBytes) return host::Error("the request is too large");
+  result.body_bytes = whole_number<std::size_t>(*object, "body_bytes", kMostBodyBytes + 1);
+  if (result.body_bytes > kMostBodyBytes) {
+    return host::Error("the request is too large, or its size is missing");
+  }
   for (const auto& entry : field<std::vector<std::vector<std::string>>>(*object, "headers", {})) {
     if (entry.size() == 2) result.request.headers.emplace_back(entry[0], entry[1]);
   }
@@ -87,10 +101,11 @@ host::Result<Answer> parse_answer(std::string_view line) {
   const auto object = parse_object(line);
   if (!object) return object.error();
   Answer answer;
-  answer.status = field<int>(*object, "status", 0);
+  answer.status = whole_number<int>(*object, "status", 0);
   answer.was_sent = field<bool>(*object, "was_sent", false);
   answer.is_partial = field<bool>(*object, "is_partial", false);
-  answer.retry_after = std::chrono::seconds(field<std::int64_t>(*object, "retry_after_s", -1));
+  answer.retry_after =
+      std::chrono::seconds(whole_number<std::int64_t>(*object, "retry_after_s", -1));
   answer.text = field<std::string>(*object, "text", "");
   return answer;
 }

@@ -37,9 +37,33 @@ TEST(SendMessages, RefuseWhatIsNone) {
     EXPECT_FALSE(parse_request(line)) << line;
     EXPECT_FALSE(parse_answer(line)) << line;
   }
-  EXPECT_FALSE(parse_request(R"({"body_bytes":99999999999})"));
-  const auto wrong = parse_request(R"({"path":7,"headers":[["a"],5],"body_bytes":-1})");
-  EXPECT_TRUE(!wrong || wrong->request.headers.empty());
+  for (const char* size : {"99999999999", "-1", "1e46", "7.5", "\"7\"", "null"}) {
+    const auto line = std::string(R"({"body_bytes":)") + size + "}";
+    EXPECT_FALSE(parse_request(line)) << line;
+  }
+  EXPECT_FALSE(parse_request("{}"));
+}
+
+TEST(SendMessages, TakeTheDefaultForWhatHasAnotherType) {
+  const auto request = parse_request(R"({"path":7,"headers":[["a"],5],"body_bytes":1})");
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->request.path, "/");
+  EXPECT_TRUE(request->request.headers.empty());
+  const auto place = parse_place(R"({"proxy_port":65536})");
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->proxy.port, 0);
+}
+
+// Found by fuzzing: the conversion of a number that the type cannot hold is undefined.
+TEST(SendMessages, TakeTheDefaultForNumbersThatDoNotFit) {
+  for (const char* number : {"4e46", "-4e46", "99999999999", "-99999999999", "200.5", "1e999"}) {
+    const auto answer = parse_answer(std::string(R"({"status":)") + number + "}");
+    if (answer) EXPECT_EQ(answer->status, 0) << number;
+  }
+  const auto answer = parse_answer(R"({"status":200,"retry_after_s":1e300})");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_EQ(answer->retry_after.count(), -1);
 }
 
 }  // namespace

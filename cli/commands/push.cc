@@ -34,7 +34,8 @@ class Pusher {
       if (!answer) return answer.error();
       const push::Outcome outcome = push::outcome_of(*answer);
       if (outcome == push::Outcome::kStored) return {};
-      if (outcome != push::Outcome::kLater || repetition == kMostRepetitions) {
+      const bool may_change = outcome == push::Outcome::kLater && !answer->is_lasting;
+      if (!may_change || repetition == kMostRepetitions) {
         return host::Error(describe(outcome, *answer));
       }
       std::uniform_real_distribution<double> share(0, 1);

@@ -44,8 +44,8 @@ Result<std::string> find_send_program() {
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
   return Error(
-      "swipr-send is missing: the static program cannot push; use a swipr that was built from "
-      "source");
+      "swipr-send is missing: it is installed with swipr, in ../libexec/swipr beside the folder of "
+      "swipr");
 }
 
 Sender::Sender(pid_t pid, host::UniqueFd to, host::UniqueFd from)

@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 import unittest
 
-from support import profiles
+from support import engine_cases, engines, profiles, web_fronts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ARCHIVES = pathlib.Path(os.environ.get("SWIPR_ARCHIVES", ROOT / "build/archive"))
@@ -53,7 +53,7 @@ class ArchiveTest(unittest.TestCase):
         files = {str(path.relative_to(self.place)) for path in self.place.rglob("*") if path.is_file()}
         pages = {path.name for path in (ROOT / "docs/man").iterdir()}
         self.assertLessEqual(pages, {pathlib.Path(file).name for file in files if "/man/" in file})
-        wanted = {"bin/swipr", "lib/libswipr_preload.so", "include/swipr/swipr.h", "install", "LICENSE", "sbom.spdx.json"}
+        wanted = {"bin/swipr", "libexec/swipr/swipr-send", "lib/libswipr_preload.so", "include/swipr/swipr.h", "install", "LICENSE", "sbom.spdx.json"}
         self.assertLessEqual(wanted, files)
         with tarfile.open(self.archive) as archive:
             for member in archive:
@@ -69,7 +69,7 @@ class ArchiveTest(unittest.TestCase):
         (path,) = ARCHIVES.glob("*-debug.tar.gz")
         with tarfile.open(path) as archive:
             files = {re.sub(r"^.*\.build-id/", "", name) for name in archive.getnames() if name.endswith(".debug")}
-        for file in ("bin/swipr", "lib/libswipr_preload.so"):
+        for file in ("bin/swipr", "libexec/swipr/swipr-send", "lib/libswipr_preload.so"):
             build_id = re.search(r"Build ID: (\w+)", run("readelf", "-n", self.place / file))[1]
             self.assertIn(f"{build_id[:2]}/{build_id[2:]}.debug", files)
 
@@ -78,13 +78,31 @@ class ArchiveTest(unittest.TestCase):
         said = run("chroot", self.place, "/bin/swipr", "--version")
         self.assertRegex(said, r"^swipr \d")
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root changes the root directory")
+    def test_pushes_from_a_root_with_no_other_program(self):
+        store = engines.Engines()
+        self.addCleanup(store.close)
+        certificate, key = web_fronts.certificate(self.folder, "store")
+        front = web_fronts.TlsFront((certificate, key), store.address)
+        self.addCleanup(front.close)
+        (self.place / "profile.pb.gz").write_bytes(engine_cases.pprof())
+        push = ("chroot", self.place, "/bin/swipr", "push", "/profile.pb.gz")
+        run(*push, f"pyroscope+{store.url}")
+        self.assertEqual(len(store.received()), 1)
+        # By name, and with the certificates of the system, where Fedora keeps them.
+        for file, text in ("etc/hosts", "127.0.0.1 localhost\n"), ("etc/pki/tls/certs/ca-bundle.crt", certificate.read_text()):
+            (self.place / file).parent.mkdir(parents=True, exist_ok=True)
+            (self.place / file).write_text(text)
+        run(*push, f"pyroscope+https://localhost:{front.port}")
+        self.assertEqual(len(store.received()), 2)
+
     def test_install_record_and_uninstall(self):
         prefix = self.folder / "prefix"
         said = run(self.place / "install", prefix)
         self.assertIn(f"preload: {prefix}/lib/libswipr_preload.so", said)
         self.assertIn(f"{prefix}/bin is not in PATH", said)
         swipr, recording = prefix / "bin/swipr", self.folder / "x.swipr"
-        self.assertEqual(sorted(path.name for path in prefix.iterdir()), ["bin", "include", "lib", "share"])
+        self.assertEqual(sorted(path.name for path in prefix.iterdir()), ["bin", "include", "lib", "libexec", "share"])
         run(swipr, "record", "--count", 100, "--interval", "5ms", "-o", recording, "--", TARGETS / "burn_nofp", 1000)
         stacks = profiles.parse(run(swipr, "convert", "--format", "collapsed", recording, "-o", "-").encode(), "collapsed")
         self.assertTrue(profiles.has_function(stacks, "^burn_hot$"), stacks)

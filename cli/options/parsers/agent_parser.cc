@@ -167,7 +167,8 @@ void AgentParser::add_store_options() {
       ->allow_extra_args(false);
   app->add_option("--token-file", options.push.token_file, "Read the token of the stores from FILE")
       ->type_name("FILE");
-  app->add_option("--ca-file", options.push.ca_file, "Trust the certificates in FILE")
+  app->add_option("--ca-file", options.push.ca_file,
+                  "Trust the authorities in FILE (PEM), not the system's")
       ->type_name("FILE");
   app->add_option("--tenant", options.push.tenant, "Tenant of the stores (X-Scope-OrgID)")
       ->type_name("NAME");

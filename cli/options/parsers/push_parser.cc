@@ -44,7 +44,8 @@ void PushParser::add_to(CLI::App& parent) {
   app->add_option("--token-file", options.token_file,
                   "Read the token or key for the store from FILE")
       ->type_name("FILE");
-  app->add_option("--ca-file", options.ca_file, "Trust the certificates in FILE")
+  app->add_option("--ca-file", options.ca_file,
+                  "Trust the authorities in FILE (PEM), not the system's")
       ->type_name("FILE");
   app->add_option("--tenant", options.tenant, "Tenant of the store (X-Scope-OrgID)")
       ->type_name("NAME");

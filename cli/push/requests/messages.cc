@@ -93,6 +93,7 @@ std::string format_answer(const Answer& answer) {
   return line_of({{"status", answer.status},
                   {"was_sent", answer.was_sent},
                   {"is_partial", answer.is_partial},
+                  {"is_lasting", answer.is_lasting},
                   {"retry_after_s", answer.retry_after.count()},
                   {"text", answer.text}});
 }
@@ -104,6 +105,7 @@ host::Result<Answer> parse_answer(std::string_view line) {
   answer.status = whole_number<int>(*object, "status", 0);
   answer.was_sent = field<bool>(*object, "was_sent", false);
   answer.is_partial = field<bool>(*object, "is_partial", false);
+  answer.is_lasting = field<bool>(*object, "is_lasting", false);
   answer.retry_after =
       std::chrono::seconds(whole_number<std::int64_t>(*object, "retry_after_s", -1));
   answer.text = field<std::string>(*object, "text", "");

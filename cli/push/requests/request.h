@@ -64,6 +64,7 @@ struct Answer {
   int status = 0;                        // 0: none
   bool was_sent = false;                 // as far as the client knows
   bool is_partial = false;               // a success that leaves out some of the request
+  bool is_lasting = false;               // a failure until somebody changes a setting
   std::chrono::seconds retry_after{-1};  // negative: not said
   std::string text;                      // of the body, or of the failure
 };

@@ -128,26 +128,15 @@ bool is_store_url(std::string_view text) {
   return text.find("://") != std::string_view::npos;
 }
 
-Result<StoreUrl> parse_store_url(std::string_view text) {
+Result<StoreUrl> parse_url(std::string_view text) {
   StoreUrl url;
-  std::string_view rest = text;
-  const Scheme* scheme = nullptr;
-  for (const Scheme& each : kSchemes) {
-    if (rest.starts_with(each.prefix)) scheme = &each;
-  }
-  if (scheme != nullptr) rest.remove_prefix(scheme->prefix.size());
-  url.tls = rest.starts_with("https://");
-  if (scheme == nullptr || (!url.tls && !rest.starts_with("http://"))) {
-    return Error(
-        "not a store's URL: use pyroscope+http://HOST:4040, parca+https://HOST:7070, "
-        "otlp+http://HOST:4318 or gprofiler+https://HOST");
-  }
-  url.engine = scheme->engine;
-  rest.remove_prefix(url.tls ? 8 : 7);
-  const std::size_t slash = rest.find('/');
-  auto authority = parse_authority(rest.substr(0, slash), url.tls ? 443 : 80);
+  url.tls = text.starts_with("https://");
+  if (!url.tls && !text.starts_with("http://")) return Error("not an http:// or https:// URL");
+  text.remove_prefix(url.tls ? 8 : 7);
+  const std::size_t slash = text.find('/');
+  auto authority = parse_authority(text.substr(0, slash), url.tls ? 443 : 80);
   if (!authority) return Error("the URL has no host, or what follows it is no port");
-  if (slash != std::string_view::npos) url.path = rest.substr(slash);
+  if (slash != std::string_view::npos) url.path = text.substr(slash);
   while (url.path.ends_with('/')) url.path.pop_back();
   if (!is_path_text(url.path) || url.path.find_first_of("?#") != std::string::npos) {
     return Error("the URL has a query, a fragment or a blank");
@@ -156,6 +145,23 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
   url.port = authority->port;
   url.user = std::move(authority->user);
   url.password = std::move(authority->password);
+  return url;
+}
+
+Result<StoreUrl> parse_store_url(std::string_view text) {
+  std::string_view rest = text;
+  const Scheme* scheme = nullptr;
+  for (const Scheme& each : kSchemes) {
+    if (rest.starts_with(each.prefix)) scheme = &each;
+  }
+  if (scheme != nullptr) rest.remove_prefix(scheme->prefix.size());
+  if (scheme == nullptr || (!rest.starts_with("https://") && !rest.starts_with("http://"))) {
+    return Error(
+        "not a store's URL: use pyroscope+http://HOST:4040, parca+https://HOST:7070, "
+        "otlp+http://HOST:4318 or gprofiler+https://HOST");
+  }
+  auto url = parse_url(rest);
+  if (url) url->engine = scheme->engine;
   return url;
 }
 

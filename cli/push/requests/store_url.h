@@ -25,6 +25,8 @@ struct StoreUrl {
 
 // Errors: another scheme; no host; not a port; a query or a fragment.
 host::Result<StoreUrl> parse_store_url(std::string_view text);
+// The same without the engine, which has no meaning then: "https://user@host:4040/prefix".
+host::Result<StoreUrl> parse_url(std::string_view text);
 // Whether the text is meant as a store's URL and not as the name of a file.
 bool is_store_url(std::string_view text);
 

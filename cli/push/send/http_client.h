@@ -1,26 +1,25 @@
-// HTTP and HTTPS to one store. The only code that uses the HTTP library, whose loading takes 3.5
-// ms: it has an executable of its own.
+// HTTP and HTTPS to one store. The only code that uses the HTTP and TLS libraries: it has an
+// executable of its own.
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "cli/push/requests/request.h"
-#include "cli/push/requests/store_url.h"
+#include "cli/push/requests/messages.h"
 
 namespace swipr::push {
 
 class HttpClient {
  public:
-  // `ca_file`: certificates that are trusted; empty: those of the system.
-  // Errors: a file of certificates that cannot be read.
-  static host::Result<HttpClient> create(const std::string& origin, const Proxy& proxy,
-                                         const std::string& ca_file);
+  // `place.ca_file`: certificates that are trusted; empty: those of the system.
+  // Errors: not an origin; a file of certificates that cannot be read, or has none.
+  static host::Result<HttpClient> create(const SendPlace& place);
   HttpClient(HttpClient&&) noexcept;
   HttpClient& operator=(HttpClient&&) noexcept;
   ~HttpClient();
 
-  // Blocks: at most a minute.
+  // Blocks: finding the host, and then 10 s for each step of a connection, 30 s for sending, and 30
+  // s for the answer. Connections are kept; redirections are not followed, because they would take
+  // the token elsewhere.
   Answer post(const Request& request);
 
  private:

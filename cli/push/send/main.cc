@@ -24,7 +24,7 @@ int serve() {
   if (!std::getline(std::cin, line)) return 2;
   const auto place = push::parse_place(line);
   if (!place) return 2;
-  auto client = push::HttpClient::create(place->origin, place->proxy, place->ca_file);
+  auto client = push::HttpClient::create(*place);
   while (std::getline(std::cin, line)) {
     auto request = push::parse_request(line);
     if (!request) return 2;

@@ -22,12 +22,14 @@ TEST(SendMessages, AreReadAsTheyWereWritten) {
   Answer answer;
   answer.status = 429;
   answer.is_partial = true;
+  answer.is_lasting = true;
   answer.retry_after = std::chrono::seconds(7);
   answer.text = "line\nand \xff";
   const auto told = parse_answer(format_answer(answer));
   ASSERT_TRUE(told);
   EXPECT_EQ(told->status, 429);
   EXPECT_TRUE(told->is_partial);
+  EXPECT_TRUE(told->is_lasting);
   EXPECT_EQ(told->retry_after, answer.retry_after);
 }
 
@@ -58,7 +60,7 @@ TEST(SendMessages, TakeTheDefaultForWhatHasAnotherType) {
 TEST(SendMessages, TakeTheDefaultForNumbersThatDoNotFit) {
   for (const char* number : {"4e46", "-4e46", "99999999999", "-99999999999", "200.5", "1e999"}) {
     const auto answer = parse_answer(std::string(R"({"status":)") + number + "}");
-    if (answer) EXPECT_EQ(answer->status, 0) << number;
+    EXPECT_EQ(answer ? answer->status : 0, 0) << number;
   }
   const auto answer = parse_answer(R"({"status":200,"retry_after_s":1e300})");
   ASSERT_TRUE(answer);

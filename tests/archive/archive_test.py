@@ -16,7 +16,8 @@ import tarfile
 import tempfile
 import unittest
 
-from support import engine_cases, engines, profiles, web_fronts
+from support import profiles
+from support.stores import engine_cases, engines, web_fronts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ARCHIVES = pathlib.Path(os.environ.get("SWIPR_ARCHIVES", ROOT / "build/archive"))

@@ -122,7 +122,8 @@ class HttpClient::Connection {
     }
     tls_.set_default_verify_paths(error);
     for (const char* file : kTrustedCertificates) {
-      if (::access(file, R_OK) == 0) tls_.load_verify_file(file, error);
+      if (::access(file, R_OK) != 0) continue;
+      tls_.load_verify_file(file, error);
       if (!error) break;
     }
     return {};

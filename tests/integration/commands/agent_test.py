@@ -7,8 +7,9 @@ import socket
 import sys
 import unittest
 
-from support import deadline, engines
+from support import deadline
 from support.case import SwiprCase
+from support.stores import engines
 
 WORKER = """
 import os, sys, threading

@@ -5,8 +5,9 @@ import pathlib
 import subprocess
 import unittest
 
-from support import engine_cases, products
+from support import products
 from support.case import SwiprCase
+from support.stores import engine_cases
 
 
 class PackageTest(SwiprCase):

@@ -2,8 +2,8 @@
 
 import unittest
 
-from support import engine_cases, engines, web_fronts
 from support.case import SwiprCase
+from support.stores import engine_cases, engines, web_fronts
 
 LOGIN = "user:word"
 

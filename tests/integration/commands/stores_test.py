@@ -6,8 +6,9 @@ import subprocess
 import sys
 import unittest
 
-from support import deadline, engine_cases, engines
+from support import deadline
 from support.case import SwiprCase
+from support.stores import engine_cases, engines
 
 
 class StoresCase(SwiprCase):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The same requests to a real server and to fake_engines.py; prints status codes side by side and fails on a difference.
 
-  python3 tests/support/engine_cases.py FAKE_URL [--pyroscope REAL_URL] [--parca REAL_URL]
+  python3 tests/support/stores/engine_cases.py FAKE_URL [--pyroscope REAL_URL] [--parca REAL_URL]
 Without a real server it checks the fake against what the real ones answered when this was written
 (Pyroscope of 2026-08, v2 storage; Parca of 2026-07).
 """

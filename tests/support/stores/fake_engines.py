@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Strict stand-ins for the push APIs of Pyroscope 2, Parca 0.27, gProfiler Performance Studio and OTLP profiles.
 
-  python3 tests/support/fake_engines.py [PORT]          loopback; prints "listening on http://127.0.0.1:PORT" when ready
+  python3 tests/support/stores/fake_engines.py [PORT]          loopback; prints "listening on http://127.0.0.1:PORT" when ready
 
 They accept and refuse what the real servers accept and refuse (engine_cases.py is the same table for both).
   GET  /_received                 all that was accepted: [{api, labels, types: {"cpu/nanoseconds": {total, self: {function: n}}}, ...}]

@@ -168,46 +168,6 @@ until $ended
 end
 """
 
-# One thread collects, and Ruby tells for how long. Another has no garbage, and computes without the lock meanwhile.
-GARBAGE = """
-require 'zlib'
-def cpu; Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID); end
-def burn(seconds)
-  ends = cpu + seconds
-  nil while cpu < ends
-end
-def collects(explicit)
-  used, spent = cpu, explicit ? 0 : -GC.total_time / 1e9
-  until $ended
-    if explicit
-      begins = cpu
-      GC.start
-      spent += cpu - begins
-      burn(0.02)
-    else
-      20_000.times { |i| $kept[i] = [i.to_s] }
-    end
-  end
-  [spent + (explicit ? 0 : GC.total_time / 1e9), cpu - used]
-end
-def deflates
-  text = Random.new(14).bytes(200_000)
-  Zlib::Deflate.deflate(text, 1) until $ended
-end
-explicit = ARGV[0] == 'explicit'
-abort 'unknown' unless explicit || GC.respond_to?(:total_time)
-$kept = Array.new(200_000) { |i| i.to_s }
-GC.disable if explicit
-worker = Thread.new { collects(explicit) }
-other = Thread.new { deflates } if explicit
-puts 'ready'
-STDOUT.flush
-STDIN.read
-$ended = true
-puts worker.value.join(' ')
-other.join if other
-"""
-
 # Garbage, exceptions, deep recursion, fibers, code and threads that come and go.
 STORM = """
 def deep(n); n == 0 ? 0 : 1 + deep(n - 1); end
@@ -382,41 +342,6 @@ class RubyTest(SwiprCase):
         both = [(s.frames, s.weight) for s in mixed if chain[2] in s.frames]
         between = sum(weight for frames, weight in both if frames.index(chain[1]) + 1 < frames.index(chain[2]))
         self.assertGreater(between, 0.95 * sum(weight for _, weight in both))
-
-    def test_garbage_collection(self):
-        self.for_each_ruby(self.check_garbage, GARBAGE, "garbage")
-
-    def check_garbage(self, path, source):
-        for how in ("explicit", "automatic"):
-            with self.subTest(how=how):
-                told = subprocess.run([path, "-e", "print GC.respond_to?(:total_time)"], capture_output=True, check=True)
-                if how == "automatic" and told.stdout != b"true":
-                    self.skipTest("before 3.1 Ruby does not tell the time")
-                program = self.run_ruby(path, source, how)
-                recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
-                spent, used = map(float, self.finish(program).split())
-                self.check_collector(recording, spent / used, how == "explicit")
-
-    def check_collector(self, recording, truth, is_exact):
-        stacks = self.convert(recording, "collapsed", "--weight", "cpu")
-        collecting = [s for s in stacks if "[garbage collection]" in s.frames]
-        found = profiles.total(collecting)
-        for stack in collecting:
-            self.assertIn("collects (garbage.rb)", stack.frames, "a thread that only ran meanwhile")
-        whole = sum(s.weight for s in stacks if "collects (garbage.rb)" in s.frames)
-        running = self.convert(recording, "collapsed", "--weight", "samples", "--state", "running")
-        samples = sum(s.weight for s in running if "collects (garbage.rb)" in s.frames)
-        self.assertGreater(samples, 20)
-        # Five standard errors of a share of half of the samples: their weights are not equal.
-        delta = 5 * (truth * (1 - truth) / (samples / 2)) ** 0.5
-        if is_exact:
-            self.assertAlmostEqual(found / whole, truth, delta=delta)
-        else:  # what Ruby measures contains some of the many calls that read the clock, and swipr's thread
-            self.assertGreater(found / whole, 0.1 * truth)
-        report = json.loads(self.swipr("report", "--json", "--weight", "cpu", recording).out)
-        self.assertEqual(report["garbage_collection"], found)
-        text = self.swipr("report", "--weight", "cpu", recording).out.decode()
-        self.assertRegex(text, r"garbage collection: \d+\.\d % of CPU time")
 
     def lines_of(self, trace):
         """Of the program's own functions: those in C have the line of their caller."""

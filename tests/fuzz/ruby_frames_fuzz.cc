@@ -63,6 +63,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   memory.reads = 0;
   read_ruby_wait(ruby.layout, reader, kBegin, owner);
   if (memory.reads > kMaxRubyWaiters * 5) std::abort();
+  ruby.collector.code = {kBegin, kBegin + 64};
+  memory.reads = 0;
+  find_ruby_collector(ruby, reader, kBegin + 64);
+  if (memory.reads > 500) std::abort();
+  if (ruby.collector.flag != 0) walk_ruby(ruby, reader, kBegin, *tokens);
   detect_ruby({kBegin, kBegin + size}, kBegin, {&read_memory, &memory});
   start_ruby(ruby, kBegin, kBegin, {&read_memory, &memory});
   return 0;

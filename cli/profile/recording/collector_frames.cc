@@ -14,9 +14,12 @@ constexpr std::uint64_t kMuchMore = 8;
 constexpr std::uint64_t kShare = 32;
 constexpr std::uint64_t kLeast = 8;
 
+// Of Python. Ruby's handler knows which thread collects.
 bool is_collector(const Recording& recording, std::uint32_t frame) {
-  const std::uint32_t function = recording.frames[frame].function;
-  return function != kNone && recording.functions[function].is_collector;
+  const std::uint32_t number = recording.frames[frame].function;
+  if (number == kNone) return false;
+  const Function& function = recording.functions[number];
+  return function.is_collector && function.language == Language::kPython;
 }
 
 // The calls of native code that the innermost function of a runtime has made, and that have not

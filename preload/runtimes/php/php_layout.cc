@@ -28,6 +28,22 @@ class BuildText {
  public:
   explicit BuildText(unwind::ImageReader reader) noexcept : reader_(reader) {}
 
+  // Through the table of modules, whose first one is PHP itself. False: it is not filled yet.
+  bool find_registered(std::uint64_t table) noexcept {
+    constexpr std::uint64_t kBuckets = 16;  // HashTable.arData; its buckets begin with the value
+    constexpr std::uint64_t kTextOfModule = 8;  // zend_module_entry.build_id, the last field
+    constexpr std::uint16_t kMaxModule = 512;
+    std::uint64_t bucket = 0;
+    std::uint64_t module = 0;
+    std::uint16_t size = 0;  // its first field
+    std::uint64_t address = 0;
+    std::array<char, kMaxText> text{};
+    return table != 0 && reader_.read_value(table + kBuckets, bucket) &&
+           reader_.read_value(bucket, module) && reader_.read_value(module, size) &&
+           size >= kTextOfModule && size <= kMaxModule &&
+           reader_.read_value(module + size - kTextOfModule, address) &&
+           reader_.read_value(address, text) && is_build(text);
+  }
   // False: the image has none.
   bool find(std::uint64_t header, std::uint64_t load_bias) noexcept {
     Elf64_Ehdr elf{};
@@ -112,7 +128,8 @@ PhpDetection detect_php(std::uint64_t header, Range<std::uint64_t> dynamic, std:
   found.state = PhpState::kRefused;
   found.reason = "unsupported version; 7.4 to 8.4 are";
   BuildText text(reader);
-  if (!text.find(header, load_bias)) return found;
+  // The constants of PHP are megabytes.
+  if (!text.find_registered(find("module_registry")) && !text.find(header, load_bias)) return found;
   const PhpLayout* const layout = find_php_layout(text.api());
   if (layout == nullptr) return found;
   found.runtime = {.layout = *layout, .current_frame = globals + kCurrentFrame, .loop = loop};

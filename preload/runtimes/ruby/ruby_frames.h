@@ -12,6 +12,7 @@
 
 #include "common/core/signal_safe.h"
 #include "preload/runtimes/object_reader.h"
+#include "preload/runtimes/ruby/ruby_collector.h"
 #include "preload/runtimes/ruby/ruby_layout.h"
 #include "preload/runtimes/token.h"
 
@@ -199,7 +200,8 @@ SWIPR_SIGNAL_SAFE RubyFrameKind read_ruby_frame(const RubyRuntime& ruby, Reader&
   return RubyFrameKind::kFunction;
 }
 
-// Fills `tokens` with the frames of an execution context, which may be any number.
+// Fills `tokens` with the frames of an execution context, which may be any number. A thread that
+// collects garbage has a token kCollector as its innermost.
 template <typename Reader>
 SWIPR_SIGNAL_SAFE RubyWalkEnd walk_ruby(const RubyRuntime& ruby, Reader& reader,
                                         std::uint64_t context_address,
@@ -212,6 +214,9 @@ SWIPR_SIGNAL_SAFE RubyWalkEnd walk_ruby(const RubyRuntime& ruby, Reader& reader,
     return RubyWalkEnd::kUnreadable;
   }
   if (!is_ruby_context(context, frame_bytes)) return RubyWalkEnd::kInvalid;
+  if (is_ruby_collecting(ruby, reader, context_address)) {
+    tokens.add({.kind = TokenKind::kCollector});
+  }
   const std::uint64_t root = root_of(context, frame_bytes);
   std::uint64_t address = context.frame;
   for (unsigned step = 0; step < kMaxRubyFrames; ++step, address += frame_bytes) {

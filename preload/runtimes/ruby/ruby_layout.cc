@@ -54,6 +54,7 @@ RubyDetection detect_ruby(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
     if (ruby.current_context == 0 || ruby.machine == 0) return found;
   }
   find_ruby_classes(dynamic, load_bias, reader, ruby.classes);
+  ruby.collector.code = unwind::find_exported_range(dynamic, load_bias, "rb_during_gc", reader);
   found.state = RubyState::kFound;
   found.reason = nullptr;
   return found;

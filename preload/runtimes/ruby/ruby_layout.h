@@ -33,6 +33,14 @@ struct RubyLayout {
 // nullptr: no version that is known.
 const RubyLayout* find_ruby_layout(unsigned major, unsigned minor) noexcept;
 
+// How a thread is seen to collect garbage (ruby_collector.h).
+struct RubyCollector {
+  Range<std::uint64_t> code{};  // of rb_during_gc; begin 0: it is not exported
+  std::uint64_t flag = 0;       // address of the byte that says so; 0: not known
+  std::uint8_t mask = 0;        // its bit in that byte
+  std::uint16_t running = 0;    // 3.0+: where a Ractor has the context that holds its lock
+};
+
 // An interpreter in this process. A value: copy it. Valid while the image is mapped.
 struct RubyRuntime {
   RubyLayout layout{};
@@ -47,6 +55,7 @@ struct RubyRuntime {
   // The variable with the table of names of methods; 0: those that are written in C have no tokens.
   std::uint64_t names = 0;
   RubyClasses classes{};
+  RubyCollector collector{};
 };
 
 enum class RubyState : std::uint8_t {

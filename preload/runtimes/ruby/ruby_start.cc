@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "preload/runtimes/ruby/ruby_collector.h"
 #include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/ruby/ruby_names.h"
 #include "preload/unwind/image/frame_search.h"
@@ -53,6 +54,7 @@ class Starter {
   bool run(std::uint64_t thread_pointer) noexcept {
     if (!find_context(thread_pointer)) return false;
     find_names();
+    find_ruby_collector(ruby_, reader_, context_);
     return true;
   }
 
@@ -101,7 +103,9 @@ class Starter {
     for (unsigned step = 0; step < kMaxSteps && at > context.frame; ++step) {
       at -= frame_bytes;
       if (!reader_.read_value(at, frame)) return false;
-      if (frame.pc != 0 && frame.code != 0) return try_code(frame.code);
+      if (frame.pc == 0 || frame.code == 0) continue;
+      context_ = address;
+      return try_code(frame.code);
     }
     return false;
   }
@@ -162,6 +166,7 @@ class Starter {
   RubyRuntime& ruby_;
   std::uint64_t header_;
   std::uint64_t load_bias_ = 0;
+  std::uint64_t context_ = 0;  // of the main thread
   unwind::ImageReader image_reader_;
   ObjectPieces reader_;
   FunctionText text_;

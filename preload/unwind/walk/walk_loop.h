@@ -423,6 +423,13 @@ class WalkLoop {
         !reader_.read_word(hot.frame + kWord, return_address)) {
       return StepStatus::kUnreadable;
     }
+    // The frame has two records, of which the outer one is directly behind: Go's crosscall2 saves
+    // the frame pointer itself, after its assembler has done so.
+    if (saved_frame == hot.frame + kWord) {
+      hot.frame = saved_frame;
+      saved_frame = return_address;
+      if (!reader_.read_word(hot.frame + kWord, return_address)) return StepStatus::kUnreadable;
+    }
     return_address = plain_return_address(original_return_address(return_address));
     if (return_address != 0 && !is_return_address(return_address)) return StepStatus::kNoRule;
     source = wire::FrameSource::kFramePointer;

@@ -51,7 +51,8 @@ class GoTest(SwiprCase):
         names = ("main.seventy", "main.twenty", THIRD)
         inside = {name: [s for s in stacks if any(f.startswith(name) for f in s.frames)] for name in names}
         weight = sum(map(profiles.total, inside.values()))
-        self.assertGreater(weight, 0.9 * profiles.total(stacks))  # the others are Go's own threads
+        # The others are Go's own threads, which use more if they wait for CPUs.
+        self.assertGreater(weight, 0.8 * profiles.total(stacks))
         for name, seconds in zip(names, used):
             # Five standard errors of a share of half of the ticks, which a busy machine may leave.
             truth = seconds / sum(used)

@@ -3,7 +3,8 @@
 // RBP (otherwise the walk would know where it is saved). RBP follows from SP at the call and the
 // stack space that the function reserved since `mov %rsp,%rbp`, decoded from its instructions from
 // its entry on, because compilers spread a prologue over the function's first block. It is accepted
-// only if the return address above it was pushed by a call to that function.
+// only if the return address above it was pushed by a call to that function. Go's function that
+// switches to the thread's own stack for calls of C has its frame on the goroutine's stack.
 // Context: control thread.
 #pragma once
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <span>
 
+#include "common/core/range.h"
 #include "preload/agent/sample/callers/call_site.h"
 #include "preload/agent/sample/callers/frame_recovery.h"
 #include "preload/machine/instruction_x86_64.h"
@@ -90,6 +91,21 @@ std::optional<std::uint64_t> find_frame_bytes(const ProcMemory& memory, const Fr
   return static_cast<std::uint64_t>(taken);
 }
 
+// Of Go's asmcgocall while it runs C on the thread's own stack: there it keeps the goroutine, and
+// how deep in the goroutine's stack its frame is. 0: that is no goroutine's.
+std::uint64_t find_goroutine_frame(const ProcMemory& memory, std::uint64_t sp) noexcept {
+  struct {
+    std::uint64_t depth;
+    std::uint64_t goroutine;
+  } saved;
+  Range<std::uint64_t> stack;  // the first field of a goroutine
+  const bool is_read = memory.read(sp, std::as_writable_bytes(std::span(&saved, 1))) &&
+                       saved.goroutine % 8 == 0 &&
+                       memory.read(saved.goroutine, std::as_writable_bytes(std::span(&stack, 1)));
+  const std::uint64_t frame = stack.end - saved.depth;
+  return is_read && frame % 8 == 0 && stack.contains(frame) ? frame : 0;
+}
+
 }  // namespace
 
 bool is_call_of(const ProcMemory& memory, std::uint64_t return_address,
@@ -118,12 +134,13 @@ std::optional<std::uint64_t> FrameRecovery::recover_rbp(const ProcMemory& memory
                                                         std::uint64_t sp) noexcept {
   const Prologue& prologue = prologue_of(memory, map, pc);
   if (prologue.function == 0) return std::nullopt;
-  const std::uint64_t rbp = sp + prologue.frame_bytes;
-  const std::uint64_t return_address = read_pointer(memory, rbp + 8);
-  if (return_address == 0 || !is_call_of(memory, return_address, prologue.function)) {
-    return std::nullopt;
+  constexpr std::uint64_t kOfOlderGo = 40;  // above what Windows needs there
+  for (const std::uint64_t rbp : {sp + prologue.frame_bytes, find_goroutine_frame(memory, sp),
+                                  find_goroutine_frame(memory, sp + kOfOlderGo)}) {
+    const std::uint64_t return_address = rbp == 0 ? 0 : read_pointer(memory, rbp + 8);
+    if (return_address != 0 && is_call_of(memory, return_address, prologue.function)) return rbp;
   }
-  return rbp;
+  return std::nullopt;
 }
 
 }  // namespace swipr::agent

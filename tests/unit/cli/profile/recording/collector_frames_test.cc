@@ -60,6 +60,15 @@ TEST_F(CollectorFramesTest, AreDroppedFromAThreadThatExecutesPython) {
   EXPECT_EQ(recording_.stacks[stack].omitted_at, 2u);
 }
 
+TEST_F(CollectorFramesTest, AreKeptOfARuntimeThatKnowsWhichThreadCollects) {
+  const FrameList frames = {kLeaf, kOtherCall, kCollectorFrame, kPythonFrame};
+  recording_.functions[0].language = Language::kRuby;
+  const std::uint32_t stack = add(frames, 1);
+  add({kLeaf, kOtherCall, kPythonFrame}, 100);
+  drop_doubtful_collectors(recording_);
+  EXPECT_EQ(frames_of(stack), frames);
+}
+
 TEST_F(CollectorFramesTest, AreDroppedFromAThreadWhoseCallsAreOrdinary) {
   const FrameList collecting = {kLeaf, kOtherCall, kCollectorFrame, kPythonFrame};
   const std::uint32_t stack = add(collecting, 16);

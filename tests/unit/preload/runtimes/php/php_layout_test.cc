@@ -15,11 +15,14 @@
 namespace swipr::runtimes {
 namespace {
 
-// An image with these symbols, of which the last part of the constants is the text.
+// An image with these symbols and modules, of which the last part of the constants is the text.
 class FakePhp : public agent::FakeImage {
  public:
-  FakePhp(std::initializer_list<const char*> symbols, std::string_view text) : constants_(5000) {
+  FakePhp(std::initializer_list<const char*> symbols, std::string_view text,
+          const void* modules = nullptr)
+      : constants_(5000) {
     for (const char* const name : symbols) add_symbol(name, &globals_);
+    if (modules != nullptr) add_symbol("module_registry", modules);
     finish();
     elf_.e_phentsize = sizeof(Elf64_Phdr);
     elf_.e_phnum = 2;
@@ -58,6 +61,23 @@ TEST(PhpImages, OfKnownVersionsAreFound) {
   EXPECT_EQ(found.runtime.layout.major, 8);
   EXPECT_EQ(found.runtime.layout.minor, 2);
   EXPECT_EQ(found.runtime.current_frame, php.globals() + 488);
+}
+
+// Found without a search: the constants do not have the text.
+TEST(PhpImages, HaveTheirVersionInTheTableOfModules) {
+  const char text[32] = "API20230831,NTS";
+  const char* module[21] = {};
+  const std::uint16_t size = sizeof module;
+  std::memcpy(module, &size, sizeof size);
+  module[20] = text;
+  const void* const bucket = module;
+  const void* const table[7] = {nullptr, nullptr, &bucket};
+  const FakePhp php(kPhpSymbols, "", table);
+  const PhpDetection found = php.detect();
+  ASSERT_EQ(found.state, PhpState::kFound) << found.reason;
+  EXPECT_EQ(found.runtime.layout.minor, 3);
+  module[20] = "API20230831;NTS of another kind, and longer";
+  EXPECT_EQ(php.detect().state, PhpState::kRefused);
 }
 
 TEST(PhpImages, OfOtherKindsAreRefusedWithTheReason) {

@@ -41,7 +41,13 @@ void read_all_ruby(const RubyRuntime& ruby, RandomMemory& memory, FunctionText& 
   ObjectPieces reader(memory.reader());
   const std::uint64_t context = kRubyBegin + memory.random()() % 4096 * 8;
   memory.reads = 0;
-  walk_ruby(ruby, reader, context, tokens);
+  RubyRuntime collecting = ruby;
+  collecting.collector.code = {context, context + 64};
+  find_ruby_collector(collecting, reader, context);
+  EXPECT_LE(memory.reads, 16u * 2 + 128 * 3);
+  collecting.collector = {.flag = context + 1, .mask = 1, .running = 64};
+  memory.reads = 0;
+  walk_ruby(collecting, reader, context, tokens);
   EXPECT_LE(memory.reads, kMaxRubyFrames * 16);
   memory.reads = 0;
   if (append_ruby_name(ruby.layout, reader, context, memory.random()() % 9999, text.name)) ++named;

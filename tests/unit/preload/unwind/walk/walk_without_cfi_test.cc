@@ -18,6 +18,18 @@ TEST_F(Walk, UsesFramePointersWhereThereIsNoCfi) {
   EXPECT_EQ(source(1), wire::FrameSource::kFramePointer);
 }
 
+// Go's crosscall2: its assembler saves the frame pointer, and then it does so itself.
+TEST_F(Walk, PassesAFrameWithTwoRecords) {
+  registers_.values[kRbp] = kStack + 8;
+  // The inner record leads to the outer one, whose saved frame pointer would be a return address.
+  const Words stack = {0, kStack + 16, 0, kJit + 0x20, kCode + kRoot + 1};
+  EXPECT_EQ(walk_stack(kJit + 0x10, stack), WalkEnd::kRoot);
+  EXPECT_EQ(pcs(), (Words{kJit + 0x10, kJit + 0x20}));
+  EXPECT_EQ(stacks(), (Words{0, 4}));
+  const Words looping = {0, kStack + 16, kStack + 24, kStack + 32, kStack + 40, 0};
+  EXPECT_EQ(walk_stack(kJit + 0x10, looping), WalkEnd::kNoRule);
+}
+
 TEST_F(Walk, FollowsTheFramePointerToTheStackThatTheCodeCameFrom) {
   constexpr std::uint64_t kSwitcher = kJit + 0x100;
   constexpr std::uint64_t kReturnAddress = kJit + 0x40;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <vector>
 
 namespace swipr::agent {
@@ -30,7 +33,7 @@ class CallTest : public testing::Test {
 
   static constexpr std::size_t kFunction = 1024;
   ProcMemory memory_;
-  alignas(16) std::uint8_t code_[4096] = {};
+  alignas(16) std::uint8_t code_[8192] = {};
 };
 
 TEST_F(CallTest, ADirectCallLeadsToItsTargetOnly) {
@@ -77,6 +80,65 @@ TEST_F(CallTest, OtherCodeIsNoCall) {
   EXPECT_FALSE(is_call_of(memory_, at(66), at(kFunction)));
   EXPECT_FALSE(is_call_of(memory_, at(96), at(kFunction)));
   EXPECT_FALSE(is_call_of(memory_, 3, at(kFunction)));
+}
+
+// The code runs on one stack and has its frame on another.
+class GoroutineFrame : public CallTest {
+ protected:
+  static constexpr std::size_t kSwitch = 6144;
+  static constexpr std::size_t kFrame = 40;  // word of the goroutine's stack
+
+  GoroutineFrame() {
+    put(kSwitch, {0x55, 0x48, 0x89, 0xe5, 0xeb, 0x10});  // push %rbp; mov %rsp,%rbp; jmp
+    put_branch(64, 0xe8, kSwitch);
+    goroutine_ = {address_of(stack_), address_of(stack_ + 64)};
+    stack_[kFrame] = address_of(stack_ + kFrame + 8);  // the caller's frame
+    stack_[kFrame + 1] = at(69);
+    save(0);
+  }
+  // At that word of the thread's own stack.
+  void save(std::size_t word) {
+    std::fill(std::begin(own_stack_), std::end(own_stack_), 0);
+    own_stack_[word] = (64 - kFrame) * 8;
+    own_stack_[word + 1] = address_of(&goroutine_);
+  }
+  static std::uint64_t address_of(const void* place) {
+    return reinterpret_cast<std::uint64_t>(place);
+  }
+  std::optional<std::uint64_t> recover() {
+    return FrameRecovery().recover_rbp(memory_, unwind::CodeMap({}), at(kSwitch + 64),
+                                       address_of(&own_stack_));
+  }
+
+  struct {
+    std::uint64_t low;
+    std::uint64_t high;
+  } goroutine_{};
+  std::uint64_t own_stack_[8] = {};
+  std::uint64_t stack_[80] = {};
+};
+
+TEST_F(GoroutineFrame, IsOnTheStackThatTheCodeCameFrom) {
+  EXPECT_EQ(recover(), address_of(stack_ + kFrame));
+  save(5);  // Go 1.21
+  EXPECT_EQ(recover(), address_of(stack_ + kFrame));
+  save(2);
+  EXPECT_EQ(recover(), std::nullopt);
+}
+
+TEST_F(GoroutineFrame, IsUnknownIfNoCallLedToTheCode) {
+  put_branch(64, 0xe8, kSwitch + 16);
+  EXPECT_EQ(recover(), std::nullopt);
+}
+
+TEST_F(GoroutineFrame, IsUnknownOutsideOfThatStack) {
+  own_stack_[0] = 65 * 8;
+  EXPECT_EQ(recover(), std::nullopt);
+  own_stack_[0] = 0;
+  EXPECT_EQ(recover(), std::nullopt);
+  save(0);
+  own_stack_[1] = 8;  // no goroutine
+  EXPECT_EQ(recover(), std::nullopt);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/runtimes/interpreter_registers.h"
 #include "preload/runtimes/java/java_stack.h"
 #include "preload/runtimes/php/php_frames.h"
 #include "preload/runtimes/ruby/ruby_frames.h"
@@ -50,23 +51,21 @@ void take_ruby(const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
 }
 
 void take_php(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
-  constexpr unsigned kFrame = 14;  // r14, r15: ZEND_VM_FP_GLOBAL_REG and ZEND_VM_IP_GLOBAL_REG
-  constexpr unsigned kInstruction = 15;
   if (::syscall(SYS_gettid) != ::syscall(SYS_getpid)) return;
   const auto& registers = slot.registers.values;
   runtimes::ProbedObjects memory(out.pages);
   runtimes::walk_php(snapshot.php, memory,
-                     {.frame = registers[kFrame], .instruction = registers[kInstruction]},
+                     {.frame = registers[runtimes::kPhpFrameRegister],
+                      .instruction = registers[runtimes::kPhpInstructionRegister]},
                      out.tokens);
 }
 
 void take_javascript(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
-  constexpr unsigned kPosition = 9;   // r9, r12: v8dbg_InterpreterBytecodeOffsetRegister and …
-  constexpr unsigned kBytecode = 12;  // … v8dbg_InterpreterBytecodeArrayRegister
   const auto& registers = slot.registers.values;
   runtimes::ProbedObjects memory(out.pages);
   runtimes::read_v8_tokens(snapshot.v8, memory, slot.frames,
-                           {.bytecode = registers[kBytecode], .position = registers[kPosition]},
+                           {.bytecode = registers[runtimes::kV8BytecodeRegister],
+                            .position = registers[runtimes::kV8PositionRegister]},
                            out.tokens);
 }
 

@@ -71,8 +71,7 @@ Finding check_system() {
   }
   if (host.hardware_type == "x86_64") return {Verdict::kFine, "system", text, ""};
   if (host.hardware_type == "aarch64") {
-    return {Verdict::kNote, "system", text,
-            "on aarch64 only frames of Python are read, and functions are not traced"};
+    return {Verdict::kNote, "system", text, "on aarch64 functions are not traced"};
   }
   return {Verdict::kFailed, "system", text, "the preload supports x86-64 and aarch64 only"};
 }

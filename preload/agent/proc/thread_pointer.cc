@@ -16,17 +16,22 @@ std::uint64_t find_robust_list(Tid tid) noexcept {
   return ::syscall(SYS_get_robust_list, tid.value, &head, &bytes) == 0 ? head : 0;
 }
 
+// Source: glibc 2.17 to 2.42, nptl/descr.h: tid, (pid), robust_prev, robust_head.
+bool is_list_of(Tid tid, std::uint64_t list, ProcMemory& memory) noexcept {
+  constexpr std::uint64_t kTidBefore = 16;
+  std::int32_t owner = 0;
+  return list != 0 && memory.image_reader().read_value(list - kTidBefore, owner) &&
+         owner == tid.value;
+}
+
 }  // namespace
 
 std::uint64_t find_thread_pointer(Tid tid, ProcMemory& memory) noexcept {
   const std::uint64_t own = find_robust_list({});
   const std::uint64_t other = find_robust_list(tid);
-  const auto own_pointer = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
-  if (own == 0 || other == 0) return 0;
-  // On x86-64 the thread pointer points to itself (System V AMD64 ABI, 3.4.6; tcbhead_t.tcb).
-  const std::uint64_t pointer = own_pointer + (other - own);
-  std::uint64_t self = 0;
-  return memory.image_reader().read_value(pointer, self) && self == pointer ? pointer : 0;
+  const Tid self{static_cast<std::int32_t>(::syscall(SYS_gettid))};
+  if (!is_list_of(self, own, memory) || !is_list_of(tid, other, memory)) return 0;
+  return reinterpret_cast<std::uint64_t>(__builtin_thread_pointer()) + (other - own);
 }
 
 }  // namespace swipr::agent

@@ -18,13 +18,15 @@ extern "C" {
 
 // A handler returns with the stack pointer at the siginfo_t that rt_sigreturn expects there, with
 // the ucontext_t behind it (arch/arm64/kernel/signal.c). In the call frame information each
-// register lies in that context, at its place in uc_mcontext, and the caller's pc is register 32
-// (AADWARF64). It begins one instruction early because debuggers and exceptions look up return
-// addresses less one. The kernel sets SA_RESTORER's function as the return address, without BTI.
+// register lies in that context, at its place in uc_mcontext. The caller's pc is register 32
+// (AADWARF64) for debuggers; libgcc ends the program at a return column that it does not know, and
+// knows 96 (aarch64.h, DWARF_ALT_FRAME_RETURN_COLUMN). The information begins one instruction early
+// because debuggers and exceptions look up return addresses less one. The kernel sets SA_RESTORER's
+// function as the return address, without BTI.
 __asm__(R"(
   .pushsection .text
   .macro swipr_saved_register number, offset
-    .cfi_escape 0x10, \number, 3, 0x8f, (\offset & 0x7f) | 0x80, \offset >> 7
+    .cfi_escape 0x10, \number, 3, 0x8f, ((\offset) & 0x7f) | 0x80, (\offset) >> 7
   .endm
   .balign 16
   .hidden swipr_handler_return
@@ -32,7 +34,7 @@ __asm__(R"(
   .type __restore_rt, @function
   .cfi_startproc
   .cfi_signal_frame
-  .cfi_return_column 32
+  .cfi_return_column 96
   .cfi_escape 0x0f, 4, 0x8f, 0xb0, 0x04, 0x06
   .set swipr_register, 0
   .rept 31
@@ -41,6 +43,7 @@ __asm__(R"(
   .endr
   swipr_saved_register 31, 560
   swipr_saved_register 32, 568
+  swipr_saved_register 96, 568
 __restore_rt:
   nop
 swipr_handler_return:

@@ -5,8 +5,8 @@
 // kJava: `token` is the frame's. kStub: a frame without a name of its own, step on. kHidden: the
 // same, and frames of a virtual thread are missing there. kEntry: the
 // frame through which native code called Java; the registers are those of that native code, with
-// which the native walk goes on. A first frame inside the code has `exact`, and r13 in `bytecode`;
-// after native frames both are unset, and `frame` must be known. All else ends the walk.
+// which the native walk goes on. A first frame inside the code has `exact`, `bytecode` and `link`;
+// after native frames these are unset, and `frame` must be known. All else ends the walk.
 //
 // Everything that is read may be garbage: a thread is interrupted anywhere, and from outside it may
 // be running meanwhile. Hence stack pointers must rise, and every loop is counted.
@@ -14,7 +14,8 @@
 // `Reader`: ProbedObjects in the handler, ObjectPieces on the control thread (object_reader.h).
 // Context: signal handler (only for the calling thread) or control thread.  Allocates: never.
 // Errno: kept.  Bounds: see the constants.
-// Source: src/hotspot/cpu/x86/frame_x86.hpp, 11 to 25 (x86-64 only).
+// Source: src/hotspot/cpu/x86/frame_x86.hpp and src/hotspot/cpu/aarch64/frame_aarch64.hpp, 11
+// to 25.
 #pragma once
 
 #include <array>
@@ -26,36 +27,26 @@
 #include "common/core/range.h"
 #include "common/core/signal_safe.h"
 #include "preload/runtimes/java/java_code.h"
+#include "preload/runtimes/java/java_first_frame.h"
+#include "preload/runtimes/java/java_frame_steps.h"
 #include "preload/runtimes/java/java_layout.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/token.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::runtimes {
-
-inline constexpr unsigned kMaxJavaFrames = 4096;              // steps of one walk
-inline constexpr std::uint64_t kMaxInterpreterFrame = 4096;   // bytes below the frame pointer
-inline constexpr std::uint64_t kMaxJavaFrameWords = 1 << 16;  // of compiled code
-
-struct JavaRegisters {
-  std::uint64_t pc = 0;
-  std::uint64_t stack = 0;
-  std::uint64_t frame = 0;
-  std::uint64_t bytecode =
-      0;               // r13 of the first frame: the interpreter's next bytecode; 0: unknown
-  bool exact = false;  // pc is where the thread is, not a return address
-};
 
 enum class JavaStep : std::uint8_t { kJava, kStub, kHidden, kEntry, kUnreadable, kInvalid };
 
 // `Stack` reads the thread's stack, `Reader` everything else.
 template <typename Reader, typename Stack = Reader>
-class JavaStepper {
+class JavaStepper : private JavaFirstFrame<Reader, Stack> {
  public:
   JavaStepper(const JavaRuntime& java,
               Reader& reader) noexcept requires std::is_same_v<Reader, Stack>
-      : java_(java), reader_(reader), stack_(reader) {}
+      : JavaFirstFrame<Reader, Stack>(java, reader, reader) {}
   JavaStepper(const JavaRuntime& java, Reader& reader, Stack& stack) noexcept
-      : java_(java), reader_(reader), stack_(stack) {}
+      : JavaFirstFrame<Reader, Stack>(java, reader, stack) {}
 
   // From a frame in JavaRuntime::code to its caller. Not kJava, kStub, kEntry: both are undefined.
   SWIPR_SIGNAL_SAFE JavaStep step(JavaRegisters& registers, Token& token) noexcept {
@@ -70,26 +61,21 @@ class JavaStepper {
     } else {
       status = step_blob(registers, token);
     }
+    const bool may_stay = registers.exact && !unwind::kReturnAddressIsPushed;
     registers.exact = false;
     registers.bytecode = 0;
-    const bool has_moved = registers.stack > stack_before && registers.stack % 8 == 0;
+    registers.link = 0;
+    const bool has_moved =
+        registers.stack > stack_before - (may_stay ? 1 : 0) && registers.stack % kWord == 0;
     const bool is_frame = status != JavaStep::kUnreadable && status != JavaStep::kInvalid;
     return is_frame && !has_moved ? JavaStep::kInvalid : status;
   }
 
  private:
-  static constexpr std::uint64_t kWord = 8;
-
-  bool step_by_frame_pointer(JavaRegisters& registers) noexcept {
-    const std::uint64_t frame = registers.frame;
-    if (frame % kWord != 0 || frame < registers.stack) return false;
-    if (!stack_.read_value(frame, registers.frame) ||
-        !stack_.read_value(frame + kWord, registers.pc)) {
-      return false;
-    }
-    registers.stack = frame + 2 * kWord;
-    return true;
-  }
+  using Steps = JavaFirstFrame<Reader, Stack>;
+  using Steps::caller_stack, Steps::step_by_frame_pointer, Steps::step_first, Steps::step_frame,
+      Steps::step_stub;
+  using Steps::java_, Steps::reader_, Steps::stack_, Steps::kWord;
 
   // Before a method's frame is made, the frame pointer is its caller's: the callee is missing then.
   JavaStep step_interpreted(JavaRegisters& registers, Token& token) noexcept {
@@ -105,7 +91,7 @@ class JavaStepper {
     }
     if (!stack_.read_value(frame - kBelow, slots)) return JavaStep::kUnreadable;
     JavaMethod method;
-    if (slots.sender_stack <= frame || !read_java_method(java_, reader_, slots.method, method)) {
+    if (!read_java_method(java_, reader_, slots.method, method)) {
       return JavaStep::kInvalid;
     }
     token.code = slots.method;
@@ -116,7 +102,7 @@ class JavaStepper {
     if (method.bytecode.contains(bytecode)) {
       token.position = static_cast<std::uint32_t>(bytecode - method.bytecode.begin);
     }
-    registers.stack = slots.sender_stack;
+    registers.stack = caller_stack(frame, slots.sender_stack, slots.return_address);
     registers.frame = slots.saved_frame;
     registers.pc = slots.return_address;
     return JavaStep::kJava;
@@ -190,102 +176,6 @@ class JavaStepper {
                      std::memcmp(text.data(), "native ", text.size()) == 0;
     return true;
   }
-
-  bool step_frame(const JavaBlob& blob, JavaRegisters& registers) noexcept {
-    if (blob.frame_words < 2 || blob.frame_words > kMaxJavaFrameWords) return false;
-    registers.stack += blob.frame_words * kWord;
-    return stack_.read_value(registers.stack - 2 * kWord, registers.frame) &&
-           stack_.read_value(registers.stack - kWord, registers.pc);
-  }
-
-  // Where the first frame's code has not made its frame, or has left it. False: it has one.
-  bool step_first(const JavaBlob& blob, JavaRegisters& registers) noexcept {
-    std::array<std::uint8_t, 16> code{};
-    if (!reader_.read_value(registers.pc, code)) return false;
-    const bool is_in_prologue =
-        registers.pc < blob.code + blob.frame_complete && !is_stack_taken(blob.code, registers.pc);
-    const bool is_frame_to_store =
-        is_frame_pointer_stored(code) && registers.pc < blob.code + blob.frame_complete;
-    if (is_frame_to_store) {  // sub rsp, N has run, that has not
-      const std::uint64_t frame = registers.frame;
-      if (!step_frame(blob, registers)) return false;
-      registers.frame = frame;
-      return true;
-    }
-    std::uint8_t before = 0;
-    const bool is_pushed = is_in_prologue && reader_.read_value(registers.pc - 1, before) &&
-                           before == kPushFrame && code[0] == 0x48 &&
-                           (code[1] == 0x83 || code[1] == 0x81 || code[1] == 0x8b);
-    if (is_pushed || code[0] == kPopFrame) return pop_frame(registers);
-    if (is_in_prologue || is_before_return(code)) return pop_pc(registers);
-    return blob.frame_words == 0 && step_frameless(registers);
-  }
-
-  static constexpr std::uint8_t kPushFrame = 0x55;  // push rbp
-  static constexpr std::uint8_t kPopFrame = 0x5d;   // pop rbp
-  static constexpr std::uint8_t kReturn = 0xc3;     // ret
-  using Code = std::array<std::uint8_t, 16>;
-
-  // The frame counts as complete only behind the question whether the method may be entered, which
-  // follows when the frame is made: sub rsp, N is among the last instructions.
-  bool is_stack_taken(std::uint64_t begin, std::uint64_t pc) noexcept {
-    std::array<std::uint8_t, 24> code{};
-    const std::uint64_t from = pc - begin < code.size() ? begin : pc - code.size();
-    const std::size_t size = pc - from;
-    if (pc < begin || !reader_.read_value(pc - code.size(), code)) return false;
-    for (std::size_t at = code.size() - size; at + 4 <= code.size(); ++at) {
-      if (code[at] != 0x48 || code[at + 2] != 0xec) continue;
-      if (code[at + 1] == 0x83 || (code[at + 1] == 0x81 && at + 7 <= code.size())) return true;
-    }
-    return false;
-  }
-  static bool is_frame_pointer_stored(const Code& code) noexcept {  // mov [rsp + N], rbp
-    return code[0] == 0x48 && code[1] == 0x89 && (code[2] == 0x6c || code[2] == 0xac) &&
-           code[3] == 0x24;
-  }
-  // ret, or the question about safepoints before it, when the frame has been left.
-  static bool is_before_return(const Code& code) noexcept {
-    const auto is_jump = [&code](std::size_t at) {  // ja, six bytes, ret
-      return code[at] == 0x0f && code[at + 1] == 0x87 && code[at + 6] == kReturn;
-    };
-    if (code[0] == kReturn || is_jump(0)) return true;
-    const bool compares_stack = code[0] == 0x49 && code[1] == 0x3b;  // cmp rsp, [r15 + N]
-    if (compares_stack && code[2] == 0x67) return is_jump(4);
-    if (compares_stack && code[2] == 0xa7) return is_jump(7);
-    const auto is_test = [&code](std::size_t at) {  // test [r10], eax; ret
-      return code[at] == 0x41 && code[at + 1] == 0x85 && code[at + 2] == 0x02 &&
-             code[at + 3] == kReturn;
-    };
-    return is_test(0) || (code[0] == 0x4d && code[1] == 0x8b && code[2] == 0x97 && is_test(7));
-  }
-  bool pop_pc(JavaRegisters& registers) noexcept {
-    if (!stack_.read_value(registers.stack, registers.pc)) return false;
-    registers.stack += kWord;
-    return true;
-  }
-  bool pop_frame(JavaRegisters& registers) noexcept {
-    if (!stack_.read_value(registers.stack, registers.frame)) return false;
-    registers.stack += kWord;
-    return pop_pc(registers);
-  }
-  // Stubs: their caller's address is on top, or above the frame pointer, which they push first.
-  bool step_frameless(JavaRegisters& registers) noexcept {
-    std::uint64_t top = 0;
-    if (!stack_.read_value(registers.stack, top)) return false;
-    return java_.code.contains(top) ? pop_pc(registers) : step_stub(registers);
-  }
-  // The stub that methods call on entry has pushed a word of ones first.
-  bool step_stub(JavaRegisters& registers) noexcept {
-    if (registers.frame > registers.stack + kMaxInterpreterFrame ||
-        !step_by_frame_pointer(registers)) {
-      return false;
-    }
-    return registers.pc != ~std::uint64_t{0} || pop_pc(registers);
-  }
-
-  const JavaRuntime& java_;
-  Reader& reader_;
-  Stack& stack_;
 };
 
 // Compiled once, into swipr_runtime_names.

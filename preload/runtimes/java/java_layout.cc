@@ -267,19 +267,11 @@ bool read_interpreter(JavaRuntime& java, unwind::ImageReader reader) noexcept {
   return !java.interpreter.empty();
 }
 
-// The steps through frames are those of x86-64.
-constexpr bool kReadsFrames = unwind::kElfMachine == 62;  // EM_X86_64
-
 }  // namespace
 
 JavaDetection detect_java(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
                           unwind::ImageReader reader) noexcept {
-  JavaDetection found = JavaDetector(dynamic, load_bias, reader).run();
-  if (found.state == JavaState::kFound && !kReadsFrames) {
-    found.state = JavaState::kRefused;
-    found.reason = "frames of this machine as those of x86-64";
-  }
-  return found;
+  return JavaDetector(dynamic, load_bias, reader).run();
 }
 
 bool refresh_java(JavaRuntime& java, unwind::ImageReader reader) noexcept {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "preload/runtimes/interpreter_registers.h"
 #include "preload/runtimes/java/java_frames.h"
 #include "preload/runtimes/java/java_threads.h"
 
@@ -79,7 +80,8 @@ class JavaWalk {
 
   // The frame that calls Java has a pointer to a JavaCallWrapper, with the anchor as it was.
   bool follow_entry(std::uint64_t frame, JavaRegisters& registers) noexcept {
-    constexpr std::uint64_t kWrapperBelow = 6 * sizeof(std::uint64_t);
+    // entry_frame_call_wrapper_offset
+    constexpr std::uint64_t kWrapperBelow = (kIsX86_64 ? 6 : 8) * sizeof(std::uint64_t);
     std::uint64_t wrapper = 0;
     return reader_.read_value(frame - kWrapperBelow, wrapper) &&
            read_java_anchor(java_, reader_, wrapper + java_.layout.wrapper_anchor, registers);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "common/core/signal_safe.h"
+#include "preload/runtimes/interpreter_registers.h"
 #include "preload/runtimes/java/java_frames.h"
 #include "preload/runtimes/java/java_stack.h"
 #include "preload/unwind/walk/step.h"
@@ -50,15 +51,17 @@ class JavaWalkCode {
 
   SWIPR_SIGNAL_SAFE unwind::StepStatus step(unwind::Registers& registers, bool exact) noexcept {
     using unwind::StepStatus;
-    constexpr unsigned kBytecode = 13;  // r13
     if (steps_left_ == 0) return StepStatus::kNoRule;
     --steps_left_;
     const bool knows_frame = registers.knows(unwind::kFrameRegister);
-    const bool knows_bytecode = exact && registers.knows(kBytecode);
+    const bool knows_bytecode = exact && registers.knows(kJavaBytecodeRegister);
+    const bool knows_link =
+        exact && !unwind::kReturnAddressIsPushed && registers.knows(unwind::kBaseRegister);
     JavaRegisters at{.pc = registers.values[unwind::kPcRegister],
                      .stack = registers.values[unwind::kStackRegister],
                      .frame = knows_frame ? registers.values[unwind::kFrameRegister] : 0,
-                     .bytecode = knows_bytecode ? registers.values[kBytecode] : 0,
+                     .bytecode = knows_bytecode ? registers.values[kJavaBytecodeRegister] : 0,
+                     .link = knows_link ? registers.values[unwind::kBaseRegister] : 0,
                      .exact = exact};
     JavaStackWords<Words> stack(*words_);
     Token token;

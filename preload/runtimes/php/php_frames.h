@@ -22,13 +22,14 @@
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/php/php_layout.h"
 #include "preload/runtimes/token.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::runtimes {
 
 inline constexpr unsigned kMaxPhpFrames = 4096;
 
-// The interrupted thread's registers r14 and r15, with which interpreters that gcc has compiled
-// run: the frame's own position is as old as its last call. Zeros: unknown.
+// The interrupted thread's registers (interpreter_registers.h), with which interpreters that gcc
+// has compiled run: the frame's own position is as old as its last call. Zeros: unknown.
 struct PhpRegisters {
   std::uint64_t frame = 0;
   std::uint64_t instruction = 0;
@@ -44,10 +45,15 @@ struct PhpNames {
   bool operator==(const PhpNames&) const = default;
 };
 
-// A token has 44 bits for each address, which are a multiple of 8 below 2^47, 20 for the line and
-// 40 for the hash.
-inline constexpr unsigned kPhpAddressBits = 44;
-inline constexpr unsigned kPhpHashBits = 40;
+// A token has 44 or 45 bits for each address, which are a multiple of 8 below 2^47 or 2^48, 20 for
+// the line and what is left for the hash: 40 or 37.
+inline constexpr unsigned kPhpAddressBits = unwind::kUserAddressBits - 3;
+inline constexpr unsigned kPhpRestBits = 64 - kPhpAddressBits;  // beside an address
+inline constexpr unsigned kPhpLineBits = 20;
+inline constexpr unsigned kPhpClassAt = 64 - (kPhpAddressBits - kPhpRestBits);  // its upper bits
+inline constexpr unsigned kPhpHashBits = kPhpClassAt - (kPhpLineBits - kPhpRestBits);
+static_assert(kMaxRuntimeLine < 1u << kPhpLineBits && kPhpRestBits <= kPhpLineBits);
+
 constexpr std::uint64_t low_bits(std::uint64_t value, unsigned count) noexcept {
   return value & ((std::uint64_t{1} << count) - 1);
 }
@@ -57,19 +63,23 @@ constexpr bool pack_php_names(const PhpNames& names, std::uint64_t hash, Token& 
       0)
     return false;
   const std::uint64_t class_name = names.class_name >> 3;
-  out.code = names.name >> 3 | std::uint64_t{names.first_line} << kPhpAddressBits;
-  out.mark = names.file >> 3 | class_name << kPhpAddressBits;  // its lower bits
-  out.fingerprint =
-      class_name >> (64 - kPhpAddressBits) << kPhpHashBits | low_bits(hash, kPhpHashBits);
+  const std::uint64_t line = names.first_line;
+  out.code = names.name >> 3 | line << kPhpAddressBits;        // its lower bits
+  out.mark = names.file >> 3 | class_name << kPhpAddressBits;  // likewise
+  out.fingerprint = class_name >> kPhpRestBits << kPhpClassAt |
+                    line >> kPhpRestBits << kPhpHashBits | low_bits(hash, kPhpHashBits);
   return true;
 }
 constexpr PhpNames unpack_php_names(const Token& token) noexcept {
   const std::uint64_t class_name =
-      token.mark >> kPhpAddressBits | token.fingerprint >> kPhpHashBits << (64 - kPhpAddressBits);
+      token.mark >> kPhpAddressBits | token.fingerprint >> kPhpClassAt << kPhpRestBits;
+  const std::uint64_t line =
+      token.code >> kPhpAddressBits |
+      low_bits(token.fingerprint >> kPhpHashBits, kPhpLineBits - kPhpRestBits) << kPhpRestBits;
   return {.name = low_bits(token.code, kPhpAddressBits) << 3,
           .class_name = class_name << 3,
           .file = low_bits(token.mark, kPhpAddressBits) << 3,
-          .first_line = static_cast<std::uint32_t>(token.code >> kPhpAddressBits)};
+          .first_line = static_cast<std::uint32_t>(line)};
 }
 
 struct PhpFunction {  // zend_function

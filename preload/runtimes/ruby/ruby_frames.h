@@ -15,6 +15,7 @@
 #include "preload/runtimes/ruby/ruby_collector.h"
 #include "preload/runtimes/ruby/ruby_layout.h"
 #include "preload/runtimes/token.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::runtimes {
 
@@ -122,7 +123,6 @@ SWIPR_SIGNAL_SAFE std::uint64_t find_ruby_context(const RubyRuntime& ruby, Reade
                                                   std::uint64_t thread_pointer) noexcept {
   constexpr std::uint64_t kContextThread = 56;  // 2.7: thread_ptr, and rb_thread_t.thread_id
   constexpr std::uint64_t kThreadId = 72;
-  constexpr std::uint64_t kModuleTable = 8;  // glibc, tcbhead_t.dtv: two words for each module
   std::uint64_t context = 0;
   std::uint64_t at = 0;
   if (ruby.current_context != 0) {
@@ -130,10 +130,11 @@ SWIPR_SIGNAL_SAFE std::uint64_t find_ruby_context(const RubyRuntime& ruby, Reade
     std::uint64_t id = 0;
     const bool is_own = reader.read_value(ruby.current_context, context) && context != 0 &&
                         reader.read_value(context + kContextThread, thread) &&
-                        reader.read_value(thread + kThreadId, id) && id == thread_pointer;
+                        reader.read_value(thread + kThreadId, id) &&
+                        id == thread_pointer + ruby.pthread_offset;
     return is_own ? context : 0;
   }
-  const bool is_read = reader.read_value(thread_pointer + kModuleTable, at) &&
+  const bool is_read = reader.read_value(thread_pointer + unwind::kTlsVectorAt, at) &&
                        reader.read_value(at + std::uint64_t{16} * ruby.tls_module, at) &&
                        reader.read_value(at + ruby.tls_offset, context);
   return is_read ? context : 0;

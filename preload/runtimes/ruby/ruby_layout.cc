@@ -1,19 +1,24 @@
 #include "preload/runtimes/ruby/ruby_layout.h"
 
+#include <pthread.h>
+
 #include <array>
 #include <cstring>
 #include <span>
 
+#include "preload/runtimes/tid_in_pthread.h"
 #include "preload/unwind/image/dynamic_symbol.h"
 
 namespace swipr::runtimes {
 namespace {
 
+constexpr std::uint8_t kBehindLock = 8 + sizeof(pthread_mutex_t);
+
 constexpr std::array kLayouts = {
-    RubyLayout{2, 7, 56, 8, 120, true, false, false, false, 56, 32, 72, 88, 48},
-    RubyLayout{3, 0, 56, 8, 120, true, false, false, false, 56, 40, 80, 96, 48},
-    RubyLayout{3, 1, 64, 12, 120, true, false, true, false, 48, 40, 80, 104, 48},
-    RubyLayout{3, 2, 64, 12, 112, false, true, true, true, 48, 48, 8, 56, 48},
+    RubyLayout{2, 7, 56, 8, 120, true, false, false, false, 56, 32, 72, 88, kBehindLock},
+    RubyLayout{3, 0, 56, 8, 120, true, false, false, false, 56, 40, 80, 96, kBehindLock},
+    RubyLayout{3, 1, 64, 12, 120, true, false, true, false, 48, 40, 80, 104, kBehindLock},
+    RubyLayout{3, 2, 64, 12, 112, false, true, true, true, 48, 48, 8, 56, kBehindLock},
     RubyLayout{3, 3, 56, 12, 112, false, true, true, true, 48, 48, 16, 72, 16},
     RubyLayout{3, 4, 56, 12, 112, false, true, true, true, 48, 48, 16, 72, 16},
 };
@@ -46,6 +51,7 @@ RubyDetection detect_ruby(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
   if (layout == nullptr) return found;
   RubyRuntime& ruby = found.runtime;
   ruby.layout = *layout;
+  ruby.pthread_offset = find_pthread_offset();
   if (layout->major == 2) {
     ruby.current_context =
         unwind::find_exported(dynamic, load_bias, "ruby_current_execution_context_ptr", reader);

@@ -51,7 +51,8 @@ struct RubyRuntime {
   // interpreter, and the virtual machine, which has a list of all threads.
   std::uint64_t current_context = 0;
   std::uint64_t machine = 0;
-  Range<std::uint64_t> loop{};  // the code of the interpreter's loop, for the splice
+  std::uint64_t pthread_offset = 0;  // find_pthread_offset
+  Range<std::uint64_t> loop{};       // the code of the interpreter's loop, for the splice
   // The variable with the table of names of methods; 0: those that are written in C have no tokens.
   std::uint64_t names = 0;
   RubyClasses classes{};

@@ -1,5 +1,7 @@
 #include "preload/runtimes/ruby/ruby_names.h"
 
+#include <pthread.h>
+
 #include <array>
 
 #include "preload/runtimes/ruby/ruby_frames.h"
@@ -184,7 +186,8 @@ bool read_ruby_line(const RubyRuntime& ruby, ObjectPieces& reader, const Token& 
 
 std::uint64_t find_listed_ruby_context(const RubyRuntime& ruby, ObjectPieces& reader,
                                        std::uint64_t thread_pointer) noexcept {
-  constexpr std::uint64_t kLivingThreads = 312;  // rb_vm_t; a list whose nodes begin the threads
+  // rb_vm_t; a list whose nodes begin the threads
+  constexpr std::uint64_t kLivingThreads = 232 + 2 * sizeof(pthread_mutex_t);
   constexpr std::uint64_t kThreadContext = 32;
   constexpr std::uint64_t kThreadId = 72;
   constexpr unsigned kMaxThreads = 4096;
@@ -197,7 +200,7 @@ std::uint64_t find_listed_ruby_context(const RubyRuntime& ruby, ObjectPieces& re
     std::uint64_t id = 0;
     std::uint64_t context = 0;
     if (!reader.read_value(thread + kThreadId, id)) return 0;
-    if (id == thread_pointer) {
+    if (id == thread_pointer + ruby.pthread_offset) {
       return reader.read_value(thread + kThreadContext, context) ? context : 0;
     }
     if (!reader.read_value(thread, thread)) return 0;

@@ -63,13 +63,12 @@ class Starter {
     if (ruby_.machine != 0) {
       return try_context(find_listed_ruby_context(ruby_, reader_, thread_pointer));
     }
-    constexpr std::uint64_t kModuleTable = 8;  // glibc, tcbhead_t.dtv; its size is before it
     Segment variables;
     std::uint64_t next = 0;
-    std::uint64_t table = 0;
+    std::uint64_t table = 0;  // two words for each module; their number is before it
     std::uint64_t count = 0;
     if (!find_segment(header_, reader_, kTls, 0, next, variables) ||
-        !reader_.read_value(thread_pointer + kModuleTable, table) ||
+        !reader_.read_value(thread_pointer + unwind::kTlsVectorAt, table) ||
         !reader_.read_value(table - 16, count)) {
       return false;
     }

@@ -22,7 +22,7 @@ inline constexpr unsigned kBaseRegister = kX30;
 // Registers that a thread has when a system call returns, and that walks may need.
 inline constexpr unsigned kKeptRegisters[] = {19, 20, kX29, kX30};
 inline constexpr unsigned kPcRegister = kPc;
-inline constexpr unsigned kReturnColumn = kX30;  // of CFI, except that of signal frames (kPc)
+inline constexpr unsigned kReturnColumn = kX30;  // of CFI, except that of signal frames
 inline constexpr bool kReturnAddressIsPushed = false;
 inline constexpr std::int32_t kReturnAddressAt = 0;  // unused: it has no fixed place
 inline constexpr std::uint64_t kRedZoneBytes = 0;
@@ -35,8 +35,14 @@ inline constexpr unsigned kUserAddressBits = 48;
 // remove signatures from all return addresses.
 inline constexpr std::uint8_t kIgnoredCfiInstruction = 0x2d;
 
+// glibc's vector of blocks of thread-local variables (dtv), from the thread pointer. Source: its
+// tcbhead_t.
+inline constexpr std::uint64_t kTlsVectorAt = 0;
+
+// kPc or 96, which libgcc has for it (DWARF_ALT_FRAME_RETURN_COLUMN), are those of signal frames.
 constexpr bool is_return_column(std::uint64_t reg) noexcept {
-  return reg == kReturnColumn || reg == kPcRegister;
+  constexpr unsigned kOfLibgcc = 96;
+  return reg == kReturnColumn || reg == kPcRegister || reg == kOfLibgcc;
 }
 
 // The bits of a code address in a return address, which may be signed (pointer authentication). The

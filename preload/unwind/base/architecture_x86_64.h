@@ -36,6 +36,10 @@ inline constexpr unsigned kUserAddressBits = 47;
 // An instruction of CFI that is the architecture's own and changes no rule; kNop: there is none.
 inline constexpr std::uint8_t kIgnoredCfiInstruction = 0;
 
+// glibc's vector of blocks of thread-local variables (dtv), from the thread pointer. Source: its
+// tcbhead_t.
+inline constexpr std::uint64_t kTlsVectorAt = 8;
+
 constexpr bool is_return_column(std::uint64_t reg) noexcept { return reg == kReturnColumn; }
 
 // The bits of a code address in a return address.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/image/dynamic_symbol.h"
 
 namespace swipr::unwind {
@@ -15,7 +16,6 @@ namespace {
 constexpr std::uint32_t kThreadOffset = R_X86_64_TPOFF64;
 constexpr std::uint32_t kDescriptor = R_X86_64_TLSDESC;
 constexpr std::uint32_t kModule = R_X86_64_DTPMOD64;
-constexpr std::uint64_t kVectorAt = 8;  // from the thread pointer
 // Variables lie below the thread pointer, those of the program next to it.
 constexpr std::int64_t kLowest = -(std::int64_t{1} << 24), kHighest = -1;
 std::int64_t offset_in_program(std::uint64_t value, std::uint64_t bytes,
@@ -27,7 +27,6 @@ std::int64_t offset_in_program(std::uint64_t value, std::uint64_t bytes,
 constexpr std::uint32_t kThreadOffset = R_AARCH64_TLS_TPREL;
 constexpr std::uint32_t kDescriptor = R_AARCH64_TLSDESC;
 constexpr std::uint32_t kModule = R_AARCH64_TLS_DTPMOD;
-constexpr std::uint64_t kVectorAt = 0;
 // Variables lie above the thread pointer, behind two words.
 constexpr std::int64_t kLowest = 16, kHighest = std::int64_t{1} << 24;
 std::int64_t offset_in_program(std::uint64_t value, std::uint64_t,
@@ -81,7 +80,7 @@ std::int64_t offset_of_module(std::uint64_t module, std::uint64_t value,
   std::uint64_t vector = 0;
   std::uint64_t count = 0;
   std::uint64_t block = 0;
-  if (!reader.read_value(pointer + kVectorAt, vector) ||
+  if (!reader.read_value(pointer + kTlsVectorAt, vector) ||
       !reader.read_value(vector - kPair, count) || module == 0 || module > count ||
       !reader.read_value(vector + module * kPair, block)) {
     return 0;

@@ -68,7 +68,7 @@ class WalkLoop {
       StepStatus status = StepStatus::kOk;
       if (known != 0) [[likely]] {
         source = wire::FrameSource::kCfi;
-        status = step_by_packed_rule(PackedRule(known), hot);
+        status = step_by_packed_rule(PackedRule(known), hot, source);
       } else {
         status = step(range, count - 1, hot, source);
       }
@@ -208,7 +208,7 @@ class WalkLoop {
         map_.cache()->put(hot.pc, *rule);
       }
       source = wire::FrameSource::kCfi;
-      return step_by_plain_rule(*rule, hot);
+      return step_by_plain_rule(*rule, hot, source);
     }
     if (table == &kUnbuiltTable) return StepStatus::kUnbuilt;
     Hot copy = hot;
@@ -235,9 +235,9 @@ class WalkLoop {
     return status;
   }
 
-  StepStatus step_by_packed_rule(PackedRule rule, Hot& hot) noexcept {
+  StepStatus step_by_packed_rule(PackedRule rule, Hot& hot, wire::FrameSource& source) noexcept {
     const unsigned reg = rule.cfa_register();
-    if (!is_known(hot, reg)) return StepStatus::kUnknownRegister;
+    if (!is_known(hot, reg)) return step_by_frame_record(rule.saved_frame(), hot, source);
     const std::uint64_t cfa = value_of(reg, hot) + rule.cfa_offset();
     if (cfa <= hot.stack) return StepStatus::kNoRule;  // callers are at higher addresses: no loops
     if (kReturnAddressIsPushed && !read(cfa, kReturnAddressAt, hot.pc)) {
@@ -266,9 +266,13 @@ class WalkLoop {
     return reg == kStackRegister ? hot.stack : reg == kFrameRegister ? hot.frame : hot.base;
   }
 
-  StepStatus step_by_plain_rule(const Rule& rule, Hot& hot) noexcept {
+  StepStatus step_by_plain_rule(const Rule& rule, Hot& hot, wire::FrameSource& source) noexcept {
     const unsigned reg = rule.cfa_register;
-    if (!is_known(hot, reg)) return StepStatus::kUnknownRegister;
+    if (!is_known(hot, reg)) {
+      const bool has_record = rule.saved_frame < 0 && rule.saved_base == rule.saved_frame + 8;
+      const auto below = static_cast<std::uint64_t>(-std::int64_t{rule.saved_frame});
+      return step_by_frame_record(has_record ? below : 0, hot, source);
+    }
     const std::uint64_t cfa =
         value_of(reg, hot) + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
     // Code that jumps on, with its caller's stack pointer already, has no callees.
@@ -291,6 +295,24 @@ class WalkLoop {
     hot.stack = cfa;
     forget_others(hot);
     return StepStatus::kOk;
+  }
+
+  // Callers of code without CFI have no known stack pointer where it is none of the pushed words. A
+  // function that has called, and whose CFI says that it keeps a frame record (AAPCS64, 6.4.6), has
+  // the frame pointer at it, so its CFA is known. `below`: how far it is; 0: there is none.
+  [[gnu::noinline]] StepStatus step_by_frame_record(std::uint64_t below, Hot& hot,
+                                                    wire::FrameSource& source) noexcept {
+    if (kReturnAddressIsPushed || below == 0 || hot.exact || !is_known(hot, kFrameRegister) ||
+        hot.frame < hot.stack) {
+      return StepStatus::kUnknownRegister;
+    }
+    Hot copy = hot;
+    const StepStatus status = step_by_frame_pointer(0, copy, source);
+    if (status != StepStatus::kOk) return status;
+    copy.stack = hot.frame + below;
+    copy.known |= bit_of(kStackRegister);
+    hot = copy;
+    return status;
   }
 
   bool read(std::uint64_t cfa, std::int64_t offset, std::uint64_t& out) noexcept {

@@ -28,13 +28,17 @@ std::size_t place_of(const Token& token, std::size_t places) noexcept {
   return static_cast<std::size_t>(mixed >> 40) % places;
 }
 
-// Tokens with ascending marks, which are asked for in that order.
+// Tokens with ascending marks, which are asked for in that order. Two have the same if the inner
+// one's code has no frame, where calls do not push the return address.
 class TokenSearch {
  public:
   explicit TokenSearch(std::span<const Token> tokens) noexcept : left_(tokens) {}
   const Token* find(std::uint64_t mark) noexcept {
     while (!left_.empty() && left_.front().mark < mark) left_ = left_.subspan(1);
-    return left_.empty() || left_.front().mark != mark ? nullptr : left_.data();
+    if (left_.empty() || left_.front().mark != mark) return nullptr;
+    const Token* const found = left_.data();
+    left_ = left_.subspan(1);
+    return found;
   }
 
  private:

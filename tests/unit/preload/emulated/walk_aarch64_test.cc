@@ -1,8 +1,12 @@
 // Walks of this process's own stack, from where a signal interrupts it.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <unwind.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "preload/handler/signals/context.h"
@@ -47,6 +51,80 @@ void raise_another(int /*number*/, siginfo_t* /*info*/, void* /*context*/) { ::r
   return result + 1;
 }
 
+extern "C" int call_without_cfi(int (*function)(int), int number);
+// Keeps a frame record above its other words, as V8's code does.
+__asm__(R"(
+  .pushsection .text
+  .type call_without_cfi, @function
+call_without_cfi:
+  sub sp, sp, #80
+  stp x29, x30, [sp, #64]
+  add x29, sp, #64
+  mov x2, x0
+  mov w0, w1
+  blr x2
+  ldp x29, x30, [sp, #64]
+  add sp, sp, #80
+  ret
+  .size call_without_cfi, . - call_without_cfi
+  .popsection
+)");
+
+extern "C" void raise_with_marks(long pid, long tid, long number);
+// Its CFA is relative to x29, and its registers x19 to x28 hold their numbers when the call
+// returns.
+__asm__(R"(
+  .pushsection .text
+  .type raise_with_marks, @function
+  .globl raise_with_marks_end
+  .hidden raise_with_marks_end
+  .type raise_with_marks_end, @function
+raise_with_marks:
+  .cfi_startproc
+  stp x29, x30, [sp, #-96]!
+  .cfi_def_cfa_offset 96
+  .cfi_offset 29, -96
+  .cfi_offset 30, -88
+  mov x29, sp
+  .cfi_def_cfa_register 29
+  .set number, 19
+  .irp register, x19, x20, x21, x22, x23, x24, x25, x26, x27, x28
+    str \register, [sp, #16 + 8 * (number - 19)]
+    mov \register, #number
+    .set number, number + 1
+  .endr
+  mov x8, #131  // tgkill
+  svc #0
+raise_with_marks_end:
+  .set number, 0
+  .irp register, x19, x20, x21, x22, x23, x24, x25, x26, x27, x28
+    ldr \register, [sp, #16 + 8 * number]
+    .set number, number + 1
+  .endr
+  ldp x29, x30, [sp], #96
+  .cfi_def_cfa 31, 0
+  ret
+  .cfi_endproc
+  .size raise_with_marks, . - raise_with_marks
+  .popsection
+)");
+extern "C" void raise_with_marks_end();
+
+std::array<std::uint64_t, 10> marks{};
+
+_Unwind_Reason_Code note_marks(_Unwind_Context* context, void* /*argument*/) {
+  if (_Unwind_GetIP(context) != reinterpret_cast<std::uint64_t>(&raise_with_marks_end)) {
+    return _URC_NO_REASON;
+  }
+  for (int at = 0; at < 10; ++at) marks[at] = _Unwind_GetGR(context, 19 + at);
+  return _URC_NORMAL_STOP;
+}
+
+void unwind_and_raise(int /*number*/, siginfo_t* /*info*/, void* /*context*/) {
+  _Unwind_Backtrace(&note_marks, nullptr);
+  ::raise(SIGUSR2);
+}
+
 bool has_frame(std::uint64_t pc) {
   const auto end = frames.pcs.begin() + frames.frame_count;
   return std::find(frames.pcs.begin(), end, plain_return_address(pc)) != end;
@@ -77,11 +155,32 @@ TEST_F(AarchWalk, ReachesTheRoot) {
   }
 }
 
+// Whose caller has its stack pointer from its frame record.
+TEST_F(AarchWalk, PassesCodeWithoutCfi) {
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(call_without_cfi(&caller, SIGUSR2), 2);
+    EXPECT_EQ(walk_end, WalkEnd::kRoot);
+    EXPECT_TRUE(has_frame(seen.in_callee));
+    EXPECT_TRUE(has_frame(seen.in_caller));
+  }
+}
+
 TEST_F(AarchWalk, PassesTheFrameOfASignalHandler) {
   EXPECT_EQ(caller(SIGUSR1), 2);
   EXPECT_EQ(walk_end, WalkEnd::kRoot);
   EXPECT_TRUE(has_frame(seen.in_callee));
   EXPECT_TRUE(has_frame(seen.in_caller));
+}
+
+TEST_F(AarchWalk, KnowsTheRegistersOfCodeThatASignalInterrupted) {
+  struct sigaction action {};
+  action.sa_flags = SA_SIGINFO;
+  action.sa_sigaction = &unwind_and_raise;
+  handler::put_program_handler(SIGUSR1, action);
+  raise_with_marks(::getpid(), ::syscall(SYS_gettid), SIGUSR1);
+  EXPECT_EQ(walk_end, WalkEnd::kRoot);
+  EXPECT_TRUE(has_frame(reinterpret_cast<std::uint64_t>(&raise_with_marks_end)));
+  EXPECT_EQ(marks, (std::array<std::uint64_t, 10>{19, 20, 21, 22, 23, 24, 25, 26, 27, 28}));
 }
 
 }  // namespace

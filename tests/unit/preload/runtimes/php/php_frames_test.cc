@@ -155,14 +155,15 @@ INSTANTIATE_TEST_SUITE_P(Versions, PhpFrames,
                                            20240924));
 
 TEST(PhpTokens, HoldNames) {
-  constexpr PhpNames kNames = {.name = 0x7fff'ffff'fff8,
-                               .class_name = 0x5555'5555'5558,
+  constexpr std::uint64_t kEnd = std::uint64_t{1} << unwind::kUserAddressBits;
+  constexpr PhpNames kNames = {.name = kEnd - 8,
+                               .class_name = 0xaaaa'aaaa'aaa8 % kEnd,
                                .file = 0x7f01'2345'6788,
                                .first_line = kMaxRuntimeLine};
   Token token;
   ASSERT_TRUE(pack_php_names(kNames, ~std::uint64_t{0}, token));
   EXPECT_EQ(unpack_php_names(token), kNames);
-  for (const std::uint64_t wrong : {std::uint64_t{4}, std::uint64_t{1} << 47}) {
+  for (const std::uint64_t wrong : {std::uint64_t{4}, kEnd}) {
     EXPECT_FALSE(pack_php_names({.name = wrong}, 0, token));
     EXPECT_FALSE(pack_php_names({.class_name = wrong}, 0, token));
     EXPECT_FALSE(pack_php_names({.file = wrong}, 0, token));

@@ -78,6 +78,19 @@ TEST_F(JavaStacksTest, PutMethodsWhereTheirFramesAre) {
   EXPECT_EQ(frames_->flags, wire::kStackRootReached);
 }
 
+// Code that has no frame yet has its caller's stack pointer where calls do not push the return
+// address.
+TEST_F(JavaStacksTest, FramesWithOneStackPointerHaveATokenEach) {
+  add_frame(kCode);
+  std::vector<Token> tokens = {token(TokenKind::kJavaStub)};
+  add_frame(kCode + 1);
+  frames_->stacks[1] = frames_->stacks[0];
+  tokens.push_back(token(TokenKind::kJavaCompiled));
+  add_frame(3);
+  name_frames(tokens);
+  EXPECT_EQ(pcs(), (Pcs{runtime_frame_pc({.function = 1}), 3}));
+}
+
 TEST_F(JavaStacksTest, KeepFramesThatHaveNoToken) {
   add_frame(kCode);
   const Token of_other = token(TokenKind::kJavaStub);

@@ -72,7 +72,9 @@ class CollectorCode {
     std::int32_t operand = 0;
     std::size_t operand_bytes = 0;
     if (form.operand == Operand::kByte) {
-      operand = static_cast<std::int8_t>(bytes_[form.size]);
+      constexpr std::int32_t kNegative = 128;
+      operand = bytes_[form.size];
+      if (operand >= kNegative) operand -= 2 * kNegative;
       operand_bytes = 1;
     } else if (form.operand != Operand::kNone) {
       operand_bytes = sizeof operand;

@@ -1,12 +1,48 @@
 #include "preload/runtimes/ruby/ruby_collector.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
-#include <initializer_list>
-#include <span>
+#include <iterator>
 
 namespace swipr::runtimes {
 namespace {
+
+enum class Action : std::uint8_t {
+  kNothing,
+  kAddress,  // of a global: RAX becomes it
+  kLoad,     // a pointer, into RAX
+  kFlag,     // the bytes that have the flag
+  kShift,    // of these bytes
+  kEnd,
+};
+enum class Operand : std::uint8_t { kNone, kByte, kFourBytes, kBehind };  // kBehind: from RIP on
+
+// An instruction whose operand, if any, follows these bytes.
+struct Form {
+  std::uint8_t size;
+  std::uint8_t bytes[4];
+  Operand operand;
+  Action action;
+};
+constexpr Form kForms[] = {
+    {4, {0xf3, 0x0f, 0x1e, 0xfa}, Operand::kNone, Action::kNothing},  // endbr64
+    {1, {0x55}, Operand::kNone, Action::kNothing},                    // push rbp
+    {1, {0x5d}, Operand::kNone, Action::kNothing},                    // pop rbp
+    {3, {0x48, 0x89, 0xe5}, Operand::kNone, Action::kNothing},        // mov rbp, rsp
+    {3, {0x48, 0x8b, 0x05}, Operand::kBehind, Action::kLoad},
+    {3, {0x48, 0x8d, 0x05}, Operand::kBehind, Action::kAddress},  // lea
+    {3, {0x48, 0x8b, 0x00}, Operand::kNone, Action::kLoad},
+    {3, {0x48, 0x8b, 0x40}, Operand::kByte, Action::kLoad},
+    {3, {0x48, 0x8b, 0x80}, Operand::kFourBytes, Action::kLoad},
+    {4, {0x48, 0x85, 0xc0, 0x74}, Operand::kByte, Action::kNothing},  // a jump if it were 0
+    {3, {0x0f, 0xb6, 0x40}, Operand::kByte, Action::kFlag},
+    {3, {0x0f, 0xb6, 0x80}, Operand::kFourBytes, Action::kFlag},
+    {2, {0x8b, 0x40}, Operand::kByte, Action::kFlag},
+    {2, {0x8b, 0x80}, Operand::kFourBytes, Action::kFlag},
+    {2, {0xc0, 0xe8}, Operand::kByte, Action::kShift},       // shr al
+    {2, {0xc1, 0xe8}, Operand::kByte, Action::kShift},       // shr eax
+    {3, {0x83, 0xe0, 0x01}, Operand::kNone, Action::kEnd}};  // and eax, 1
 
 // Executes the code of rb_during_gc as gcc and clang compile it for x86-64: it loads one pointer
 // after the other into RAX, then a byte (clang: four), and shifts and masks these. Anything else
@@ -19,74 +55,62 @@ class CollectorCode {
   bool run(RubyCollector& out) noexcept {
     constexpr unsigned kMaxSteps = 16;
     for (unsigned step = 0; step < kMaxSteps && code_.contains(at_); ++step) {
-      if (!reader_.read_value(at_, bytes_) || !execute()) return false;
-      if (!is_finished_) continue;
-      out.flag = flag_ + bit_ / 8;
-      out.mask = static_cast<std::uint8_t>(1u << bit_ % 8);
-      return true;
+      if (!reader_.read_value(at_, bytes_)) return false;
+      const Form* const form =
+          std::find_if(std::begin(kForms), std::end(kForms), [this](const Form& known) {
+            return std::memcmp(bytes_.data(), known.bytes, known.size) == 0;
+          });
+      if (form == std::end(kForms)) return false;
+      if (form->action == Action::kEnd) return is_shifted_ && finish(form->size, out);
+      if (!execute(*form)) return false;
     }
     return false;
   }
 
  private:
-  bool execute() noexcept {
-    if (begins_with({0xf3, 0x0f, 0x1e, 0xfa})) return skip(4);       // endbr64
-    if (begins_with({0x55}) || begins_with({0x5d})) return skip(1);  // push rbp, pop rbp
-    if (begins_with({0x48, 0x89, 0xe5})) return skip(3);             // mov rbp, rsp
-    if (flag_ != 0) return is_shifted_ ? finish() : shift();
-    if (begins_with({0x48, 0x8b, 0x05})) return load(at_ + 7 + displacement(3), 7);  // of a global
-    if (begins_with({0x48, 0x8d, 0x05})) {  // lea: the address of a global
-      value_ = at_ + 7 + displacement(3);
-      return skip(7);
+  bool execute(const Form& form) noexcept {
+    std::int32_t operand = 0;
+    std::size_t operand_bytes = 0;
+    if (form.operand == Operand::kByte) {
+      constexpr std::int32_t kNegative = 128;
+      operand = bytes_[form.size];
+      if (operand >= kNegative) operand -= 2 * kNegative;
+      operand_bytes = 1;
+    } else if (form.operand != Operand::kNone) {
+      operand_bytes = sizeof operand;
+      std::memcpy(&operand, bytes_.data() + form.size, operand_bytes);
     }
-    if (value_ == 0) return false;
-    if (begins_with({0x48, 0x8b, 0x00})) return load(value_, 3);
-    if (begins_with({0x48, 0x8b, 0x40})) return load(value_ + small_displacement(3), 4);
-    if (begins_with({0x48, 0x8b, 0x80})) return load(value_ + displacement(3), 7);
-    if (begins_with({0x48, 0x85, 0xc0, 0x74})) return skip(5);  // a jump if it were 0
-    if (begins_with({0x0f, 0xb6, 0x40})) return take_flag(value_ + small_displacement(3), 4);
-    if (begins_with({0x0f, 0xb6, 0x80})) return take_flag(value_ + displacement(3), 7);
-    if (begins_with({0x8b, 0x40})) return take_flag(value_ + small_displacement(2), 3);
-    if (begins_with({0x8b, 0x80})) return take_flag(value_ + displacement(2), 6);
-    return false;
+    at_ += form.size + operand_bytes;
+    if (form.action == Action::kNothing) return true;
+    const bool is_of_register = form.operand != Operand::kBehind;
+    const std::uint64_t address =
+        (is_of_register ? value_ : at_) + static_cast<std::uint64_t>(std::int64_t{operand});
+    if (form.action == Action::kShift) return shift(static_cast<std::uint32_t>(operand));
+    if (flag_ != 0 || (is_of_register && value_ == 0)) return false;
+    if (form.action == Action::kFlag) {
+      flag_ = address;
+      return true;
+    }
+    value_ = address;
+    if (form.action == Action::kAddress) return true;
+    return reader_.read_value(address, value_) && value_ != 0 && value_ % 8 == 0;
   }
-
-  bool take_flag(std::uint64_t address, std::uint64_t bytes) noexcept {
-    flag_ = address;
-    std::uint32_t value = 0;
-    return reader_.read_value(address, value) && skip(bytes);
-  }
-  bool shift() noexcept {
-    constexpr std::uint8_t kBits = 32;
-    const bool is_shift = begins_with({0xc0, 0xe8}) || begins_with({0xc1, 0xe8});  // shr al, eax
-    if (!is_shift || bytes_[2] >= kBits) return false;
-    bit_ = bytes_[2];
+  bool shift(std::uint32_t bits) noexcept {
+    constexpr std::uint32_t kBits = 32;
+    const bool is_first = flag_ != 0 && !is_shifted_ && bits < kBits;
+    bit_ = bits;
     is_shifted_ = true;
-    return skip(3);
+    return is_first;
   }
-  bool finish() noexcept {  // and eax, 1; ret
-    is_finished_ =
-        begins_with({0x83, 0xe0, 0x01, 0xc3}) || begins_with({0x83, 0xe0, 0x01, 0x5d, 0xc3});
-    return is_finished_;
-  }
-
-  bool load(std::uint64_t address, std::uint64_t bytes) noexcept {
-    return reader_.read_value(address, value_) && value_ != 0 && value_ % 8 == 0 && skip(bytes);
-  }
-  bool skip(std::uint64_t bytes) noexcept {
-    at_ += bytes;
-    return true;
-  }
-  bool begins_with(std::initializer_list<std::uint8_t> wanted) const noexcept {
-    return std::memcmp(bytes_.data(), wanted.begin(), wanted.size()) == 0;
-  }
-  std::uint64_t displacement(std::size_t at) const noexcept {
-    std::int32_t value = 0;
-    std::memcpy(&value, bytes_.data() + at, sizeof value);
-    return static_cast<std::uint64_t>(std::int64_t{value});
-  }
-  std::uint64_t small_displacement(std::size_t at) const noexcept {
-    return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(bytes_[at])});
+  // A return follows, which may take the frame pointer from the stack before.
+  bool finish(std::size_t size, RubyCollector& out) const noexcept {
+    constexpr std::uint8_t kPop = 0x5d;
+    constexpr std::uint8_t kReturn = 0xc3;
+    out.flag = flag_ + bit_ / 8;
+    out.mask = static_cast<std::uint8_t>(1u << bit_ % 8);
+    std::uint8_t byte = 0;
+    return bytes_[bytes_[size] == kPop ? size + 1 : size] == kReturn &&
+           reader_.read_value(out.flag, byte);
   }
 
   Range<std::uint64_t> code_;
@@ -94,11 +118,19 @@ class CollectorCode {
   std::uint64_t at_;
   std::array<std::uint8_t, 8> bytes_{};
   std::uint64_t value_ = 0;  // RAX, a pointer; 0: not loaded yet
-  std::uint64_t flag_ = 0;   // address of the bytes that were loaded
-  std::uint8_t bit_ = 0;
+  std::uint64_t flag_ = 0;   // address of the bytes that have the flag
+  std::uint32_t bit_ = 0;
   bool is_shifted_ = false;
-  bool is_finished_ = false;
 };
+
+// Of an execution context; false: it is none.
+bool read_ractor(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t context,
+                 std::uint64_t& thread, std::uint64_t& ractor) noexcept {
+  return context != 0 && context % 8 == 0 &&
+         reader.read_value(context + layout.context_thread, thread) && thread != 0 &&
+         thread % 8 == 0 && reader.read_value(thread + kRubyThreadRactor, ractor) && ractor != 0 &&
+         ractor % 8 == 0;
+}
 
 // rb_ractor_t.threads ends with the execution context that runs, and the Ractor's main thread.
 bool find_running(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t context,
@@ -106,20 +138,16 @@ bool find_running(const RubyLayout& layout, ObjectPieces& reader, std::uint64_t 
   constexpr std::uint16_t kMaxBytes = 1024;
   std::uint64_t main = 0;
   std::uint64_t ractor = 0;
-  if (!reader.read_value(context + layout.context_thread, main) || main == 0 || main % 8 != 0 ||
-      !reader.read_value(main + kRubyThreadRactor, ractor) || ractor == 0 || ractor % 8 != 0) {
-    return false;
-  }
+  if (!read_ractor(layout, reader, context, main, ractor)) return false;
   for (std::uint16_t at = 8; at < kMaxBytes; at += 8) {
     std::array<std::uint64_t, 2> words{};
     std::uint64_t thread = 0;
     std::uint64_t its_ractor = 0;
     if (!reader.read_value(ractor + at, words)) return false;
-    const bool is_found =
-        words[1] == main && words[0] != 0 && words[0] % 8 == 0 &&
-        reader.read_value(words[0] + layout.context_thread, thread) && thread % 8 == 0 &&
-        reader.read_value(thread + kRubyThreadRactor, its_ractor) && its_ractor == ractor;
-    if (!is_found) continue;
+    if (words[1] != main || !read_ractor(layout, reader, words[0], thread, its_ractor) ||
+        its_ractor != ractor) {
+      continue;
+    }
     out = at;
     return true;
   }

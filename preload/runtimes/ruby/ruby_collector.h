@@ -31,15 +31,15 @@ SWIPR_SIGNAL_SAFE bool is_ruby_collecting(const RubyRuntime& ruby, Reader& reade
       (flags & collector.mask) == 0) {
     return false;
   }
-  std::uint64_t thread = 0;
-  std::uint64_t ractor = 0;
-  std::uint64_t running = 0;
-  if (ruby.current_context != 0) {
-    return reader.read_value(ruby.current_context, running) && running == context;
+  // The context that runs, where 2.7 has it or through the thread and its Ractor.
+  const bool is_old = ruby.current_context != 0;
+  const std::uint64_t offsets[] = {ruby.layout.context_thread, kRubyThreadRactor,
+                                   collector.running};
+  std::uint64_t value = is_old ? ruby.current_context : context;
+  for (unsigned step = is_old ? 2 : 0; step < 3; ++step) {
+    if (!reader.read_value(value + (is_old ? 0 : offsets[step]), value)) return false;
   }
-  return reader.read_value(context + ruby.layout.context_thread, thread) &&
-         reader.read_value(thread + kRubyThreadRactor, ractor) &&
-         reader.read_value(ractor + collector.running, running) && running == context;
+  return value == context;
 }
 
 }  // namespace swipr::runtimes

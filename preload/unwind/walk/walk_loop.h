@@ -441,16 +441,15 @@ class WalkLoop {
     if (hot.frame % kWord != 0) return StepStatus::kNoRule;
     if (hot.frame < hot.stack && !is_called_from_other_stack(index, hot))
       return StepStatus::kNoRule;
-    if (!reader_.read_word(hot.frame, saved_frame) ||
-        !reader_.read_word(hot.frame + kWord, return_address)) {
-      return StepStatus::kUnreadable;
-    }
-    // The frame has two records, of which the outer one is directly behind: Go's crosscall2 saves
-    // the frame pointer itself, after its assembler has done so.
-    if (saved_frame == hot.frame + kWord) {
+    // The frame may have two records, of which the outer one is directly behind: Go's crosscall2
+    // saves the frame pointer itself, after its assembler has done so.
+    for (unsigned inner = 1;; --inner) {
+      if (!reader_.read_word(hot.frame, saved_frame) ||
+          !reader_.read_word(hot.frame + kWord, return_address)) {
+        return StepStatus::kUnreadable;
+      }
+      if (inner == 0 || saved_frame != hot.frame + kWord) break;
       hot.frame = saved_frame;
-      saved_frame = return_address;
-      if (!reader_.read_word(hot.frame + kWord, return_address)) return StepStatus::kUnreadable;
     }
     return_address = plain_return_address(original_return_address(return_address));
     if (return_address != 0 && !is_return_address(return_address)) return StepStatus::kNoRule;

@@ -148,6 +148,35 @@ Result<Requests> recording_requests(const PushOptions& options, const push::Stor
                              named.names, {});
 }
 
+// A series for each set of labels of samples, because Parca keeps the labels of series only.
+Result<Requests> labelled_series(const push::StoreUrl& url, const StoreNames& store,
+                                 const profile::Recording& recording, const profile::Names& names) {
+  std::vector<std::vector<profile::Sample>> samples(recording.label_sets.size() + 1);
+  for (profile::Sample sample : recording.samples) {
+    const bool is_labelled = sample.labels != profile::kNone;
+    std::vector<profile::Sample>& series =
+        samples[is_labelled ? sample.labels : samples.size() - 1];
+    sample.labels = profile::kNone;
+    series.push_back(sample);
+  }
+  profile::Recording part = recording;
+  part.label_sets.clear();
+  Requests all;
+  for (std::size_t set = 0; set < samples.size(); ++set) {
+    if (samples[set].empty()) continue;
+    part.samples = std::move(samples[set]);
+    StoreNames series = store;
+    if (set < recording.label_sets.size()) {
+      const profile::LabelSet& labels = recording.label_sets[set];
+      series.labels.insert(series.labels.end(), labels.begin(), labels.end());
+    }
+    auto requests = pprof_requests(url, series, part, names);
+    if (!requests) return requests.error();
+    std::move(requests->begin(), requests->end(), std::back_inserter(all));
+  }
+  return all;
+}
+
 bool is_gzip(std::string_view text) { return text.starts_with("\x1f\x8b"); }
 bool is_col(std::string_view text) { return text.starts_with("# {"); }
 
@@ -177,6 +206,9 @@ Result<Requests> requests_of_profile(const push::StoreUrl& url, const StoreNames
                                      const profile::Recording& recording,
                                      const profile::Names& names,
                                      const exporters::Options& writing) {
+  if (url.engine == Engine::kParca && !recording.label_sets.empty()) {
+    return labelled_series(url, store, recording, names);
+  }
   if (url.engine != Engine::kStudio) return pprof_requests(url, store, recording, names);
   const auto col = col_text(recording, names, writing);
   if (!col) return col.error();

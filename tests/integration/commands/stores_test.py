@@ -11,6 +11,9 @@ from support.case import SwiprCase
 from support.stores import engine_cases, engines
 
 
+EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "examples"
+
+
 class StoresCase(SwiprCase):
     def setUp(self):
         super().setUp()
@@ -99,6 +102,17 @@ class PushTest(StoresCase):
             received = self.engines.received()[-1]
             self.assertEqual(received["service"], "shop")
             self.assertAlmostEqual(sum(received["stacks"].values()), cpu / 2e6, delta=len(received["header"]["application_metadata"]))
+
+    def test_parca_has_a_series_for_each_label_of_threads(self):
+        path = self.folder / "labels.swipr"
+        self.swipr("record", "--interval", "2ms", "-o", path, "--", sys.executable, EXAMPLES / "labels.py")
+        self.push(path, "parca", "--thread-labels", "share")
+        received = [one for one in self.engines.received() if one["labels"]["__name__"] == "process_cpu"]
+        seen = {one["labels"].get("share", ""): one["types"]["cpu/nanoseconds"]["total"] for one in received}
+        wanted = {value: sum(stack.weight for stack in self.convert(path, "collapsed", "--weight", "cpu", "--label", f"share={value}"))
+                  for value in ("ten", "twenty", "seventy", "")}
+        self.assertEqual(seen, wanted)
+        self.assertGreater(min(wanted.values()), 0)
 
     def test_files_of_others_are_sent_as_they_are(self):
         path = self.record_two_processes()

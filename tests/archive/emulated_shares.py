@@ -2,7 +2,7 @@
 """What recordings of bench/languages say, and what the programs themselves have said.
 
 usage: PYTHONPATH=tests tests/archive/emulated_shares.py SWIPR FOLDER NAME…
-FOLDER has NAME.swipr, and NAME.truth with the program's answer to `mark`. A line for each; exit code 1: a stack has
+FOLDER has NAME.swipr, and NAME.truth with the program's answers to `mark`. A line for each; exit code 1: a stack has
 functions in a wrong order, fewer than 95 % of the innermost ones have all callers, or a share differs by more than 25
 points: in an emulator many ticks come late.
 """
@@ -27,7 +27,8 @@ def own_functions(frames):
 
 
 def truth(path):
-    for line in path.read_text().splitlines():
+    """Of its last answer."""
+    for line in reversed(path.read_text().splitlines()):
         words = line.split()
         if len(words) == 4 and all(word.isdigit() for word in words):
             used = [int(word) for word in words[1:]]

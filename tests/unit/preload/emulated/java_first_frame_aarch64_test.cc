@@ -10,6 +10,8 @@
 // a stub.
 __asm__(R"(
   .pushsection .rodata
+  .globl java_small_code, java_large_code, java_stub_code
+  .hidden java_small_code, java_large_code, java_stub_code
   .balign 64
 java_small_code:
   nop
@@ -54,7 +56,7 @@ struct OwnMemory {
 
 struct FirstFrame : JavaFirstFrame<OwnMemory, OwnMemory> {
   using Base = JavaFirstFrame<OwnMemory, OwnMemory>;
-  using Base::Base;
+  FirstFrame(const JavaRuntime& java, OwnMemory& memory) noexcept : Base(java, memory, memory) {}
   using Base::caller_stack;
   using Base::step_first;
 };
@@ -91,7 +93,7 @@ class JavaFirstFrameTest : public testing::Test {
 
   JavaRuntime java_;
   OwnMemory memory_;
-  FirstFrame first_{java_, memory_, memory_};
+  FirstFrame first_{java_, memory_};
   std::array<std::uint64_t, 8> words_{};
 };
 

@@ -40,6 +40,9 @@ commands::Outcome run(const options::Command& command) {
               [](const options::ListOptions& chosen) { return commands::run_list(chosen); },
               [](const options::DoctorOptions& chosen) { return commands::run_doctor(chosen); },
               [](const options::PreloadPathOptions&) { return commands::run_preload_path(); },
+              [](const options::InstallPreloadOptions& chosen) {
+                return commands::run_install_preload(chosen);
+              },
               [](const options::AnswerOptions& chosen) { return commands::run_answer(chosen); }},
       command);
 }

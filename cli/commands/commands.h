@@ -18,6 +18,7 @@ Outcome run_agent(const options::AgentOptions& options);
 Outcome run_push(const options::PushOptions& options);
 Outcome run_list(const options::ListOptions& options);
 Outcome run_preload_path();
+Outcome run_install_preload(const options::InstallPreloadOptions& options);
 Outcome run_doctor(const options::DoctorOptions& options);
 // Started by the agent. Reads .swipr from stdin and writes an HTTP response to stdout.
 Outcome run_answer(const options::AnswerOptions& options);

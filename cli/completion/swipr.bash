@@ -46,13 +46,13 @@ _swipr() {
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return
       ;;
-    --debug-dir | --symfs)
+    --debug-dir | --symfs | --root)
       mapfile -t COMPREPLY < <(compgen -d -- "$cur")
       return
       ;;
     *)
       case $command in
-        '') words='record convert report top latency slower trace view agent push list doctor preload-path help --help --version' ;;
+        '') words='record convert report top latency slower trace view agent push list doctor preload-path install-preload help --help --version' ;;
         record)
           words='--pid --name --socket --count --duration --interval --rate --mode --jitter --max-overhead --output --format --embed-symbols --tasks --json --no-arguments --no-follow --help --'
           ;;
@@ -71,6 +71,7 @@ _swipr() {
         push) words='--service-name --label --thread-labels --token-file --ca-file --tenant --no-demangle --no-inlines --short-names --debug-dir --symfs --no-cache --help' ;;
         list) words='--json --help' ;;
         preload-path) words='--help' ;;
+        install-preload) words='--service --user --remove --root --help' ;;
         doctor) words='--pid --compare-unwinders --help --' ;;
       esac
       if [[ ($command == convert || $command == report || $command == view || $command == push) && $cur != -* ]]; then

@@ -231,14 +231,21 @@ struct DoctorOptions {
 
 struct PreloadPathOptions {};
 
+struct InstallPreloadOptions {
+  std::string service;  // with ".service"; empty: all programs of the user
+  bool of_user = false;
+  bool removes = false;
+  std::string root;  // before all paths, without a slash at its end; empty: this system
+};
+
 struct AnswerOptions {
   Format format = Format::kPerf;
   std::string disposition;  // file name for the client; empty: none
 };
 
-using Command =
-    std::variant<RecordOptions, ConvertOptions, ReportOptions, TopOptions, LatencyOptions,
-                 SlowerOptions, TraceRecordOptions, ViewOptions, AgentOptions, PushOptions,
-                 ListOptions, DoctorOptions, PreloadPathOptions, AnswerOptions>;
+using Command = std::variant<RecordOptions, ConvertOptions, ReportOptions, TopOptions,
+                             LatencyOptions, SlowerOptions, TraceRecordOptions, ViewOptions,
+                             AgentOptions, PushOptions, ListOptions, DoctorOptions,
+                             PreloadPathOptions, InstallPreloadOptions, AnswerOptions>;
 
 }  // namespace swipr::options

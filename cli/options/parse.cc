@@ -148,6 +148,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   ListParser list;
   DoctorParser doctor;
   PreloadPathParser preload_path;
+  InstallPreloadParser install_preload;
   AnswerParser answer;
   record.add_to(app);
   convert.add_to(app);
@@ -162,6 +163,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   list.add_to(app);
   doctor.add_to(app);
   preload_path.add_to(app);
+  install_preload.add_to(app);
   answer.add_to(app);
   rewrite_help(arguments);
   if (!arguments.empty() && arguments.front() == "agent") {
@@ -201,6 +203,7 @@ ParseResult parse(std::vector<std::string> arguments, std::vector<std::string> c
   if (agent.app->parsed()) return agent.finish();
   if (push.app->parsed()) return push.finish();
   if (preload_path.app->parsed()) return preload_path.finish();
+  if (install_preload.app->parsed()) return install_preload.finish();
   if (answer.app->parsed()) return answer.finish();
   return list.finish();
 }

@@ -131,6 +131,14 @@ struct PreloadPathParser {
   ParseResult finish();
 };
 
+struct InstallPreloadParser {
+  InstallPreloadOptions options;
+  CLI::App* app = nullptr;
+
+  void add_to(CLI::App& parent);
+  ParseResult finish();
+};
+
 struct AnswerParser {
   AnswerOptions options;
   CLI::App* app = nullptr;

@@ -53,6 +53,52 @@ class DeployTest(SwiprCase):
                                   env=environment, check=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""), unit)
 
+    def run_on_a_node(self, *arguments, tools=()):
+        """Runs deploy/hadoop/node where only its own files can be changed. `tools`: commands that a cloud has."""
+        archive = self.folder / "swipr-0-linux-any"
+        if not archive.exists():
+            (archive / "bin").mkdir(parents=True)
+            (archive / "lib/tmpfiles.d").mkdir(parents=True)
+            shutil.copy(DEPLOY.parent / "scripts/archive/install", archive)
+            self.script(archive / "bin/swipr", "echo stub")
+            shutil.copy(self.preload, archive / "lib")
+            shutil.copy(DEPLOY / "tmpfiles.d/swipr.conf", archive / "lib/tmpfiles.d")
+            subprocess.run(["tar", "-czf", f"{archive}.tar.gz", "-C", self.folder, archive.name], check=True)
+        stubs = self.folder / "stubs"
+        stubs.mkdir(exist_ok=True)
+        for name, text in (("systemctl", f'echo "$@" >> {self.folder}/systemctl'), *tools):
+            self.script(stubs / name, text)
+        world = "mount --make-rprivate / && mkdir -p /etc/systemd/system && for place in /usr/local /etc/systemd/system /usr/share; do " \
+            f'mount -t tmpfs none $place; done && mkdir /usr/share/google && cp {stubs}/get_metadata_value /usr/share/google/ 2>/dev/null; ' \
+            f'"$@" && cp -r /usr/local {self.folder}/local && cp /etc/systemd/system/swipr-agent.service {self.folder}'
+        return subprocess.run(["unshare", "-m", "sh", "-c", world, "sh", DEPLOY / "hadoop/node", *arguments], capture_output=True,
+                              text=True, env={**os.environ, "PATH": f"{stubs}:/usr/bin:/bin"}, check=False)
+
+    @staticmethod
+    def script(path, text):
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root has other files in /etc")
+    def test_a_node_of_a_cluster_has_the_library_and_an_agent(self):
+        store = "pyroscope+http://store:4040"
+        copies = f'cp {self.folder}/swipr-0-linux-any.tar.gz "$5"'  # aws s3 cp --only-show-errors FROM TO
+        metadata = 'case "$1" in attributes/swipr-archive) echo gs://bucket/swipr.tar.gz ;; *) echo ' + store + " ;; esac"
+        clouds = {"EMR": (("s3://bucket/swipr.tar.gz", store), [("aws", copies)]),
+                  "Dataproc": ((), [("gsutil", copies.replace("$5", "$4")), ("get_metadata_value", metadata)])}
+        for cloud, (arguments, tools) in clouds.items():
+            with self.subTest(cloud):
+                done = self.run_on_a_node(*arguments, tools=tools)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertTrue((self.folder / "local/lib/libswipr_preload.so").exists())
+                unit = (self.folder / "swipr-agent.service").read_text()
+                self.assertIn(f"--push {store}\n", unit)
+                self.assertEqual((self.folder / "systemctl").read_text(), "daemon-reload\nenable --now swipr-agent.service\n")
+                for path in ("local", "stubs", "systemctl", "swipr-agent.service"):
+                    subprocess.run(["rm", "-rf", self.folder / path], check=True)
+        done = self.run_on_a_node()
+        self.assertEqual((done.returncode, done.stderr), (2, "usage: node ARCHIVE STORE_URL\n"))
+
     def test_the_agent_takes_the_configuration(self):
         self.start("cat", preloaded=True)
         out = self.folder / "out"

@@ -26,7 +26,7 @@ class PackageTest(SwiprCase):
                      "usr/share/man/man7/libswipr_preload.7", "usr/share/zsh/site-functions/_swipr",
                      "usr/share/bash-completion/completions/swipr", "usr/share/fish/vendor_completions.d/swipr.fish",
                      *(f"usr/share/man/man1/swipr-{command}.1"
-                       for command in ("record", "convert", "report", "view", "push", "list", "doctor"))):
+                       for command in ("record", "convert", "report", "view", "push", "list", "doctor", "install-preload"))):
             self.assertIn(name, files)
         self.program = pathlib.Path(root, "usr/bin/swipr")
         recording = self.folder / "packaged.swipr"

@@ -334,6 +334,17 @@ TEST(ParseDoctor, TakesACommandToCompareUnwindersOn) {
   EXPECT_EQ(parsed<DoctorOptions>({"doctor", "--pid", "7"}).pid, Pid{7});
 }
 
+TEST(ParseInstallPreload, NeedsAServiceOrTheUser) {
+  const auto service = parsed<InstallPreloadOptions>({"install-preload", "--service", "nginx"});
+  EXPECT_EQ(service.service, "nginx.service");
+  EXPECT_FALSE(service.of_user || service.removes);
+  const auto user =
+      parsed<InstallPreloadOptions>({"install-preload", "--user", "--remove", "--root", "/image/"});
+  EXPECT_TRUE(user.of_user && user.removes && user.service.empty());
+  EXPECT_EQ(user.root, "/image");
+  EXPECT_THAT(error_of({"install-preload"}), HasSubstr("--service NAME or --user"));
+}
+
 TEST(ParsePreloadPath, TakesNothing) {
   parsed<PreloadPathOptions>({"preload-path"});
   EXPECT_THAT(error_of({"preload-path", "extra"}), HasSubstr("extra"));

@@ -31,7 +31,8 @@ TEST(PreloadAfter, KnowsQuotesAndContinuedLines) {
   EXPECT_EQ(preload_after("[Service]\nEnvironment='LD_PRELOAD=a\"b.so'\n", ""), "a\"b.so");
   EXPECT_EQ(preload_after("[Service]\nEnvironment=X=1 \\\n  LD_PRELOAD=a.so\n", ""), "a.so");
   EXPECT_EQ(preload_after("[Service]\nEnvironment=LD_PRELOAD=a\\ b.so\n", ""), "a b.so");
-  for (const char* text : {"[Service]\nEnvironment=\"LD_PRELOAD=a.so", "[Service]\nEnvironment=\\"}) {
+  for (const char* text :
+       {"[Service]\nEnvironment=\"LD_PRELOAD=a.so", "[Service]\nEnvironment=\\"}) {
     EXPECT_TRUE(preload_after(text, "").size() <= 4) << text;
   }
 }

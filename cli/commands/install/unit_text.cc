@@ -61,7 +61,7 @@ std::optional<std::string> next_word(std::string_view& text) {
 }
 
 // As a word of "Environment=".
-std::string quoted(std::string_view text) {
+std::string as_word(std::string_view text) {
   std::string word = "\"";
   for (const char byte : text) {
     if (byte == '"' || byte == '\\') word += '\\';
@@ -119,7 +119,7 @@ std::string service_drop_in(std::string_view libraries) {
       "# With a private /tmp or a strict file system the folder of sockets is still the shared "
       "one.\n"
       "ReadWritePaths=-/run/swipr\n",
-      kOurs, quoted(fmt::format("{}{}", kVariable, libraries)));
+      kOurs, as_word(fmt::format("{}{}", kVariable, libraries)));
 }
 
 std::string user_environment(std::string_view library) {

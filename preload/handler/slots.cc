@@ -103,14 +103,15 @@ std::span<std::uint64_t> copy_of(const Slot& slot) noexcept {
 }
 
 // Such a copy extends beyond the end of the stack, where another thread may unmap memory at any
-// time. The kernel copies up to the first unreadable page. False: it refuses.
+// time. The kernel copies up to the first unreadable page. False: it refuses. syscall() takes longs:
+// of an int, the upper half may be anything where arguments are passed on the stack.
 // Source: kernel, mm/process_vm_access.c.
 bool copy_all_at_once(Slot& slot, std::span<std::uint64_t> room) noexcept {
   const std::uint64_t start = slot.stopped.values[unwind::kStackRegister] - unwind::kRedZoneBytes;
   const iovec local{room.data(), room.size_bytes()};
   const iovec remote{reinterpret_cast<void*>(start), room.size_bytes()};
   const ErrnoSaver errno_saver;
-  const long size = ::syscall(SYS_process_vm_readv, ::getpid(), &local, 1, &remote, 1, 0);
+  const long size = ::syscall(SYS_process_vm_readv, ::getpid(), &local, 1L, &remote, 1L, 0L);
   if (size <= 0) return false;
   slot.copied_from = start;
   slot.copied_words = static_cast<std::uint32_t>(size) / sizeof(std::uint64_t);

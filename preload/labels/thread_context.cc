@@ -67,7 +67,7 @@ void add_own_context(LabelSet& labels) noexcept {
   ThreadContext context{};
   const iovec local{&context, sizeof context};
   const iovec remote{record, sizeof context};
-  const long size = ::syscall(SYS_process_vm_readv, ::getpid(), &local, 1, &remote, 1, 0);
+  const long size = ::syscall(SYS_process_vm_readv, ::getpid(), &local, 1L, &remote, 1L, 0L);
   if (size == static_cast<long>(sizeof context)) add_context(context, labels);
 }
 

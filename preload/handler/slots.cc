@@ -103,9 +103,9 @@ std::span<std::uint64_t> copy_of(const Slot& slot) noexcept {
 }
 
 // Such a copy extends beyond the end of the stack, where another thread may unmap memory at any
-// time. The kernel copies up to the first unreadable page. False: it refuses. syscall() takes longs:
-// of an int, the upper half may be anything where arguments are passed on the stack.
-// Source: kernel, mm/process_vm_access.c.
+// time. The kernel copies up to the first unreadable page. False: it refuses. syscall() takes
+// longs: of an int, the upper half may be anything where arguments are passed on the stack. Source:
+// kernel, mm/process_vm_access.c.
 bool copy_all_at_once(Slot& slot, std::span<std::uint64_t> room) noexcept {
   const std::uint64_t start = slot.stopped.values[unwind::kStackRegister] - unwind::kRedZoneBytes;
   const iovec local{room.data(), room.size_bytes()};

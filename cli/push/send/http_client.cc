@@ -303,7 +303,7 @@ host::Result<HttpClient> HttpClient::create(const SendPlace& place) {
   const auto store = parse_url(place.origin);
   if (!store) return store.error();
   auto connection = std::make_unique<Connection>(*store, place.proxy);
-  if (store->tls) {
+  if (store->tls || !place.ca_file.empty()) {
     if (auto trusted = connection->trust(place.ca_file); !trusted) return trusted.error();
   }
   return HttpClient(std::move(connection));

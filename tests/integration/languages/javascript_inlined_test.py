@@ -68,7 +68,8 @@ class InlinedTest(SwiprCase):
                 lines[name] += (int(line),)
         true_lines = {"main": 18, "outer": 13, "middle": 9, "leaf": 4}
         for name, line in true_lines.items():
-            self.assertGreater(lines[name].count(line), 0.7 * len(lines[name]), (name, lines))
+            # Others are in the head of the loop: a quarter in middle, where four standard errors are 9 points.
+            self.assertGreater(lines[name].count(line), 0.6 * len(lines[name]), (name, lines))
 
 
 if __name__ == "__main__":

@@ -38,6 +38,13 @@ endfunction()
 # whose functions choose between two sets of instructions.
 set(SWIPR_GUEST_OPTIONS $<$<STREQUAL:${SWIPR_MACHINE},aarch64>:-mno-outline-atomics>)
 
+# swipr_static_program(NAME): an existing executable of the release archive, for systems without its libraries.
+function(swipr_static_program name)
+  set_target_properties(${name} PROPERTIES SWIPR_STATIC ON EXCLUDE_FROM_ALL ON)
+  target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cli/static_program.cc)
+  target_link_options(${name} PRIVATE -static ${SWIPR_STATIC_LIBC} LINKER:--no-warnings)  # static_program.cc mends them
+endfunction()
+
 # Where size counts and not speed. By itself clang's -Oz inlines too little of string_view: what is left
 # can throw, and needs libstdc++.
 set(SWIPR_SMALL_CODE -Oz)

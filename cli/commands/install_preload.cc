@@ -63,9 +63,8 @@ Result<bool> remove_file(const std::string& path) {
 
 // Relative to the root that the file is for.
 Result<std::string> library_path(const std::string& root) {
-  auto path = session::find_preload();
+  auto path = session::find_installed_preload();
   if (!path) return path.error();
-  if (!path->starts_with('/')) return Error(*path + " is not installed beside this swipr");
   if (!root.empty() && path->starts_with(root + "/")) path->erase(0, root.size());
   return path;
 }
@@ -125,8 +124,8 @@ Outcome install_for_service(const InstallPreloadOptions& options) {
 }
 
 Outcome install_for_user(const InstallPreloadOptions& options) {
-  const std::string path =
-      configuration_folder({options.root, "", true}) + "/environment.d/50-swipr.conf";
+  const std::string path = fmt::format(
+      "{}/environment.d/{}", configuration_folder({options.root, "", true}), kPreloadFile);
   if (options.removes) return remove(path);
   const auto library = library_path(options.root);
   if (!library) return library.error();

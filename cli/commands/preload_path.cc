@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
@@ -8,11 +7,8 @@
 namespace swipr::commands {
 
 Outcome run_preload_path() {
-  const auto path = session::find_preload();
+  const auto path = session::find_installed_preload();
   if (!path) return path.error();
-  if (path->find('/') == std::string::npos) {
-    return Failure{fmt::format("{} is not installed beside this swipr", *path)};
-  }
   exporters::Sink out(STDOUT_FILENO, "standard output");
   out.write(*path + "\n");
   if (auto written = out.flush(); !written) return written.error();

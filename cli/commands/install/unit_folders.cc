@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -20,17 +19,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kDropIn = "50-swipr.conf";
 constexpr std::size_t kMostUnitBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostDropIns = 256;
 
+const char* manager_of(const ServicePlace& place) { return place.of_user ? "user" : "system"; }
+
+std::string own_folder(const ServicePlace& place) {
+  return fmt::format("{}/systemd/{}", configuration_folder(place), manager_of(place));
+}
+
 // The first one that has a unit or a drop-in of a name decides.
 std::vector<std::string> unit_folders(const ServicePlace& place) {
-  const std::string own =
-      configuration_folder(place) + "/systemd/" + (place.of_user ? "user" : "system");
-  std::vector<std::string> folders{own};
+  std::vector<std::string> folders{own_folder(place)};
   const auto add = [&](std::string_view folder) {
-    folders.push_back(place.root + std::string(folder) + (place.of_user ? "user" : "system"));
+    folders.push_back(fmt::format("{}{}{}", place.root, folder, manager_of(place)));
   };
   if (place.of_user) add("/etc/systemd/");
   add("/run/systemd/");
@@ -75,7 +77,7 @@ std::map<std::string, std::string> drop_ins(const ServicePlace& place) {
       }
     }
   }
-  paths.erase(std::string(kDropIn));
+  paths.erase(std::string(kPreloadFile));
   return paths;
 }
 
@@ -90,8 +92,7 @@ std::string configuration_folder(const ServicePlace& place) {
 }
 
 std::string drop_in_path(const ServicePlace& place) {
-  return fmt::format("{}/systemd/{}/{}.d/{}", configuration_folder(place),
-                     place.of_user ? "user" : "system", place.name, kDropIn);
+  return fmt::format("{}/{}.d/{}", own_folder(place), place.name, kPreloadFile);
 }
 
 std::optional<std::string> preload_of_service(const ServicePlace& place) {

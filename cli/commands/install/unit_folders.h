@@ -4,8 +4,12 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace swipr::commands {
+
+// The name of the file that preloads the library, as a drop-in or in environment.d.
+inline constexpr std::string_view kPreloadFile = "50-swipr.conf";
 
 struct ServicePlace {
   std::string root;      // before all paths; empty: this system

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "common/core/ascii_text.h"
+
 namespace swipr::commands {
 
 namespace {
@@ -15,12 +17,6 @@ constexpr std::string_view kVariable = "LD_PRELOAD=";
 constexpr std::string_view kOurs = "# Written by swipr install-preload";
 // A unit name has at most 255 bytes, with ".service.d".
 constexpr std::size_t kMostNameBytes = 240;
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 // Takes the next line, joined with those that it is continued in.
 std::optional<std::string> next_line(std::string_view& text) {

@@ -156,6 +156,14 @@ Result<std::string> find_preload() {
   return std::string(kName);
 }
 
+Result<std::string> find_installed_preload() {
+  auto path = find_preload();
+  if (path && path->find('/') == std::string::npos) {
+    return Error(*path + " is not installed beside this swipr");
+  }
+  return path;
+}
+
 std::string preload_setting() {
   const auto path = find_preload();
   return "LD_PRELOAD=" + (path ? *path : std::string("libswipr_preload.so"));

@@ -45,6 +45,9 @@ std::string find_leading_runtime(const ElfTraits& traits);
 // loaded, so that no program would start with it.
 host::Result<std::string> find_preload();
 
+// The same, but its bare name is an error: it is not installed beside this swipr.
+host::Result<std::string> find_installed_preload();
+
 // Returns "LD_PRELOAD=PATH" with the path that works on this machine.
 std::string preload_setting();
 

@@ -1,15 +1,12 @@
 """Stacks of Go functions that C calls, with the Go functions that have called C, by each Go on this machine: that of
 the path, and those that SWIPR_GOS names."""
 
-import os
 import pathlib
 import re
-import shutil
-import subprocess
 import unittest
 
 from support import profiles
-from support.case import SwiprCase
+from support.go import GoCase
 
 SOURCE = pathlib.Path(__file__).parents[2] / "targets/go/callbacks/main.go"
 # Between C and the function that it calls: what cgo has generated, and Go's runtime.
@@ -21,33 +18,11 @@ FIRST = rf"call_first;first;{ENTRY}main\.first;"
 SECOND = rf"main\.goOn;{CALL}{LEAVE}call_second;second;{ENTRY}main\.second;"
 
 
-def compilers():
-    found = [shutil.which("go"), *os.environ.get("SWIPR_GOS", "").split(":")]
-    return list(dict.fromkeys(os.path.realpath(path) for path in found if path))
-
-
-class GoCallbacksTest(SwiprCase):
-    def record_program(self, go, mode):
-        """(recording, what the functions used)"""
-        shutil.copy(SOURCE, self.folder)
-        self.folder.joinpath("go.mod").write_text("module callbacks\ngo 1.19\n")
-        program = self.folder / "callbacks"
-        subprocess.run([go, "build", f"-buildmode={mode}", "-o", program, "."], cwd=self.folder, check=True,
-                       env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "", "CGO_ENABLED": "1"})
-        running = self.start(program, preloaded=True)
-        running.wait_ready()
-        self.wait_for_socket(running.pid)
-        recording = self.record(running.pid, "--count", 1500, "--interval", "2ms")
-        finished = running.end()
-        self.assertEqual(finished.code, 0, finished)
-        return recording, list(map(float, finished.out.split()))
+class GoCallbacksTest(GoCase):
+    source = SOURCE
 
     def test_stacks(self):
-        self.assertTrue(compilers(), "no Go on this machine")
-        for go in compilers():
-            for mode in ("exe", "pie"):
-                with self.subTest(go=go, mode=mode):
-                    self.check(*self.record_program(go, mode))
+        self.for_each(self.check)
 
     def check(self, recording, used):
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")

@@ -1,47 +1,20 @@
 """Functions and lines of Go programs that were linked without symbols and DWARF, by each Go on this machine:
 that of the path, and those that SWIPR_GOS names."""
 
-import os
 import pathlib
 import re
-import shutil
-import subprocess
 import unittest
 
 from support import profiles
-from support.case import SwiprCase
+from support.go import GoCase
 
 SOURCE = pathlib.Path(__file__).parents[2] / "targets/go/main.go"
 THIRD = "_cgoexp_"  # what C calls; the compiler puts ten() into it
 
 
-def compilers():
-    found = [shutil.which("go"), *os.environ.get("SWIPR_GOS", "").split(":")]
-    return list(dict.fromkeys(os.path.realpath(path) for path in found if path))
-
-
-class GoTest(SwiprCase):
-    def record_program(self, go, mode):
-        """(stacks of the worker by CPU time, what its functions used)"""
-        shutil.copy(SOURCE, self.folder)
-        self.folder.joinpath("go.mod").write_text("module shares\ngo 1.19\n")
-        program = self.folder / "shares"
-        subprocess.run([go, "build", f"-buildmode={mode}", "-ldflags", "-s -w", "-o", program, "."], cwd=self.folder,
-                       check=True, env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "", "CGO_ENABLED": "1"})
-        running = self.start(program, preloaded=True)
-        running.wait_ready()
-        self.wait_for_socket(running.pid)
-        recording = self.record(running.pid, "--count", 1500, "--interval", "2ms")
-        finished = running.end()
-        self.assertEqual(finished.code, 0, finished)
-        return recording, list(map(float, finished.out.split()))
-
-    def for_each(self, check):
-        self.assertTrue(compilers(), "no Go on this machine")
-        for go in compilers():
-            for mode in ("exe", "pie"):
-                with self.subTest(go=go, mode=mode):
-                    check(*self.record_program(go, mode))
+class GoTest(GoCase):
+    source = SOURCE
+    flags = ("-ldflags", "-s -w")
 
     def test_shares_and_chains(self):
         self.for_each(self.check_shares)

@@ -134,11 +134,15 @@ std::optional<std::uint64_t> FrameRecovery::recover_rbp(const ProcMemory& memory
                                                         std::uint64_t sp) noexcept {
   const Prologue& prologue = prologue_of(memory, map, pc);
   if (prologue.function == 0) return std::nullopt;
-  constexpr std::uint64_t kOfOlderGo = 40;  // above what Windows needs there
-  for (const std::uint64_t rbp : {sp + prologue.frame_bytes, find_goroutine_frame(memory, sp),
-                                  find_goroutine_frame(memory, sp + kOfOlderGo)}) {
+  const auto is_its_frame = [&](std::uint64_t rbp) {
     const std::uint64_t return_address = rbp == 0 ? 0 : read_pointer(memory, rbp + 8);
-    if (return_address != 0 && is_call_of(memory, return_address, prologue.function)) return rbp;
+    return return_address != 0 && is_call_of(memory, return_address, prologue.function);
+  };
+  if (const std::uint64_t rbp = sp + prologue.frame_bytes; is_its_frame(rbp)) return rbp;
+  constexpr std::uint64_t kOfOlderGo = 40;  // above what Windows needs there
+  for (const std::uint64_t below : {std::uint64_t{0}, kOfOlderGo}) {
+    const std::uint64_t rbp = find_goroutine_frame(memory, sp + below);
+    if (is_its_frame(rbp)) return rbp;
   }
   return std::nullopt;
 }

@@ -24,9 +24,12 @@ constexpr std::chrono::seconds kMuted{1};
 // interval.
 constexpr std::chrono::milliseconds kYoungWait{20};
 
-bool is_young(const Recording& recording, const RecordedThread& known) noexcept {
-  return std::chrono::nanoseconds(recording.accounts().tick_ns() - known.account.tick_ns()) <=
-         kYoungWait;
+// A wait that goes on now began after the last check and after the CPU time used since.
+Moment young_until(const Recording& recording, const RecordedThread& known, std::int64_t clock_ns,
+                   Moment now) noexcept {
+  const Moment since_check{recording.accounts().tick_ns() - known.account.tick_ns()};
+  const Moment used{clock_ns - known.account.cpu_ns()};
+  return now - since_check + used + kYoungWait;
 }
 
 // Since its last check it has run for at most a small part of the time.
@@ -134,7 +137,7 @@ void Sampler::act(const Observation& seen, Recording& recording, unsigned number
     case Action::kLook:
       break;
   }
-  if (!extend_to(recording, known, clock_ns)) return;
+  if (!extend_to(recording, known, clock_ns, now)) return;
   const Look found = look(recording, place, known, now);
   follow(found, seen.ran, recording, number, place, known, now);
 }
@@ -147,11 +150,15 @@ void Sampler::keep_stack(ThreadAccounts& accounts, RecordedThread& known,
 }
 
 // Extends the open run to this tick. False: there is no time left for a check.
-bool Sampler::extend_to(Recording& recording, RecordedThread& known,
-                        std::int64_t clock_ns) noexcept {
+bool Sampler::extend_to(Recording& recording, RecordedThread& known, std::int64_t clock_ns,
+                        Moment now) noexcept {
   note_busy_look(recording, known, clock_ns);
   const bool ran = clock_ns != known.account.cpu_ns();
-  known.looks.wait_is_young = ran && is_young(recording, known);
+  if (ran) {
+    known.looks.wait_is_young_until = young_until(recording, known, clock_ns, now);
+  } else if (known.run.kind() != Run::kDeferred) {
+    known.looks.wait_is_young_until = {};
+  }
   recording.accounts().extend_run(known, clock_ns);
   const bool told_by_timer = recording.accounts().credit_timer_stack(known);
   if (known.burst.is_timed() && keeps_busy(recording, known, told_by_timer)) {
@@ -252,19 +259,22 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
   Thread& thread = process_.threads[place];
   known.run.set_thread_state(ThreadState::kRunning);
   using Asked = SignalPool::Asked;
+  HiddenWait& wait = thread.looks.hidden;
+  const Moment not_after = wait.asked == HiddenWait::Asked::kYes ? wait.ask_until : kNever;
   const bool can_ask = process_.can_signal && now.count() >= thread.looks.muted_until_ns;
   if (can_ask) {
     process_.languages.prepare(process_.modules.runtimes(), process_.memory, place, thread);
   }
   const Asked asked =
       can_ask ? process_.signals.ask(place, thread, number, process_.threads.directory(), now,
-                                     known.account.cpu_ns())
+                                     not_after, known.account.cpu_ns())
               : Asked::kBlocked;
   if (asked == Asked::kBlocked) {
     // Until its mask is known the thread may be in one of libc's calls that block all signals.
     if (can_ask && thread.signal.mask_is_known()) blocked_signal_ = true;
     return lose_run(recording, thread, known);
   }
+  if (asked == Asked::kFailed) wait.asked = HiddenWait::Asked::kNo;
   known.run.await_answer(known.account.cpu_ns());
   if (asked == Asked::kSent) ++recording.counters().signals_sent;
 }

@@ -105,7 +105,8 @@ class Sampler {
            RecordedThread& known, std::int64_t clock_ns, Moment now) noexcept;
   static void keep_stack(ThreadAccounts& accounts, RecordedThread& known,
                          std::int64_t clock_ns) noexcept;
-  bool extend_to(Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
+  bool extend_to(Recording& recording, RecordedThread& known, std::int64_t clock_ns,
+                 Moment now) noexcept;
   enum class Look : std::uint8_t { kSettled, kRunning, kFleeting, kNeedsSignal, kMoved };
   void follow(Look found, bool ran, Recording& recording, unsigned number, std::uint32_t place,
               RecordedThread& known, Moment now) noexcept;
@@ -123,16 +124,19 @@ class Sampler {
   std::optional<Look> look_behind_sleep(Recording& recording, Thread& thread,
                                         RecordedThread& known) noexcept;
   Look pass_over(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  bool may_leave_unseen_wait(Recording& recording, const Thread& thread,
+                             RecordedThread& known) noexcept;
   bool has_left_its_call(Recording& recording, const Thread& thread,
                          RecordedThread& known) noexcept;
-  void settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  void settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known,
+                     bool in_doubt) noexcept;
   WaitPlace read_wait_place(Tid tid) noexcept;
   void find_calls() noexcept;
   bool is_asleep(const Thread& thread) noexcept;
   bool is_hidden(const WaitPlace& wait, Tid tid) const noexcept;
   Look look_at_hidden(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
-  bool may_ask_hidden(const Recording& recording, const Thread& thread,
-                      const RecordedThread& known) noexcept;
+  Moment may_ask_until(const Recording& recording, const Thread& thread,
+                       const RecordedThread& known) noexcept;
   void settle_hidden(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
   void note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept;
   bool may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept;

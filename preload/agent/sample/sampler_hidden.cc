@@ -36,8 +36,10 @@ Sampler::Look Sampler::look_at_hidden(Recording& recording, std::uint32_t place,
   const bool is_known =
       known.looks.hidden_wait == wait.number && known.run.is_of(recording.stack_generation());
   if (!is_known) known.run.forget_stack();
-  if (!is_known && switches && known.looks.asked_wait != wait.number &&
-      may_ask_hidden(recording, thread, known)) {
+  wait.ask_until = !is_known && switches && known.looks.asked_wait != wait.number
+                       ? may_ask_until(recording, thread, known)
+                       : Moment{};
+  if (wait.ask_until != Moment{}) {
     known.looks.asked_wait = wait.number;
     wait.asked = Asked::kYes;
     ++recording.counters().signals_to_blocked;
@@ -47,15 +49,17 @@ Sampler::Look Sampler::look_at_hidden(Recording& recording, std::uint32_t place,
   return Look::kSettled;
 }
 
-bool Sampler::may_ask_hidden(const Recording& recording, const Thread& thread,
-                             const RecordedThread& known) noexcept {
+// Moment{}: it gets no signal. The control thread may have waited for a CPU since this tick began.
+Moment Sampler::may_ask_until(const Recording& recording, const Thread& thread,
+                              const RecordedThread& known) noexcept {
   if (recording.mode() != RecordMode::kWall || !process_.can_signal ||
       !thread.looks.hidden.takes_signals || !handler::restarts_calls()) {
-    return false;
+    return {};
   }
-  if (known.looks.wait_is_young) return true;
+  if (monotonic_now() <= known.looks.wait_is_young_until) return known.looks.wait_is_young_until;
   char text[64];
-  return is_timeless(read_task_file(process_.threads.directory(), thread.tid, "wchan", text));
+  const auto channel = read_task_file(process_.threads.directory(), thread.tid, "wchan", text);
+  return is_timeless(channel) ? kNever : Moment{};
 }
 
 void Sampler::settle_hidden(Recording& recording, std::uint32_t place,

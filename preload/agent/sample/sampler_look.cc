@@ -43,6 +43,8 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   thread.looks.hidden.asked = HiddenWait::Asked::kNo;
   thread.looks.was_on_cpu = false;
   known.looks.holder = {};
+  const bool in_doubt = may_leave_unseen_wait(recording, thread, known);
+  if (in_doubt) thread.looks.asleep_cpu_ns = known.account.cpu_ns();
   if (!thread.looks.may_be_waking(known.account.cpu_ns()) && is_on_cpu(thread, known))
     return Look::kRunning;
   WaitPlace last;
@@ -62,7 +64,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   // It blocks and wakes faster than it can be checked.
   if (known.burst.is_timed() && can_walk && last.kind == WaitKind::kBlocked) return Look::kFleeting;
   if (last.kind != WaitKind::kBlocked && !seen.is_hidden) {
-    settle_waking(recording, place, known);
+    settle_waking(recording, place, known, in_doubt);
     return Look::kSettled;
   }
   return look_at_unwalked(recording, place, known, last);
@@ -106,6 +108,21 @@ Sampler::Look Sampler::look_at_unwalked(Recording& recording, std::uint32_t plac
   calls_.clear();
   settle(recording, place, known, wait);
   return Look::kSettled;
+}
+
+// It may be leaving a wait that no check has met: it was never found asleep and has not run since
+// it was first met, or it has slept since its last check for longer than a wait may be extended. It
+// is treated as if it had been found asleep at its present clock.
+bool Sampler::may_leave_unseen_wait(Recording& recording, const Thread& thread,
+                                    RecordedThread& known) noexcept {
+  if (recording.mode() == RecordMode::kOffCpu) return false;  // no signals
+  const Moment limit = known.looks.wait_is_young_until;
+  if (limit == Moment{}) return thread.looks.asleep_cpu_ns < 0;
+  const Moment beyond = monotonic_now() - limit;
+  if (beyond <= Moment{} || !process_.knows_runqueue) return false;
+  const Moment queued_before{known.account.runqueue_ns()};
+  read_runqueue(recording, thread, known);
+  return beyond > Moment{known.account.runqueue_ns()} - queued_before;
 }
 
 // The kernel updates the clock of a running thread at every reading.
@@ -207,12 +224,14 @@ bool Sampler::has_left_its_call(Recording& recording, const Thread& thread,
   return !thread.looks.may_be_waking(known.account.cpu_ns());
 }
 
-// It has been woken and has not left its call: its last stack is still valid.
-void Sampler::settle_waking(Recording& recording, std::uint32_t place,
-                            RecordedThread& known) noexcept {
+// It has been woken and has not left its call: its last stack is still valid. If it is not known to
+// have slept, the next check finds out.
+void Sampler::settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known,
+                            bool in_doubt) noexcept {
   const bool holds = known.run.was_settled_at(process_.threads[place].looks.asleep_cpu_ns) &&
                      known.run.is_of(recording.stack_generation());
   if (recording.mode() == RecordMode::kCpu) return recording.accounts().leave_out_run(known);
+  if (in_doubt) return known.run.defer();
   if (!holds) known.run.forget_stack();
   note_burst(recording, known);
   read_runqueue(recording, process_.threads[place], known);

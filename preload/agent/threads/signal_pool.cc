@@ -65,7 +65,8 @@ bool SignalPool::close() noexcept {
 }
 
 SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned recording,
-                                  int task_directory, Moment now, std::int64_t cpu_ns) noexcept {
+                                  int task_directory, Moment now, Moment not_after,
+                                  std::int64_t cpu_ns) noexcept {
   if (thread.signal.slot_ != ThreadSignal::kNoSlot) {
     requests_[thread.signal.slot_].recordings |= 1u << recording;
     return Asked::kShared;
@@ -84,7 +85,8 @@ SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned 
   }
   handler::set_target(number, thread.tid);
   handler::arm_slot(slots_[number], sequence);
-  if (!handler::send_signal(process_, thread.tid, {sequence, number})) {
+  const bool in_time = not_after == kNever || monotonic_now() <= not_after;
+  if (!in_time || !handler::send_signal(process_, thread.tid, {sequence, number})) {
     handler::try_cancel_slot(slots_[number], sequence);
     return Asked::kFailed;
   }

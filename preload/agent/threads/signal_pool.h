@@ -27,10 +27,10 @@ class SignalPool {
   // Requests the thread's stack for recording `recording` (an index below 32). kShared: a signal is
   // already outstanding. kFailed: not possible now (the thread may block the signal for a moment),
   // no slot is free, or the kernel refused. kBlocked: the thread blocks the signal for long: its
-  // run gets no stack. `task_directory`: used to read its mask if it may have changed. `cpu_ns`:
-  // its CPU clock as it was last read.
+  // run gets no stack. `task_directory`: used to read its mask if it may have changed. `not_after`:
+  // kFailed if it is later, by the clock. `cpu_ns`: its CPU clock as it was last read.
   Asked ask(std::uint32_t place, Thread& thread, unsigned recording, int task_directory, Moment now,
-            std::int64_t cpu_ns) noexcept;
+            Moment not_after, std::int64_t cpu_ns) noexcept;
   // An answer is outstanding, or a signal whose answer is no longer needed.
   bool is_waiting() const noexcept { return active_count_ != 0 || gave_up_; }
   // An answer for this recording is outstanding.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/core/ids.h"
+#include "preload/agent/base/moment.h"
 #include "preload/agent/proc/proc_files.h"
 #include "preload/runtimes/python/python_threads.h"
 #include "preload/unwind/walk/walk.h"
@@ -63,6 +64,7 @@ struct HiddenWait {
   std::uint64_t switches = 0;  // of the thread, while it is in this wait
   std::uint32_t number = 0;    // number of waits observed; 0: none yet
   Asked asked = Asked::kNo;    // in this wait, and the result of the answer
+  Moment ask_until{};          // it gets no signal later
   bool takes_signals = true;  // false: a signal interrupted a call of this thread; no more are sent
 };
 

@@ -2,10 +2,12 @@
 result, errno and full time; and waiting threads are not woken."""
 
 import pathlib
+import random
 import re
+import time
 import unittest
 
-from support import deadline, raw
+from support import deadline, raw, stalls
 from support.case import SwiprCase
 
 RATES = (100, 1000, 10000)
@@ -88,6 +90,19 @@ class InterruptionTest(SwiprCase):
             with self.subTest(walk=walk):
                 calls = self.check_short_calls(10000, "signals", environment=environment)
                 self.assertGreater(calls["signals"], 100)
+
+    def test_waits_do_not_begin_again_when_the_control_thread_gets_no_cpu(self):
+        target = self.start_target("long_waits_nofp", env={"SWIPR_SIGNAL_FREE": "off"})
+        recording = self.start_swipr("record", "--pid", target.pid, "--rate", 1000, "--max-overhead", "50%", "-o",
+                                     self.folder / "stalled.swipr")
+        with stalls.stalling(stalls.find_thread(target.pid, "swipr")) as stall:
+            for _ in range(30):
+                time.sleep(random.uniform(0.02, 0.05))  # so that waits begin, and are met while they are young
+                stall(0.09)
+        waits, late = map(int, target.end().out.split())
+        self.assertEqual(recording.wait().code, 0)
+        self.assertGreater(waits, 500)
+        self.assertEqual(late, 0)
 
     def test_waiting_threads_are_not_woken(self):
         names = {"poll", "epoll", "condition", "mutex", "read", "nanosleep"}

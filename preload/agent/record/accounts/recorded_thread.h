@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "preload/agent/base/moment.h"
 #include "preload/agent/proc/wait_channels.h"
 #include "preload/agent/record/accounts/burst_judge.h"
 #include "preload/agent/record/accounts/run_state.h"
@@ -24,6 +25,7 @@ class ThreadAccount {
  public:
   std::int64_t tick_ns() const noexcept { return tick_ns_; }
   std::int64_t cpu_ns() const noexcept { return cpu_ns_; }
+  std::int64_t runqueue_ns() const noexcept { return runqueue_ns_; }
   bool has_run() const noexcept { return cpu_ns_ > written_.cpu_ns; }
 
  private:
@@ -64,11 +66,11 @@ class BurstStack {
 // Results of checks of the thread. Owner: Sampler.
 struct RecordedLooks {
   std::uint8_t still = 0;         // consecutive checks that found the clock unchanged
-  bool wait_is_young = false;     // it ran since its last check, which was very recent
   std::uint32_t hidden_wait = 0;  // which HiddenWait the kept stack is of
   std::uint32_t asked_wait = 0;   // in which it was signalled
   bool runs_in_bursts = false;    // it has run and waited again
   std::uint8_t busy = 0;          // consecutive checks that found it running, in bursts
+  Moment wait_is_young_until{};   // zero: it has slept since its last check
   BurstJudge bursts;
   HolderNote holder;  // of the lock that it waits for, when its stack was taken
 };

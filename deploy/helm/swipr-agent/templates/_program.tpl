@@ -1,0 +1,47 @@
+{{- define "swipr.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "swipr.labels" -}}
+app.kubernetes.io/name: swipr-agent
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- /*
+The pod of a program, for other charts, which name this one in `dependencies`. The argument is the
+image of swipr, or, for swipr.program.env, the service's name:
+
+  initContainers: [include "swipr.program.initContainer" "swipr:0.1.0"]
+  containers: env, volumeMounts [include "swipr.program.env" "shop", include "swipr.program.mounts" .]
+  volumes: [include "swipr.program.volumes" .]
+*/}}
+{{- define "swipr.program.initContainer" -}}
+- name: swipr-preload
+  image: {{ . }}
+  command: ["/bin/sh", "-c", "install -m 0755 \"$(swipr preload-path)\" /swipr/"]
+  securityContext:
+    allowPrivilegeEscalation: false
+    readOnlyRootFilesystem: true
+    capabilities: {drop: ["ALL"]}
+  volumeMounts:
+    - {name: swipr, mountPath: /swipr}
+{{- end }}
+
+{{- define "swipr.program.env" -}}
+- {name: LD_PRELOAD, value: /swipr/libswipr_preload.so}
+- {name: SWIPR_SOCKET_DIR, value: "/run/swipr/{UID}"}
+- {name: SWIPR_SERVICE_NAME, value: {{ . }}}
+{{- end }}
+
+{{- define "swipr.program.mounts" -}}
+- {name: swipr, mountPath: /swipr, readOnly: true}
+- {name: sockets, mountPath: /run/swipr}
+{{- end }}
+
+{{- define "swipr.program.volumes" -}}
+- {name: swipr, emptyDir: {}}
+- name: sockets
+  hostPath: {path: /run/swipr, type: Directory}
+{{- end }}

@@ -8,21 +8,22 @@ endif()
 # The same source gives the same bytes in every folder.
 set(SWIPR_PATHS $<$<CONFIG:RelWithDebInfo>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>)
 
+# What code asks for: compilers differ in how they say it.
+set(SWIPR_SANITIZER SWIPR_ASAN)
+if(SWIPR_SANITIZE STREQUAL thread)
+  set(SWIPR_SANITIZER SWIPR_TSAN)
+endif()
+
 function(swipr_defaults target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_options(${target} PRIVATE ${SWIPR_PATHS})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${SWIPR_WARNINGS}>)
   target_compile_definitions(${target} PRIVATE SWIPR_VERSION="${PROJECT_VERSION}")
   if(SWIPR_SANITIZE)
-    target_compile_options(${target} PRIVATE -fsanitize=${SWIPR_SANITIZE} -fno-omit-frame-pointer
-                                             -fno-sanitize-recover=all)
+    target_compile_options(${target} PRIVATE -fsanitize=${SWIPR_SANITIZE}$<$<BOOL:${SWIPR_FUZZ}>:,fuzzer-no-link>
+                                             -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(${target} PRIVATE -fsanitize=${SWIPR_SANITIZE})
-    target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
-  elseif(SWIPR_FUZZ)
-    target_compile_options(${target} PRIVATE -fsanitize=address,undefined,fuzzer-no-link
-                                             -fno-sanitize-recover=all)
-    target_link_options(${target} PRIVATE -fsanitize=address,undefined)
-    target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
+    target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS ${SWIPR_SANITIZER})
   endif()
 endfunction()
 
@@ -32,6 +33,9 @@ function(swipr_library name)
   add_library(${name} STATIC ${arg_SOURCES})
   swipr_defaults(${name})
   target_link_libraries(${name} PRIVATE ${arg_LINK})
+  if(SWIPR_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
+  endif()
 endfunction()
 
 # What code in the recorded program needs on each machine. aarch64: atomics without calls of libgcc,
@@ -82,7 +86,7 @@ function(swipr_guest_library name)
     target_compile_options(${name}_host PRIVATE -O1)
   endif()
   target_link_libraries(${name}_host PRIVATE ${host_link})
-  if(SWIPR_UNITY_TESTS)
+  if(SWIPR_UNITY)
     set_target_properties(${name}_host PROPERTIES UNITY_BUILD ON)
   endif()
 endfunction()
@@ -106,7 +110,7 @@ function(swipr_test name)
   endif()
   swipr_defaults(${name})
   target_compile_options(${name} PRIVATE -O0)  # a test runs for an instant, and compiles for long
-  if(SWIPR_UNITY_TESTS)
+  if(SWIPR_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON)
   endif()
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest GTest::gtest_main)

@@ -23,7 +23,7 @@ constexpr std::size_t kMinParallelParts = 4;  // fewer take less time than start
 
 // nullptr: no memory; the mapping is unchanged.
 void* grow_mapping(void* data, std::size_t size, std::size_t new_size) {
-#ifdef __SANITIZE_THREAD__
+#ifdef SWIPR_TSAN
   // Does not see mremap, and takes what another thread then gets at the old address for what was
   // there before.
   void* grown = ::mmap(nullptr, new_size, PROT_READ | PROT_WRITE,

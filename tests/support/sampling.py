@@ -7,6 +7,7 @@ tests/readers/live_page.mjs read the same variable; scripts/tidy draws its files
 
 import hashlib
 import os
+import unittest
 
 VARIABLE = "SWIPR_SAMPLE_SEED"
 _BY_HAND = 20
@@ -24,6 +25,15 @@ def draw(cases, one_in):
     ranks = [_rank(case) for case in cases]
     drawn = [case for case, rank in zip(cases, ranks) if rank % one_in == 0]
     return drawn or [case for case, rank in zip(cases, ranks) if rank == min(ranks)]
+
+
+def sampled(case):
+    """Decorates a TestCase: half of its tests run. By hand, without the variable, all do."""
+    if VARIABLE in os.environ:
+        names = [name for name in vars(case) if name.startswith("test_")]
+        for name in set(names) - set(draw(names, 2)):
+            setattr(case, name, unittest.skip("not drawn for this commit")(vars(case)[name]))
+    return case
 
 
 def _rank(case):

@@ -20,7 +20,7 @@ namespace swipr::handler {
 
 namespace {
 
-#ifdef __SANITIZE_THREAD__
+#ifdef SWIPR_TSAN
 // TSan's runtime must know every handler: it delivers signals when its own state is consistent.
 constinit SigactionFunction* libc_sigaction = &::sigaction;
 #else

@@ -7,7 +7,7 @@ import socket
 import sys
 import unittest
 
-from support import deadline
+from support import deadline, sampling
 from support.case import SwiprCase
 from support.stores import engines
 
@@ -28,6 +28,7 @@ while True:
 """
 
 
+@sampling.sampled
 class AgentTest(SwiprCase):
     def setUp(self):
         super().setUp()

@@ -7,10 +7,11 @@ import socket
 import threading
 import unittest
 
-from support import deadline, profiles, raw
+from support import deadline, profiles, raw, sampling
 from support.http_server import ServerCase
 
 
+@sampling.sampled
 class ClientsTest(ServerCase):
     def test_malformed_requests(self):
         for request in (

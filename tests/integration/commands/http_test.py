@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from support import deadline, products, profiles, raw
+from support import deadline, products, profiles, raw, sampling
 from support.case import SwiprCase
 from support.http_server import ServerCase
 from support.ports import port_of, reserve_port
@@ -55,6 +55,7 @@ class HttpCase(SwiprCase):
         return target, f"127.0.0.1:{port}"
 
 
+@sampling.sampled
 class CurlTest(HttpCase):
     def test_the_lines_of_the_documentation(self):
         self.check_curl_lines("nofp")
@@ -138,6 +139,7 @@ class CurlTest(HttpCase):
                 where.unlink(missing_ok=True)
 
 
+@sampling.sampled
 class RoutesTest(ServerCase):
 
     def test_info(self):

@@ -2,6 +2,7 @@
 
 import unittest
 
+from support import sampling
 from support.case import SwiprCase
 from support.stores import engine_cases, engines, web_fronts
 
@@ -35,6 +36,7 @@ class ConnectionCase(SwiprCase):
         self.assertEqual(self.engines.received(), [])
 
 
+@sampling.sampled
 class TlsTest(ConnectionCase):
     def test_a_store_whose_certificate_is_trusted_has_the_profile(self):
         front, certificate = self.front()
@@ -61,6 +63,7 @@ class TlsTest(ConnectionCase):
         self.assert_refused("no tls connection: wrong version number", f"https://{self.engines.address}".replace("127.0.0.1", "localhost"))
 
 
+@sampling.sampled
 class ProxyTest(ConnectionCase):
     def through(self, proxy, login=LOGIN, **others):
         url = f"http://{login}@127.0.0.1:{proxy.port}"

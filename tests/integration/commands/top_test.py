@@ -6,10 +6,11 @@ import re
 import subprocess
 import unittest
 
-from support import deadline, tracing
+from support import deadline, sampling, tracing
 from support.case import SwiprCase
 
 
+@sampling.sampled
 class TopTest(SwiprCase):
     def tmux(self, *arguments):
         environment = dict(self.environment(), TERM="screen", LC_ALL="C.UTF-8")

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import unittest
 
+from support import sampling
 from support.case import NOBODY, SwiprCase
 
 # Works for 0.6 s of CPU time, as burn does.
@@ -25,6 +26,7 @@ def may_run(*command):
     return subprocess.run([*command, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
+@sampling.sampled
 class UnrecordedTest(SwiprCase):
     def check(self, command, *expected, missing=True):
         """The messages of record and of report. The program is not the command itself, but its child."""

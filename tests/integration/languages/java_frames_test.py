@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import deadline, profiles, raw, root
+from support import deadline, profiles, raw, root, sampling
 from support.java import SOURCES, JavaCase, machines, version_of
 
 FIRST_VIRTUAL = 21
@@ -79,6 +79,7 @@ def chains_source():
     return CHAINS_HEAD + "\n".join(lines) + CHAINS_TAIL
 
 
+@sampling.sampled
 class JavaTest(JavaCase):
     def samples(self, stacks, thread, condition):
         return sum(s.weight for s in stacks if s.thread == thread and condition(s))

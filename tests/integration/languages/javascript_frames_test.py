@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import profiles, raw
+from support import profiles, raw, sampling
 from support.case import SwiprCase
 
 # The functions use 70, 20 and 10 % of the CPU time, and say so themselves.
@@ -200,6 +200,7 @@ def programs():
     return list(dict.fromkeys(os.path.realpath(path) for path in found if path))
 
 
+@sampling.sampled
 class JavaScriptTest(SwiprCase):
     def for_each_node(self, check, text, name):
         self.assertTrue(programs(), "no node on this machine")

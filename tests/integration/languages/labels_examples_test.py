@@ -8,11 +8,13 @@ import subprocess
 import sys
 import unittest
 
+from support import sampling
 from support.case import SwiprCase
 
 ROOT = pathlib.Path(__file__).parents[3]
 
 
+@sampling.sampled
 class LabelExamplesTest(SwiprCase):
     def check(self, *command):
         path = self.folder / "labels.swipr"

@@ -7,7 +7,7 @@ import re
 import shutil
 import unittest
 
-from support import profiles, raw, root
+from support import profiles, raw, root, sampling
 from support.case import SwiprCase
 
 # The functions use 70, 20 and 10 % of the CPU time, and say so themselves.
@@ -172,6 +172,7 @@ def programs():
     return list(dict.fromkeys(os.path.realpath(path) for path in found if path))
 
 
+@sampling.sampled
 class PhpTest(SwiprCase):
     def for_each_php(self, check, text, name):
         self.assertTrue(programs(), "no php on this machine")

@@ -1,5 +1,4 @@
-"""Frames of Python in recordings: shares, chains, lines and waits of programs whose truth is known, in every
-CPython on this machine whose version is supported."""
+"""Frames of Python: shares, chains, lines and waits of programs whose truth is known, in every CPython that is here."""
 
 import collections
 import json
@@ -7,7 +6,7 @@ import os
 import re
 import unittest
 
-from support import profiles, repetition
+from support import profiles, repetition, sampling
 from support.case import SwiprCase
 from support.interpreters import interpreters
 
@@ -185,6 +184,7 @@ call(100)
 """
 
 
+@sampling.sampled
 class PythonTest(SwiprCase):
     def for_each_interpreter(self, check):
         paths = interpreters()

@@ -6,11 +6,12 @@ import platform
 import re
 import unittest
 
-from support import deadline, raw
+from support import deadline, raw, sampling
 from support.interpreters import interpreters
 from support.python_truth import PLAIN, TruthCase
 
 
+@sampling.sampled
 class ModesTest(TruthCase):
     TEXT = PLAIN + "\nthread = threading.Thread(target=outer)\nthread.start()\nthread.join()\n"
 

@@ -7,6 +7,7 @@ import os
 import re
 import unittest
 
+from support import sampling
 from support.case import SwiprCase
 from support.interpreters import interpreters
 
@@ -103,6 +104,7 @@ asyncio.run(main())
 """
 
 
+@sampling.sampled
 class PythonTasksTest(SwiprCase):
     def for_each_interpreter(self, check):
         paths = [path for path in interpreters() if minor(path) >= FIRST]

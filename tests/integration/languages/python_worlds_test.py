@@ -10,7 +10,7 @@ import subprocess
 import sysconfig
 import unittest
 
-from support import deadline, profiles
+from support import deadline, profiles, sampling
 from support.interpreters import interpreters
 from support.python_truth import HERE, PLAIN, TruthCase
 
@@ -133,6 +133,7 @@ host.call(outer)
 """
 
 
+@sampling.sampled
 class ConstructsTest(TruthCase):
     def test_native_code_between_frames_of_python(self):
         for path in interpreters():
@@ -171,6 +172,7 @@ class ConstructsTest(TruthCase):
                 self.check(PYBIND11_USER, how, order=order)
 
 
+@sampling.sampled
 class EmbeddedTest(TruthCase):
     def test_a_thread_of_a_program_that_embeds_python(self):
         order = ("host_run", "<module> (app.py)", "host_call", "outer (app.py)", "host_call", "inner (app.py)",
@@ -244,6 +246,7 @@ def here_truth():
 """
 
 
+@sampling.sampled
 class SubinterpretersTest(TruthCase):
     """A thread's frames in the interpreter that it has entered stand below those of the one that it came from."""
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import profiles, raw
+from support import profiles, raw, sampling
 from support.case import SwiprCase
 
 # The worker's functions use 70, 20 and 10 % of its CPU time, and say so themselves.
@@ -205,6 +205,7 @@ def programs():
     return list(dict.fromkeys(path for path in found if path))
 
 
+@sampling.sampled
 class RubyTest(SwiprCase):
     def for_each_ruby(self, check, text, name):
         self.assertTrue(programs(), "no ruby on this machine")

@@ -3,9 +3,11 @@
 import json
 import unittest
 
+from support import sampling
 from support.case import SwiprCase
 
 
+@sampling.sampled
 class DeadlockTest(SwiprCase):
     def report(self, *arguments, seconds=4, interval="2ms", options=()):
         """The report of a program that runs `deadlock` with these arguments: JSON, text, its own words."""

@@ -5,13 +5,14 @@ import json
 import re
 import unittest
 
-from support import products, profiles
+from support import products, profiles, sampling
 from support.case import SwiprCase
 
 # Equally heavy ones would put 5 points at eleven standard errors (shares_test.py); late ticks make heavy ones.
 ENOUGH_SAMPLES = 6000
 
 
+@sampling.sampled
 class LabelsTest(SwiprCase):
     def pprof(self, path, *arguments):
         return self.convert(path, "pprof", *arguments)

@@ -4,7 +4,7 @@ import json
 import unittest
 
 from integration.profile.shares_test import effective_samples
-from support import profiles
+from support import profiles, sampling
 from support.case import SwiprCase
 
 FUNCTIONS = ("seventy", "twenty", "ten")
@@ -18,6 +18,7 @@ MOST_WAIT = 0.3
 TRIES = 3
 
 
+@sampling.sampled
 class LockstepTest(SwiprCase):
     def shares(self, arguments, intervals, mode="wall"):
         """What is recorded at each of the intervals, all at once, and the truth by the thread's CPU clock."""

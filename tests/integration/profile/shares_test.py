@@ -2,7 +2,7 @@
 
 import unittest
 
-from support import profiles
+from support import profiles, sampling
 from support.case import SwiprCase
 
 WORKERS = ("share worker 1", "share worker 2")
@@ -45,6 +45,7 @@ class SharesCase(SwiprCase):
                     self.assertAlmostEqual(share, per_cent, delta=3)
 
 
+@sampling.sampled
 class SharesTest(SharesCase):
     def test_without_frame_pointers(self):
         self.check_shares("nofp")

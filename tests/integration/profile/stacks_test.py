@@ -3,7 +3,7 @@ destroyed is cut short, never made up."""
 
 import unittest
 
-from support import deadline, profiles, raw, repetition
+from support import deadline, profiles, raw, repetition, sampling
 from support.case import SwiprCase
 
 BUILDS = ("nofp", "fp")
@@ -74,6 +74,7 @@ class StacksCase(SwiprCase):
         return frames[at + 1 :]
 
 
+@sampling.sampled
 class FramesTest(StacksCase):
     def test_realigned_stack(self):
         self.check_shape("realigned", ["realigned_outer", "realigned_middle", "realigned_leaf"])
@@ -110,6 +111,7 @@ class FramesTest(StacksCase):
         self.assertGreater(len(inner), 1500)
 
 
+@sampling.sampled
 class SmashedTest(StacksCase):
     def test_return_address_to_nowhere(self):
         self.check_shape("smashed_return", ["smashed_return", "smashed_leaf"], rooted=False)
@@ -126,6 +128,7 @@ class SmashedTest(StacksCase):
         self.check_shape("smashed_loop", chain, rooted=False)
 
 
+@sampling.sampled
 class OtherStacksTest(StacksCase):
     def check_through_signal(self, shape, before, interrupted, after):
         """`before` and `after` a signal frame; `interrupted`: what libc's frames are to hold."""
@@ -193,6 +196,7 @@ class OtherStacksTest(StacksCase):
         self.check_torn_down("jump", "jump_outer", ["jump_middle", "jumper"])
 
 
+@sampling.sampled
 class CodeTest(StacksCase):
     def test_clock_in_the_vdso(self):
         for build in BUILDS:

@@ -7,12 +7,13 @@ import json
 import os
 import unittest
 
-from support import products, profiles
+from support import products, profiles, sampling
 from support.case import SwiprCase
 
 MILLISECONDS = int(1000 * float(os.environ.get("SWIPR_STORM_SECONDS", "1")))
 
 
+@sampling.sampled
 class StormsTest(SwiprCase):
     def storm(self, kind):
         """The command that makes the storm."""

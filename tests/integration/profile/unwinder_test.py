@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from support import deadline, raw
+from support import deadline, raw, sampling
 from support.case import SwiprCase
 from support.varint import read_varint
 
@@ -45,6 +45,7 @@ class UnwinderCase(SwiprCase):
         ]
 
 
+@sampling.sampled
 class RecordingTest(UnwinderCase):
     def record_shape(self, target):
         """(path, stacks of the shape's thread that have frames)."""
@@ -141,6 +142,7 @@ class MissingTest(UnwinderCase):
         self.assertEqual(target.end().code, 0)
 
 
+@sampling.sampled
 class DoctorTest(UnwinderCase):
     def compare(self, *command, env=None, seconds="1.5"):
         """(exit code, {line of the sums: number}, lines of differences). The command's stdin ends in time."""

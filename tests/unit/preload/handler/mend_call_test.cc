@@ -32,7 +32,7 @@ class MendCallTest : public testing::Test {
     EXPECT_TRUE(install_handler(SIGURG));
   }
   void SetUp() override {
-#ifdef __SANITIZE_THREAD__
+#ifdef SWIPR_TSAN
     GTEST_SKIP() << "ThreadSanitizer runs handlers later, with a copy of the context";
 #endif
   }

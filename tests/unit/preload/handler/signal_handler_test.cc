@@ -80,7 +80,7 @@ TEST_F(SignalHandlerTest, ACancelledSignalIsCountedAsStray) {
   EXPECT_EQ(shared.strays, before + 1);
 }
 
-#ifndef __SANITIZE_THREAD__  // its runtime makes system calls of its own
+#ifndef SWIPR_TSAN  // its runtime makes system calls of its own
 // Only the system calls that return from a handler, and end the process.
 void allow_hardly_anything() {
   constexpr unsigned kAllowed[] = {SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_exit_group};
@@ -182,7 +182,7 @@ TEST_F(SignalHandlerTest, AForeignSignalAnswersForSwiprsAndReachesTheProgram) {
 }
 
 TEST_F(SignalHandlerTest, WhatTheProgramsHandlerDoesToErrnoStays) {
-#ifdef __SANITIZE_THREAD__
+#ifdef SWIPR_TSAN
   GTEST_SKIP() << "ThreadSanitizer keeps errno around handlers";
 #endif
   struct sigaction own {};

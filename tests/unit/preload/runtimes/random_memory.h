@@ -1,9 +1,11 @@
 // Memory of random contents for readers that must bear anything.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <span>
 
@@ -32,7 +34,12 @@ class RandomMemory {
     const auto bytes = std::as_bytes(std::span(self.words_));
     ++self.reads;
     if (self.is_unreadable_(address)) return false;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = bytes[(address + i) % bytes.size()];
+    for (std::size_t done = 0; done < out.size();) {
+      const std::size_t at = (address + done) % bytes.size();
+      const std::size_t count = std::min(out.size() - done, bytes.size() - at);
+      std::memcpy(out.data() + done, bytes.data() + at, count);
+      done += count;
+    }
     return true;
   }
 

@@ -25,7 +25,7 @@ namespace {
 using TracedThreads = TracedTest;
 
 // They follow stacks by their addresses.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(SWIPR_ASAN) || defined(SWIPR_TSAN)
 constexpr bool kStacksAreWatched = true;
 #else
 constexpr bool kStacksAreWatched = false;

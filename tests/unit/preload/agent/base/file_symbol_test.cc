@@ -4,8 +4,20 @@
 
 extern "C" {
 extern const char __executable_start;
-[[gnu::used, gnu::visibility("hidden")]] int swipr_test_hidden_object = 7;
+extern int swipr_test_hidden_object;
 }
+// Not in C++: sanitizers make objects larger.
+__asm__(R"(
+  .pushsection .data
+  .hidden swipr_test_hidden_object
+  .globl swipr_test_hidden_object
+  .type swipr_test_hidden_object, @object
+  .size swipr_test_hidden_object, 4
+  .balign 4
+swipr_test_hidden_object:
+  .long 7
+  .popsection
+)");
 
 namespace swipr::agent {
 namespace {

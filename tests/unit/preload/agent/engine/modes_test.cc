@@ -92,7 +92,7 @@ TEST(RecordModes, OffCpuSendsNoSignalAndLeavesTheDispositionAlone) {
 
 // Recordings begin one after the other. The first samples build unwind tables, which takes tens of
 // milliseconds in code instrumented by a sanitizer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(SWIPR_ASAN) || defined(SWIPR_TSAN)
 constexpr double kTolerance = 0.25;
 #else
 constexpr double kTolerance = 0.01;

@@ -30,7 +30,7 @@ class Pipe {
 
 // Sanitizers realign frames: the walk needs RBX, which /proc does not show of a blocked thread, and
 // a signal would break most calls. Such stacks end early, marked incomplete.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(SWIPR_ASAN) || defined(SWIPR_TSAN)
 inline constexpr bool kPlainPrologues = false;
 #else
 inline constexpr bool kPlainPrologues = true;

@@ -188,7 +188,7 @@ bool foreign_signal_arrives(int number) {
     value.sival_int = 77;
     return ::sigqueue(::getpid(), number, value) == 0;
   };
-#ifdef __SANITIZE_THREAD__
+#ifdef SWIPR_TSAN
   return eventually([&] {
     send();
     return foreign_signals >= wanted;
@@ -245,7 +245,7 @@ TEST(RecorderProcess, TheProgramsHandlerGetsItsSignalsAndIsItsOwn) {
                                    }
                                  }});
   stop = true;
-#ifndef __SANITIZE_THREAD__
+#ifndef SWIPR_TSAN
   EXPECT_EQ(foreign_signals, 20);
 #endif
   EXPECT_EQ(seen_by_program(SIGURG).sa_sigaction, own.sa_sigaction);
@@ -298,7 +298,7 @@ TEST(RecorderProcess, NothingOfItIsLeftAfterTheLastRecording) {
 }
 
 TEST(RecorderProcess, AChildOfAForkHasTheProgramsDispositionAndCanRecordAnew) {
-#ifdef __SANITIZE_THREAD__
+#ifdef SWIPR_TSAN
   GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts a thread";
 #endif
   Ticks ticks;

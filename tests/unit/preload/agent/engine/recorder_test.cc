@@ -45,9 +45,7 @@ void expect_blocked_in_chain(const Blocking& blocking) {
   std::string channel;
   std::ifstream("/proc/self/task/" + std::to_string(thread.tid()) + "/wchan") >> channel;
   const DecodedRecording recording = record_one(kTwentyTicks);
-  if (kPlainPrologues) {
-    EXPECT_EQ(thread.voluntary_switches(), switches) << "the recorder woke it";
-  }
+  EXPECT_EQ(thread.voluntary_switches(), switches) << "the recorder woke it";
   blocking.release();
   ASSERT_FALSE(recording.damaged);
   const DecodedThread* seen = recording.thread_of(thread.tid());
@@ -98,6 +96,7 @@ TEST(Recorder, ShowsTheExactChainOfAThreadBlockedOnADescriptor) {
 }
 
 TEST(Recorder, ShowsTheExactChainOfAThreadBlockedOnALock) {
+  if (!kPlainPrologues) GTEST_SKIP() << kWhyProloguesMatter;
   std::mutex mutex;
   mutex.lock();
   expect_blocked_in_chain({"mutex",
@@ -124,6 +123,7 @@ TEST(Recorder, ShowsTheExactChainOfAThreadBlockedOnALock) {
 }
 
 TEST(Recorder, ShowsTheExactChainOfASleepingThread) {
+  if (!kPlainPrologues) GTEST_SKIP() << kWhyProloguesMatter;
   std::atomic<bool> stop{false};
   expect_blocked_in_chain({"sleep",
                            [&] {
@@ -171,7 +171,7 @@ TEST(Recorder, AWalkOfAThreadThatRanMeanwhileIsThrownAway) {
 }
 
 TEST(Recorder, NamesTheFunctionOfARunningThread) {
-#ifdef __SANITIZE_THREAD__
+#ifdef SWIPR_TSAN
   GTEST_SKIP()
       << "ThreadSanitizer delivers signals at points of its own, not where the thread runs";
 #endif

@@ -79,8 +79,8 @@ class SignalPoolTest : public testing::Test {
     handler::shared.slots = others_slots_;
     threads_.close();
   }
-  Asked ask(std::int64_t cpu_ns) {
-    return pool_->ask(0, thread_, 0, threads_.directory(), monotonic_now(), cpu_ns);
+  Asked ask(std::int64_t cpu_ns, Moment not_after = kNever) {
+    return pool_->ask(0, thread_, 0, threads_.directory(), monotonic_now(), not_after, cpu_ns);
   }
   bool is_answered() {
     return test::eventually([this] {
@@ -121,6 +121,15 @@ TEST_F(SignalPoolTest, AThreadThatRunsWithTheSignalBlockedIsLookedAtAgainFromTim
   for (; asks < 200 && asked == Asked::kBlocked; ++asks) asked = ask(8'000'000);
   EXPECT_EQ(asked, Asked::kSent);
   EXPECT_GT(asks, 50);
+  EXPECT_TRUE(is_answered());
+}
+
+TEST_F(SignalPoolTest, NoSignalIsSentAfterTheTimeForIt) {
+  masked_.open_mask();
+  ThreadSignalForTests::assume_open_mask(thread_);
+  EXPECT_EQ(ask(0, monotonic_now()), Asked::kFailed);
+  EXPECT_FALSE(pool_->is_waiting());
+  EXPECT_EQ(ask(0, monotonic_now() + std::chrono::hours(1)), Asked::kSent);
   EXPECT_TRUE(is_answered());
 }
 

@@ -116,7 +116,7 @@ std::uint8_t* locked_page = nullptr;
 }
 
 TEST_F(HandlerReturnTest, AFunctionThatIsCalledByRcxKeepsIt) {
-#if defined(__SANITIZE_THREAD__)
+#if defined(SWIPR_TSAN)
   GTEST_SKIP() << "ThreadSanitizer has a handler of its own";
 #endif
   const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -158,7 +158,7 @@ class ForeignSignalsTest : public testing::TestWithParam<int> {
   static constexpr int kSignalCount = 3000;
 
   void SetUp() override {
-#ifdef __SANITIZE_THREAD__
+#ifdef SWIPR_TSAN
     GTEST_SKIP() << "ThreadSanitizer runs handlers later, with a copy of the context";
 #endif
     shared.slots = slots_.get();

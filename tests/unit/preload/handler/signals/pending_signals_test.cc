@@ -15,7 +15,7 @@
 namespace swipr::handler {
 namespace {
 
-#ifndef __SANITIZE_THREAD__  // its runtime delivers signals later
+#ifndef SWIPR_TSAN  // its runtime delivers signals later
 
 // SIGURG and SIGWINCH are blocked and pending, each for this thread and for the process.
 class PendingSignalsTest : public testing::Test {

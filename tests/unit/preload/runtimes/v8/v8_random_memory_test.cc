@@ -10,50 +10,30 @@
 #include "preload/runtimes/v8/v8_frames.h"
 #include "preload/runtimes/v8/v8_lines.h"
 #include "preload/runtimes/v8/v8_names.h"
+#include "tests/unit/preload/runtimes/random_memory.h"
 
 namespace swipr::runtimes {
 namespace {
 
-// Every address leads to some bytes of a small memory, most of whose words are tagged addresses.
-class RandomV8Memory {
- public:
-  static constexpr std::uint64_t kBegin = 0x7f00'0000'0000;
-  static constexpr std::uint64_t kBytes = 1 << 15;
+constexpr std::uint64_t kBegin = 0x7f00'0000'0000;
 
-  explicit RandomV8Memory(std::uint64_t seed) : random_(seed) {
-    for (std::uint64_t& word : words_) {
-      switch (random_() % 8) {
-        case 0:
-          word = random_();
-          break;
-        case 1:
-          word = random_() % 300 << 32;  // a small integer
-          break;
-        case 2:
-          word = random_() % 300;
-          break;
-        default:
-          word = (kBegin + random_() % (kBytes / 8) * 8) | 1;
-      }
+// Most words are tagged addresses.
+RandomMemory random_v8_memory(std::uint64_t seed) {
+  const auto make_word = [](std::mt19937_64& random) -> std::uint64_t {
+    constexpr std::uint64_t kBytes = 1 << 15;
+    switch (random() % 8) {
+      case 0:
+        return random();
+      case 1:
+        return random() % 300 << 32;  // a small integer
+      case 2:
+        return random() % 300;
+      default:
+        return (kBegin + random() % (kBytes / 8) * 8) | 1;
     }
-  }
-  unwind::ImageReader reader() { return {&read, this}; }
-  std::mt19937_64& random() { return random_; }
-  std::uint64_t reads = 0;
-
- private:
-  static bool read(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
-    auto& self = *static_cast<RandomV8Memory*>(state);
-    const auto bytes = std::as_bytes(std::span(self.words_));
-    ++self.reads;
-    if (address / 512 % 31 == 6) return false;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = bytes[(address + i) % bytes.size()];
-    return true;
-  }
-
-  std::mt19937_64 random_;
-  std::array<std::uint64_t, 1021> words_{};
-};
+  };
+  return {seed, make_word, [](std::uint64_t address) { return address / 512 % 31 == 6; }};
+}
 
 // A layout of any offsets: a hostile process describes itself as it likes. Types are ranges or
 // numbers that the memory has.
@@ -95,13 +75,13 @@ void adopt_types(V8Runtime& v8, ObjectPieces& reader, const Token& token) {
 }
 
 // ThreadSanitizer is many times slower, and sees no more in one thread than the other builds do.
-#ifdef __SANITIZE_THREAD__
+#ifdef SWIPR_TSAN
 constexpr std::uint64_t kSeeds = 40;
 #else
 constexpr std::uint64_t kSeeds = 400;
 #endif
 
-TEST(RandomV8Memory, IsReadWithinBounds) {
+TEST(RandomMemory, OfV8IsReadWithinBounds) {
   const auto frames = std::make_unique<unwind::FrameBuffer>();
   const auto tokens = std::make_unique<TokenBuffer>();
   const auto lines = std::make_unique<V8LineCache>();
@@ -109,13 +89,13 @@ TEST(RandomV8Memory, IsReadWithinBounds) {
   std::uint64_t named = 0;
   std::uint64_t found = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    RandomV8Memory memory(seed);
+    RandomMemory memory = random_v8_memory(seed);
     ObjectPieces reader(memory.reader());
     V8Runtime v8 = random_v8(memory.random());
     frames->frame_count = 200;
     frames->flags = wire::kStackRootReached;
     for (std::uint32_t i = 0; i < frames->frame_count; ++i) {
-      frames->stacks[i] = RandomV8Memory::kBegin + i * std::uint64_t{64};
+      frames->stacks[i] = kBegin + i * std::uint64_t{64};
       frames->kinds[i] = static_cast<std::uint8_t>(wire::FrameSource::kFramePointer);
     }
     memory.reads = 0;
@@ -131,7 +111,7 @@ TEST(RandomV8Memory, IsReadWithinBounds) {
       EXPECT_LE(memory.reads, 3 * std::uint64_t{kMaxV8SourceUnits} / 256 + 5000);
       EXPECT_LE(text->name.view().size(), 1024u);
       V8Functions inlined;
-      const std::uint64_t pc = RandomV8Memory::kBegin + memory.random()() % 0x4000;
+      const std::uint64_t pc = kBegin + memory.random()() % 0x4000;
       memory.reads = 0;
       EXPECT_LT(expand_v8_token(v8, reader, token, pc, inlined), kMaxV8Inlined + 1);
       EXPECT_LE(memory.reads, kMaxV8CodeBytes / 64 * 6 + kMaxV8PositionTable);
@@ -141,9 +121,9 @@ TEST(RandomV8Memory, IsReadWithinBounds) {
   EXPECT_GT(named, 10u);
 }
 
-TEST(RandomV8Memory, IsNoV8) {
+TEST(RandomMemory, OfV8IsNoV8) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    RandomV8Memory memory(seed);
+    RandomMemory memory = random_v8_memory(seed);
     const V8Detection found =
         detect_v8({0x7f00'0000'3000, 0x7f00'0000'3400}, 0x7f00'0000'0000, memory.reader());
     EXPECT_EQ(found.state, V8State::kAbsent);

@@ -16,7 +16,7 @@
 #include "tests/unit/preload/unwind/chain.h"
 #include "tests/unit/preload/unwind/self_map.h"
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(SWIPR_TSAN)
 // These handlers run where the test raises their signals, never inside of malloc.
 extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {
   return "report_signal_unsafe=0";

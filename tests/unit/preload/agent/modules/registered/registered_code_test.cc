@@ -110,7 +110,7 @@ TEST_F(RegisteredCodeTest, ATableIsNotBelievedFromItsWithdrawalOn) {
 TEST_F(RegisteredCodeTest, TheJitInterfaceIsFoundByItsName) {
   ASSERT_TRUE(map_.refresh(memory_));
   EXPECT_FALSE(map_.is_outdated(memory_, monotonic_now()));
-  for (const unsigned type : {ET_EXEC, ET_REL}) {
+  for (const unsigned type : {unsigned{ET_EXEC}, unsigned{ET_REL}}) {
     code::describe(object_, *page_, "generated", type);
     announce(entry_, object_);
     EXPECT_TRUE(map_.is_outdated(memory_, monotonic_now()));

@@ -11,6 +11,7 @@ import unittest
 from support.case import NOBODY, SwiprCase
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[3] / "deploy"
+HELM = DEPLOY / "helm/swipr-agent"
 
 
 class DeployTest(SwiprCase):
@@ -23,13 +24,24 @@ class DeployTest(SwiprCase):
         for path in self.recipes():
             for command in re.findall(r'(?:swipr agent|"agent",)([^\n]*)', path.read_text()):
                 used.update(re.findall(r"--[a-z-]+", command))
-        self.assertIn("--push", used)
+        chart = (HELM / "templates/daemonset.yaml").read_text()
+        used.update(re.findall(r"^ *- (--[a-z-]+)=", chart, re.M))
+        self.assertLessEqual({"--push", "--token-file"}, used)
         for option in used:
             self.assertIn(option, help_text)
         manual = "".join(path.read_text() for path in (DEPLOY.parent / "docs/man").iterdir())
         for path in self.recipes():
             for variable in re.findall(r"SWIPR_[A-Z_]+", path.read_text()):
                 self.assertIn(variable.removesuffix("_SLICE"), manual, path)
+
+    def test_the_chart_uses_its_values_and_the_manifest_of_the_agent(self):
+        given = set(re.findall(r"^(\w+):", (HELM / "values.yaml").read_text(), re.M))
+        templates = "".join(path.read_text() for path in (HELM / "templates").iterdir())
+        self.assertEqual(set(re.findall(r"\.Values\.(\w+)", templates)), given)
+        manifest = (DEPLOY / "kubernetes/daemonset.yaml").read_text()
+        for part in ("securityContext", "volumeMounts"):  # with its deeper lines
+            block = re.search(rf"^( *){part}:\n(?:\1 +.*\n)+", manifest, re.M)[0]
+            self.assertIn(block, templates)
 
     def test_json_is_valid(self):
         for path in self.recipes():

@@ -10,12 +10,14 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
 {{- /*
-The pod of a program, for other charts, which name this one in `dependencies`. The argument is the
-image of swipr, or, for swipr.program.env, the service's name:
+Parts of the pod of a program, for charts that name this one in their `dependencies`:
 
-  initContainers: [include "swipr.program.initContainer" "swipr:0.1.0"]
-  containers: env, volumeMounts [include "swipr.program.env" "shop", include "swipr.program.mounts" .]
-  volumes: [include "swipr.program.volumes" .]
+  initContainers: {{- include "swipr.program.initContainer" "swipr:0.1.0" | nindent 8 }}
+  containers:
+    - name: shop
+      env: {{- include "swipr.program.env" "shop" | nindent 12 }}
+      volumeMounts: {{- include "swipr.program.mounts" . | nindent 12 }}
+  volumes: {{- include "swipr.program.volumes" . | nindent 8 }}
 */}}
 {{- define "swipr.program.initContainer" -}}
 - name: swipr-preload

@@ -10,6 +10,7 @@
 #include "preload/agent/base/text/text_view.h"
 #include "preload/agent/proc/directory_names.h"
 #include "preload/agent/proc/proc_directory.h"
+#include "preload/agent/proc/thread_clock.h"
 
 namespace swipr::agent {
 
@@ -31,15 +32,15 @@ bool ThreadList::open(Tid control_thread) noexcept {
   control_thread_ = control_thread;
   directory_ = open_below_proc("/proc/self/task", O_RDONLY | O_DIRECTORY);
   if (directory_ < 0) return false;
+  links_tell_count_ = true;
   if (!index_.resize(1024) || !refresh([](std::uint32_t) noexcept {})) {
     close();
     return false;
   }
   // These have their names already, and reading them all at the first ticks would cost 6 µs each.
   for (Thread& thread : threads_) thread.looks.name_looks_left = 0;
-  // 2 + number of threads (kernel, fs/proc/base.c, proc_task_getattr). Emulations of the kernel may
-  // not provide it: then threads are listed at every tick.
-  links_tell_count_ = links_at_listing_ == std::uint64_t{live_count_} + 3;
+  // Emulations of the kernel may not provide it: then threads are listed at every tick.
+  links_tell_count_ = !count_changed();
   return true;
 }
 
@@ -53,18 +54,17 @@ void ThreadList::close() noexcept {
   index_.release();
 }
 
+// Source: kernel, fs/proc/base.c, proc_task_getattr: 2 + number of threads.
 bool ThreadList::count_changed() noexcept {
+  constexpr std::uint64_t kNotListed = 2 + 1;  // and the control thread
   struct stat status {};
   if (!links_tell_count_ || libc::fstat(directory_, &status) != 0) return true;
-  return status.st_nlink != links_at_listing_;
+  return status.st_nlink != live_count_ + kNotListed;
 }
 
 bool ThreadList::list() noexcept {
   ++listing_;
   new_tids_.clear();
-  struct stat status {};
-  // Read before the listing: a thread that starts between the two is listed at the next tick.
-  links_at_listing_ = libc::fstat(directory_, &status) == 0 ? status.st_nlink : 0;
   bool has_memory = true;
   const bool read = for_each_name<16384>(directory_, [&](const char* name) noexcept {
     const Tid tid = parse_tid(name);
@@ -78,6 +78,13 @@ bool ThreadList::list() noexcept {
     return has_memory;
   });
   return read && has_memory;
+}
+
+// If a thread ends while it is being listed, the kernel ends the listing there, and its continuation
+// skips as many threads as have ended. Source: kernel, fs/proc/base.c, next_tid and first_tid.
+bool ThreadList::was_listed(Thread& thread) noexcept {
+  if (thread.listing != listing_ && read_thread_clock(thread.tid)) thread.listing = listing_;
+  return thread.listing == listing_;
 }
 
 bool ThreadList::settle(bool any_gone) noexcept {

@@ -21,8 +21,8 @@ class ThreadList {
   void close() noexcept;
   int directory() const noexcept { return directory_; }
 
-  // Cheap. False: the number of threads is the same as at the last listing. If one ended while
-  // another started, the clock of the first cannot be read.
+  // Cheap. False: there are as many threads as are listed. If one ended while another started, the
+  // clock of the first cannot be read.
   bool count_changed() noexcept;
   // Lists all. Calls `on_gone(place)` for each thread that ended, before its entry is freed; its
   // place is not reused before the next refresh. False: no memory, some threads are missing.
@@ -31,7 +31,7 @@ class ThreadList {
     if (!list()) return false;
     bool any_gone = false;
     for (std::uint32_t place = 0; place < threads_.size(); ++place) {
-      if (threads_[place].tid.value == 0 || threads_[place].listing == listing_) continue;
+      if (threads_[place].tid.value == 0 || was_listed(threads_[place])) continue;
       on_gone(place);
       any_gone = true;
     }
@@ -48,6 +48,7 @@ class ThreadList {
 
  private:
   bool list() noexcept;
+  bool was_listed(Thread& thread) noexcept;
   bool settle(bool any_gone) noexcept;
   bool add(Tid tid) noexcept;
   bool rebuild_index() noexcept;
@@ -57,7 +58,6 @@ class ThreadList {
   Tid control_thread_{};
   std::uint32_t listing_ = 0;
   std::uint32_t live_count_ = 0;
-  std::uint64_t links_at_listing_ = 0;
   bool links_tell_count_ = false;
   MappedArray<Thread> threads_;
   MappedArray<std::uint32_t> free_places_;

@@ -24,12 +24,15 @@ constexpr std::chrono::seconds kMuted{1};
 // interval.
 constexpr std::chrono::milliseconds kYoungWait{20};
 
-// A wait that goes on now began after the last check and after the CPU time used since.
-Moment young_until(const Recording& recording, const RecordedThread& known, std::int64_t clock_ns,
-                   Moment now) noexcept {
-  const Moment since_check{recording.accounts().tick_ns() - known.account.tick_ns()};
+// The thread has run since its last check. A wait that goes on now began after that check and after
+// the CPU time used since. Call before the run is extended to this tick.
+void note_youngest_wait(const Recording& recording, RecordedThread& known, std::int64_t clock_ns,
+                        Moment now) noexcept {
+  const std::int64_t checked_ns = known.account.tick_ns();
+  const Moment since_check{recording.accounts().tick_ns() - checked_ns};
   const Moment used{clock_ns - known.account.cpu_ns()};
-  return now - since_check + used + kYoungWait;
+  known.looks.wait_is_young_until = now - since_check + used + kYoungWait;
+  known.looks.knows_queued_since = known.looks.runqueue_tick_ns >= checked_ns;
 }
 
 // Since its last check it has run for at most a small part of the time.
@@ -102,6 +105,7 @@ Observation Sampler::observe(const Recording& recording, const Thread& thread,
   seen.is_asked = thread.signal.is_asked();
   seen.is_waking = thread.looks.may_be_waking(clock_ns);
   seen.is_late = known.run.since_signal(clock_ns) > kAnswerBudgetNs;
+  looked_at_ = monotonic_now();
   seen.is_asleep = !seen.is_asked && !seen.timed && is_asleep(thread);
   return seen;
 }
@@ -120,10 +124,17 @@ void Sampler::act(const Observation& seen, Recording& recording, unsigned number
     case Action::kAwaitAnswer:
     case Action::kLeaveToTimer:
     case Action::kAskAgain:
-      if (!seen.ran) accounts.note_queued(known);
+      if (seen.ran) {
+        note_youngest_wait(recording, known, clock_ns, now);
+      } else {
+        accounts.note_queued(known);
+      }
       accounts.extend_run(known, clock_ns);
       if (action == Action::kLeaveToTimer) known.run.reopen();
-      if (action == Action::kAskAgain) ask(recording, number, place, known, now);
+      if (action == Action::kAskAgain &&
+          !(seen.ran && may_leave_unseen_wait(recording, process_.threads[place], known))) {
+        ask(recording, number, place, known, now);
+      }
       return;
     case Action::kLoseAndLook:
       lose_run(recording, process_.threads[place], known);
@@ -155,7 +166,7 @@ bool Sampler::extend_to(Recording& recording, RecordedThread& known, std::int64_
   note_busy_look(recording, known, clock_ns);
   const bool ran = clock_ns != known.account.cpu_ns();
   if (ran) {
-    known.looks.wait_is_young_until = young_until(recording, known, clock_ns, now);
+    note_youngest_wait(recording, known, clock_ns, now);
   } else if (known.run.kind() != Run::kDeferred) {
     known.looks.wait_is_young_until = {};
   }
@@ -260,7 +271,9 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
   known.run.set_thread_state(ThreadState::kRunning);
   using Asked = SignalPool::Asked;
   HiddenWait& wait = thread.looks.hidden;
-  const Moment not_after = wait.asked == HiddenWait::Asked::kYes ? wait.ask_until : kNever;
+  // The control thread may have waited for a CPU since, and the thread may have begun a wait.
+  Moment not_after = looked_at_ + kYoungWait;
+  if (wait.asked == HiddenWait::Asked::kYes) not_after = std::min(not_after, wait.ask_until);
   const bool can_ask = process_.can_signal && now.count() >= thread.looks.muted_until_ns;
   if (can_ask) {
     process_.languages.prepare(process_.modules.runtimes(), process_.memory, place, thread);
@@ -274,7 +287,10 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
     if (can_ask && thread.signal.mask_is_known()) blocked_signal_ = true;
     return lose_run(recording, thread, known);
   }
-  if (asked == Asked::kFailed) wait.asked = HiddenWait::Asked::kNo;
+  if (asked == Asked::kFailed && wait.asked == HiddenWait::Asked::kYes) {
+    wait.asked = HiddenWait::Asked::kNo;
+    known.looks.asked_wait = 0;
+  }
   known.run.await_answer(known.account.cpu_ns());
   if (asked == Asked::kSent) ++recording.counters().signals_sent;
 }
@@ -312,6 +328,7 @@ void Sampler::read_runqueue(Recording& recording, const Thread& thread,
       process_.threads.directory(), thread.tid, TaskFiles::Kind::kSchedstat, text));
   if (!times.known) return;
   recording.accounts().note_runqueue(known, static_cast<std::int64_t>(times.runqueue_ns));
+  known.looks.runqueue_tick_ns = recording.accounts().tick_ns();
   if (known.burst.is_timed()) known.looks.bursts.note_slices(known.account.cpu_ns(), times.slices);
 }
 

@@ -192,6 +192,7 @@ class Sampler {
   std::chrono::nanoseconds looking_time_{0};
   std::chrono::nanoseconds looking_until_{0};  // on the control thread's CPU clock
   std::uint32_t looks_ = 0;
+  Moment looked_at_{0};  // when the check of the present thread began
   unwind::FrameBuffer frames_{};
   unwind::OpenCalls calls_{};                          // that frames_ are in
   labels::LabelSet labels_{};                          // of the thread that is checked from outside

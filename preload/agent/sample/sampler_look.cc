@@ -43,6 +43,7 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   thread.looks.hidden.asked = HiddenWait::Asked::kNo;
   thread.looks.was_on_cpu = false;
   known.looks.holder = {};
+  looked_at_ = monotonic_now();
   const bool in_doubt = may_leave_unseen_wait(recording, thread, known);
   if (in_doubt) thread.looks.asleep_cpu_ns = known.account.cpu_ns();
   if (!thread.looks.may_be_waking(known.account.cpu_ns()) && is_on_cpu(thread, known))
@@ -118,11 +119,12 @@ bool Sampler::may_leave_unseen_wait(Recording& recording, const Thread& thread,
   if (recording.mode() == RecordMode::kOffCpu) return false;  // no signals
   const Moment limit = known.looks.wait_is_young_until;
   if (limit == Moment{}) return thread.looks.asleep_cpu_ns < 0;
-  const Moment beyond = monotonic_now() - limit;
+  const Moment beyond = looked_at_ - limit;
   if (beyond <= Moment{} || !process_.knows_runqueue) return false;
+  const bool knows_queued = known.looks.knows_queued_since;
   const Moment queued_before{known.account.runqueue_ns()};
   read_runqueue(recording, thread, known);
-  return beyond > Moment{known.account.runqueue_ns()} - queued_before;
+  return !knows_queued || beyond > Moment{known.account.runqueue_ns()} - queued_before;
 }
 
 // The kernel updates the clock of a running thread at every reading.

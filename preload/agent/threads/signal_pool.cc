@@ -85,7 +85,7 @@ SignalPool::Asked SignalPool::ask(std::uint32_t place, Thread& thread, unsigned 
   }
   handler::set_target(number, thread.tid);
   handler::arm_slot(slots_[number], sequence);
-  const bool in_time = not_after == kNever || monotonic_now() <= not_after;
+  const bool in_time = monotonic_now() <= not_after;
   if (!in_time || !handler::send_signal(process_, thread.tid, {sequence, number})) {
     handler::try_cancel_slot(slots_[number], sequence);
     return Asked::kFailed;

@@ -71,6 +71,8 @@ struct RecordedLooks {
   bool runs_in_bursts = false;    // it has run and waited again
   std::uint8_t busy = 0;          // consecutive checks that found it running, in bursts
   Moment wait_is_young_until{};   // zero: it has slept since its last check
+  std::int64_t runqueue_tick_ns = -1;  // when its waiting for a CPU was last read; -1: never
+  bool knows_queued_since = false;     // that was read at the last check or later
   BurstJudge bursts;
   HolderNote holder;  // of the lock that it waits for, when its stack was taken
 };

@@ -61,7 +61,7 @@ AgentLoop::End AgentLoop::run() {
   collector_.look();
   log_.say(fmt::format("records {}, slices of {}", counted_processes(counters_.targets),
                        host::format_duration(options_.slice)));
-  begin_slice();
+  begin_slice(now_monotonic());
   host::tell_service_manager("READY=1");
   for (std::uint64_t number = 1; !is_stopping_; ++number) {
     auto next_look = Clock::now() + kBetweenLooks;
@@ -121,8 +121,8 @@ nanoseconds AgentLoop::slice_length() const {
   return fleet::end_of_slice(now_realtime(), options_.slice) - now_realtime();
 }
 
-void AgentLoop::begin_slice() {
-  span_ = {now_realtime(), now_monotonic(), nanoseconds(0)};
+void AgentLoop::begin_slice(nanoseconds begin) {
+  span_ = {now_realtime() - (now_monotonic() - begin), begin, nanoseconds(0)};
   slice_end_ = Clock::now() + slice_length();
 }
 
@@ -159,7 +159,7 @@ void AgentLoop::end_slice(bool is_last) {
     log_.say(worker.error().message());
   }
   collector_.begin_slice(span_.duration);
-  begin_slice();
+  begin_slice(span_.monotonic + span_.duration);  // without a gap, whatever this took
 }
 
 void AgentLoop::take_worker() {
@@ -184,6 +184,7 @@ void AgentLoop::report(const WorkerResult& result) {
   }
   for (const std::string& line : result.lines) {
     if (line.starts_with("error ")) ++counters_.errors;
+    pushers_.on_line(line);
     if (!line.starts_with("wrote ")) {
       log_.say(fmt::format("slice {}: {}", counters_.slices, line));
     }

@@ -36,7 +36,7 @@ class AgentLoop {
 
   bool wait_until(Clock::time_point time);
   void on_signals();
-  void begin_slice();
+  void begin_slice(std::chrono::nanoseconds begin);  // by the monotonic clock
   std::chrono::nanoseconds slice_length() const;
   void end_slice(bool is_last);
   void take_worker();

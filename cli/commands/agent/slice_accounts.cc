@@ -49,10 +49,10 @@ std::string format_slice_accounts(const SliceJob& job,
     unrecorded += target.unrecorded.sum();
   }
   std::string text = fmt::format(
-      R"({{"begin":"{}","duration_ns":{},"cpu_ns":{},"recorded_ns":{},"unrecorded_ns":{},)"
+      R"({{"begin":"{}","begin_ns":{},"duration_ns":{},"cpu_ns":{},"recorded_ns":{},"unrecorded_ns":{},)"
       "\n\"processes\":[",
-      exporters::iso_time(job.span.realtime), job.span.duration.count(), kernel.count(),
-      recorded.count(), unrecorded.count());
+      exporters::iso_time(job.span.realtime), job.span.realtime.count(), job.span.duration.count(),
+      kernel.count(), recorded.count(), unrecorded.count());
   for (std::size_t index = 0; index < job.targets.size(); ++index) {
     text += index == 0 ? "\n" : ",\n";
     text += process_json(job.targets[index], identities[index]);

@@ -9,6 +9,7 @@
 #include "cli/commands/agent/slice_accounts.h"
 #include "cli/commands/agent/slice_files.h"
 #include "cli/commands/agent/slice_profile.h"
+#include "cli/commands/agent/store_pushers.h"
 #include "cli/commands/output/output_file.h"
 #include "cli/commands/stores/push_profiles.h"
 #include "cli/export/formats/col_header.h"
@@ -122,8 +123,7 @@ class SliceExport {
       if (!removed) {
         fail(removed.error());
       } else if (*removed != 0) {
-        lines_.push_back(fmt::format("dropped {} requests to {}: the spool is full", *removed,
-                                     store.url.origin()));
+        lines_.push_back(StorePushers::removal_line(store.url.origin(), *removed));
       }
     }
   }

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <set>
+#include <system_error>
 
 #include "cli/session/find/places.h"
 
@@ -15,6 +17,7 @@ namespace swipr::commands {
 namespace {
 
 constexpr std::string_view kPrefix = "profile_";
+constexpr std::string_view kLinkPrefix = "last_";
 
 // "profile_2026-01-31T12:00:00" of "profile_2026-01-31T12:00:00.pb.gz"; empty: another name.
 std::string_view slice_of(std::string_view name) {
@@ -92,7 +95,16 @@ std::vector<std::string> old_slice_files(std::vector<std::string> names, std::si
 
 std::size_t remove_old_slices(const std::string& folder, std::size_t keep) {
   std::size_t removed = 0;
-  for (const std::string& name : old_slice_files(session::entries_of(folder), keep)) {
+  const std::vector<std::string> names = session::entries_of(folder);
+  const std::vector<std::string> old = old_slice_files(names, keep);
+  for (const std::string& name : names) {
+    if (!name.starts_with(kLinkPrefix)) continue;
+    const std::string link = folder + "/" + name;
+    std::error_code none;
+    const std::string target = std::filesystem::read_symlink(link, none);
+    if (std::ranges::find(old, target) != old.end()) ::unlink(link.c_str());
+  }
+  for (const std::string& name : old) {
     if (::unlink(fmt::format("{}/{}", folder, name).c_str()) == 0) ++removed;
   }
   return removed;

@@ -22,8 +22,8 @@ std::string find_slice_name(const std::string& folder, std::string_view end_time
 host::Result<void> replace_link(const std::string& folder, const std::string& name,
                                 const std::string& file);
 
-// Removes all but the files of the newest `keep` slices. Other names are left alone. Returns the
-// number of files that were removed.
+// Removes all but the files of the newest `keep` slices, and before them the links to them. Other
+// names are left alone. Returns the number of files that were removed.
 std::size_t remove_old_slices(const std::string& folder, std::size_t keep);
 
 // Which of these names belong to slices older than the newest `keep`. Pure.

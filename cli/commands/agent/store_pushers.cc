@@ -18,6 +18,8 @@ namespace {
 
 using host::Result;
 
+constexpr std::string_view kRemoval = "the spool is full, requests dropped: ";
+
 // Beside the cache of names, unless systemd gives a folder for state.
 std::string default_spool() {
   const auto variable = [](const char* name) {
@@ -144,8 +146,18 @@ void StorePushers::on_event(Store& store, const push::PushEvent& event) {
   }
 }
 
-void StorePushers::on_removed(const std::string& origin, std::uint64_t count) {
-  counters_.stores[origin].removed += count;
+std::string StorePushers::removal_line(const std::string& origin, std::uint64_t count) {
+  return fmt::format("{}{} to {}", kRemoval, count, origin);
+}
+
+void StorePushers::on_line(std::string_view line) {
+  if (!line.starts_with(kRemoval)) return;
+  for (const Store& store : stores_) {
+    const std::string origin = store.place.url.origin();
+    if (!line.ends_with(" to " + origin)) continue;
+    const std::string count(line.substr(kRemoval.size()));
+    counters_.stores[origin].removed += std::strtoull(count.c_str(), nullptr, 10);
+  }
 }
 
 void StorePushers::notify() {

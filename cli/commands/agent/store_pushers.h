@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands/agent/agent_counters.h"
@@ -29,8 +30,9 @@ class StorePushers {
   void notify();
   void finish();
   bool have_ended();
-  // Requests that were removed from the spool of this store because it was full.
-  void on_removed(const std::string& origin, std::uint64_t count);
+  // What a worker says if requests were removed because the spool was full, and its lines.
+  static std::string removal_line(const std::string& origin, std::uint64_t count);
+  void on_line(std::string_view line);
 
  private:
   struct Store {

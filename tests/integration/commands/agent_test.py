@@ -1,7 +1,10 @@
 """swipr agent: slices of all processes in files and stores, and what becomes of their CPU time."""
 
+import contextlib
 import json
 import os
+import pathlib
+import re
 import signal
 import socket
 import sys
@@ -28,6 +31,19 @@ while True:
 """
 
 
+# Becomes the worker when it gets a line, by exec while it is recorded.
+CHANGES = """
+import os, sys, threading
+def change():
+    sys.stdin.readline()
+    os.execv(sys.executable, [sys.executable, "-u", *sys.argv[1:]])
+threading.Thread(target=change, daemon=True).start()
+print("ready", flush=True)
+while True:
+    sum(range(1000))
+"""
+
+
 @sampling.sampled
 class AgentTest(SwiprCase):
     def setUp(self):
@@ -40,8 +56,8 @@ class AgentTest(SwiprCase):
         """Dies with the test, even if that is killed: neither workers nor the agent may go on alone."""
         return super().start("setpriv", "--pdeathsig", "KILL", *command, **options)
 
-    def start_worker(self, **options):
-        running = self.start(sys.executable, "-u", self.script, preloaded=True, **options)
+    def start_worker(self, *arguments, **options):
+        running = self.start(sys.executable, "-u", *(arguments or (self.script,)), preloaded=True, **options)
         running.wait_ready()
         self.wait_for_socket(running.pid)
         return running
@@ -96,6 +112,27 @@ class AgentTest(SwiprCase):
         self.assertEqual(len(list(self.out.glob("profile_*.col"))), 1)
         self.assertEqual(list(self.out.glob("profile_*.html")), [])
         self.assertTrue((self.out / "notes.col").exists())
+
+    def test_links_are_never_without_their_file(self):
+        self.start_worker()
+        self.run_agent("--once", "--slice", "1s")
+        agent = self.start_agent("--slices", "3", "--slice", "1s", "--rotating-output", "--no-flamegraph")
+        looks = 0
+        while agent.process.poll() is None or looks < 10000:
+            (self.out / "last_profile.col").open().close()  # throws if the file is gone
+            looks += 1
+        self.assertEqual(agent.wait().code, 0)
+        self.assertGreater(looks, 10000)
+        self.assertEqual([path.name for path in self.out.iterdir() if not path.exists()], [])  # last_flamegraph.html
+        self.assertEqual(len(list(self.out.glob("profile_*"))), 3)
+
+    def test_slices_follow_each_other_without_a_gap(self):
+        self.start_worker()
+        self.run_agent("--slices", "4", "--slice", "1s", "--no-flamegraph")
+        slices = self.accounts()
+        self.assertGreater(len(slices), 2)
+        for one, other in zip(slices, slices[1:]):
+            self.assertAlmostEqual(one["begin_ns"] + one["duration_ns"], other["begin_ns"], delta=1e6)  # clocks are adjusted
 
     def test_cpu_time_of_all_processes_is_accounted_for(self):
         pids = [self.start_worker().pid for _ in range(2)]
@@ -159,6 +196,41 @@ class AgentTest(SwiprCase):
         recorded = sum(one["recorded_ns"] for one in self.entries_of(running.pid))
         self.assertGreater(recorded, kernel / 2)
         os.kill(stopped.pid, signal.SIGCONT)
+
+    def test_processes_that_are_killed_or_replaced_take_nothing_from_the_others(self):
+        changes = self.folder / "changes.py"
+        changes.write_text(CHANGES)
+        steady, killed, changed = self.start_worker(), self.start_worker(), self.start_worker(changes, self.script)
+        agent = self.start_agent("--slice", "1s", "--no-flamegraph")
+        self.wait_for_slices(1)
+        os.kill(killed.pid, signal.SIGKILL)
+        changed.send("\n")
+        deadline.wait_until(lambda: any(one.get("ended") for one in self.entries_of(killed.pid)), "the end of one")
+        deadline.wait_until(lambda: any(one["recorded_ns"] and one["application"].endswith("shop.py")
+                                        for one in self.entries_of(changed.pid)), "the new program of another")
+        agent.signal(signal.SIGTERM)
+        self.assertEqual(agent.wait().code, 0, agent.err())
+        entries = self.entries_of(steady.pid)
+        self.assertEqual(len(entries), len(self.accounts()))
+        self.assertEqual(sum(one["unrecorded_ns"].get("lost", 0) for one in entries), 0)
+        later = entries[1:]  # in the first slice the recording begins
+        self.assertGreater(sum(one["recorded_ns"] for one in later), 0.95 * sum(one["cpu_ns"] for one in later))
+
+    def test_the_token_is_in_no_log_and_no_argument(self):
+        store = self.start_store()
+        store.fault(path="/push", status=401, times=1)
+        token, log = self.folder / "token", self.folder / "log"
+        token.write_text("hunter-and-gatherer\n")
+        self.start_worker()
+        agent = self.start_agent("--slice", "1s", "--push", f"pyroscope+{store.url}", "--token-file", token, "--log-file", log)
+        self.wait_for_slices(2)
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                self.assertNotIn(b"hunter-and-gatherer", path.read_bytes(), path)
+        agent.signal(signal.SIGTERM)
+        self.assertEqual(agent.wait().code, 0, agent.err())
+        self.assertIn("refuses a profile: HTTP status 401", log.read_text())
+        self.assertNotIn("hunter-and-gatherer", log.read_text() + agent.err())
 
     def test_sigterm_finishes_the_slice(self):
         worker = self.start_worker()
@@ -257,6 +329,17 @@ class AgentTest(SwiprCase):
                 break
         self.run_agent("--slices", "1", "--slice", "1s", "--push", f"pyroscope+{store.url}")
         self.assertEqual(self.stored_cpu(store), self.known_cpu())
+
+    def test_requests_that_a_full_spool_loses_are_counted(self):
+        store = self.start_store()
+        store.fault(path="/push", status=503, times=40, headers={"Retry-After": "30"})
+        self.start_worker()
+        metrics = self.folder / "metrics"
+        finished = self.run_agent("--slices", "3", "--slice", "1s", "--push", f"pyroscope+{store.url}",
+                                  "--spool-size", "3KiB", "--metrics-file", metrics)
+        said = sum(map(int, re.findall(r"the spool is full, requests dropped: (\d+) to ", finished.err)))
+        self.assertGreater(said, 0, finished.err)
+        self.assertIn(f'outcome="spool_full"}} {said}\n', metrics.read_text())
 
     @staticmethod
     def clear_fault(store):

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 
 // A function with a frame of its own under exactly this name: no clones (".part.0"), no inlining.
 #ifdef __clang__
@@ -51,6 +53,22 @@ inline void wait_for_stdin_end() {
     const ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
     if (got == 0) return;
   }
+}
+
+// How long the calling thread has waited for a CPU since it was born.
+inline std::int64_t queued_ns() {
+  std::ifstream file("/proc/thread-self/schedstat");
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  file >> running >> waiting;
+  return waiting;
+}
+
+// How often it has gone to sleep. A wait that was not made again has slept once.
+inline long sleeps() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
 }
 
 inline std::int64_t now_ns() {

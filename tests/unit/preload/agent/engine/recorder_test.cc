@@ -45,7 +45,9 @@ void expect_blocked_in_chain(const Blocking& blocking) {
   std::string channel;
   std::ifstream("/proc/self/task/" + std::to_string(thread.tid()) + "/wchan") >> channel;
   const DecodedRecording recording = record_one(kTwentyTicks);
-  EXPECT_EQ(thread.voluntary_switches(), switches) << "the recorder woke it";
+  if (kPlainPrologues) {
+    EXPECT_EQ(thread.voluntary_switches(), switches) << "the recorder woke it";
+  }
   blocking.release();
   ASSERT_FALSE(recording.damaged);
   const DecodedThread* seen = recording.thread_of(thread.tid());
@@ -96,7 +98,9 @@ TEST(Recorder, ShowsTheExactChainOfAThreadBlockedOnADescriptor) {
 }
 
 TEST(Recorder, ShowsTheExactChainOfAThreadBlockedOnALock) {
-  if (!kPlainPrologues) GTEST_SKIP() << kWhyProloguesMatter;
+#ifdef SWIPR_ASAN
+  GTEST_SKIP() << "clang's runtime waits in functions of its own, which have no unwind tables";
+#endif
   std::mutex mutex;
   mutex.lock();
   expect_blocked_in_chain({"mutex",
@@ -123,7 +127,9 @@ TEST(Recorder, ShowsTheExactChainOfAThreadBlockedOnALock) {
 }
 
 TEST(Recorder, ShowsTheExactChainOfASleepingThread) {
-  if (!kPlainPrologues) GTEST_SKIP() << kWhyProloguesMatter;
+#ifdef SWIPR_ASAN
+  GTEST_SKIP() << "clang's runtime waits in functions of its own, which have no unwind tables";
+#endif
   std::atomic<bool> stop{false};
   expect_blocked_in_chain({"sleep",
                            [&] {

@@ -80,8 +80,9 @@ bool ThreadList::list() noexcept {
   return read && has_memory;
 }
 
-// If a thread ends while it is being listed, the kernel ends the listing there, and its continuation
-// skips as many threads as have ended. Source: kernel, fs/proc/base.c, next_tid and first_tid.
+// If a thread ends while it is being listed, the kernel ends the listing there, and its
+// continuation skips as many threads as have ended. Source: kernel, fs/proc/base.c, next_tid and
+// first_tid.
 bool ThreadList::was_listed(Thread& thread) noexcept {
   if (thread.listing != listing_ && read_thread_clock(thread.tid)) thread.listing = listing_;
   return thread.listing == listing_;

@@ -1,8 +1,8 @@
 // Makes every call that a signal handler, even one with SA_RESTART, is known to break (signal(7),
 // "Interruption of system calls"), each in a thread of its own, and prints one line for each: name,
 // what it returned, errno, and whether it lasted as long as it should: less than half as long
-// again, its waiting for a CPU left out, if it slept more than once. "ready", then for each line on standard input one round of
-// all calls, then "done".
+// again, its waiting for a CPU left out, if it slept more than once. "ready", then for each line on
+// standard input one round of all calls, then "done".
 #include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>

@@ -65,12 +65,12 @@ class BurstStack {
 
 // Results of checks of the thread. Owner: Sampler.
 struct RecordedLooks {
-  std::uint8_t still = 0;         // consecutive checks that found the clock unchanged
-  std::uint32_t hidden_wait = 0;  // which HiddenWait the kept stack is of
-  std::uint32_t asked_wait = 0;   // in which it was signalled
-  bool runs_in_bursts = false;    // it has run and waited again
-  std::uint8_t busy = 0;          // consecutive checks that found it running, in bursts
-  Moment wait_is_young_until{};   // zero: it has slept since its last check
+  std::uint8_t still = 0;              // consecutive checks that found the clock unchanged
+  std::uint32_t hidden_wait = 0;       // which HiddenWait the kept stack is of
+  std::uint32_t asked_wait = 0;        // in which it was signalled
+  bool runs_in_bursts = false;         // it has run and waited again
+  std::uint8_t busy = 0;               // consecutive checks that found it running, in bursts
+  Moment wait_is_young_until{};        // zero: it has slept since its last check
   std::int64_t runqueue_tick_ns = -1;  // when its waiting for a CPU was last read; -1: never
   bool knows_queued_since = false;     // that was read at the last check or later
   BurstJudge bursts;

@@ -287,10 +287,7 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
     if (can_ask && thread.signal.mask_is_known()) blocked_signal_ = true;
     return lose_run(recording, thread, known);
   }
-  if (asked == Asked::kFailed && wait.asked == HiddenWait::Asked::kYes) {
-    wait.asked = HiddenWait::Asked::kNo;
-    known.looks.asked_wait = 0;
-  }
+  if (asked == Asked::kFailed) wait.asked = HiddenWait::Asked::kNo;
   known.run.await_answer(known.account.cpu_ns());
   if (asked == Asked::kSent) ++recording.counters().signals_sent;
 }

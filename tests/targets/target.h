@@ -55,7 +55,7 @@ inline void wait_for_stdin_end() {
   }
 }
 
-// How long the calling thread has waited for a CPU since it was born.
+// How long the calling thread has waited for a CPU since it was born; 0 without schedstat.
 inline std::int64_t queued_ns() {
   std::ifstream file("/proc/thread-self/schedstat");
   std::int64_t running = 0;

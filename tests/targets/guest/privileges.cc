@@ -14,7 +14,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,15 +83,13 @@ void work_and_wait(Sleeper& sleeper) {
   const auto start = std::chrono::steady_clock::now();
   std::uint64_t seed = 1;
   while (std::chrono::steady_clock::now() - start < kWork) seed = target::churn(seed, 1000);
-  rusage before{};
-  rusage after{};
-  getrusage(RUSAGE_THREAD, &before);
+  const long before = target::sleeps();
   const auto begin = std::chrono::steady_clock::now();
   const bool failed = sleeper.wait() < 0 || seed == 0;
   const bool early = failed || std::chrono::steady_clock::now() - begin < kSleep;
-  getrusage(RUSAGE_THREAD, &after);
+  const long after = target::sleeps();
   sleeper.result = std::string(sleeper.name) + (early ? " early, " : " full time, ") +
-                   std::to_string(after.ru_nvcsw - before.ru_nvcsw);
+                   std::to_string(after - before);
 }
 
 void sleep_in_all_ways() {

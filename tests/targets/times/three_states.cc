@@ -32,17 +32,6 @@ std::int64_t read_ns(clockid_t clock) {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// 0 without schedstat.
-std::int64_t own_runqueue_ns() {
-  long long cpu = 0;
-  long long runqueue = 0;
-  std::FILE* file = std::fopen("/proc/thread-self/schedstat", "r");
-  if (file == nullptr) return 0;
-  if (std::fscanf(file, "%lld %lld", &cpu, &runqueue) != 2) runqueue = 0;
-  std::fclose(file);
-  return runqueue;
-}
-
 template <typename Body>
 void measured(const char* name, Body body) {
   target::name_thread(name);
@@ -52,7 +41,7 @@ void measured(const char* name, Body body) {
   std::printf("thread %s %lld %lld %lld\n", name,
               static_cast<long long>(read_ns(CLOCK_MONOTONIC) - start_ns),
               static_cast<long long>(target::thread_cpu_ns()),
-              static_cast<long long>(own_runqueue_ns()));
+              static_cast<long long>(target::queued_ns()));
   ++done;
   condition.notify_all();
   condition.wait(lock, [] { return false; });

@@ -218,6 +218,12 @@ bool RuntimeRegistry::refresh(ProcMemory& memory, Moment now, bool is_outdated) 
   return false;
 }
 
+bool RuntimeRegistry::is_ruby_starting() const noexcept {
+  return std::any_of(found_.data(), found_.data() + count_, [](const FoundRuntime& runtime) {
+    return runtime.is_starting && runtime.language == Language::kRuby;
+  });
+}
+
 // It gets the next id, and the last place: others may have been found meanwhile.
 bool RuntimeRegistry::start(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   if (runtime.language == Language::kJava) {

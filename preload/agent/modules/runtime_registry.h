@@ -61,6 +61,8 @@ class RuntimeRegistry {
   // After that, when no handler uses any code map.
   void release() noexcept;
 
+  // Ruby is mapped and its main thread has not run any yet.
+  bool is_ruby_starting() const noexcept;
   std::span<const FoundRuntime> runtimes() const noexcept { return {found_.data(), count_}; }
   // What handlers use; nullptr: there is no runtime.
   const handler::RuntimeSnapshot* current() const noexcept { return current_; }

@@ -1,5 +1,7 @@
 #include "preload/agent/sample/sampler.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "preload/agent/proc/thread_clock.h"
@@ -265,6 +267,15 @@ bool Sampler::has_time_to_look() noexcept {
   return read_own_clock() < looking_until_;
 }
 
+// Ruby, when it starts, moves its main thread's stack pointer to the end of the stack for an
+// instant. A signal finds no room for its frame there, and the kernel would end the process. A
+// program that only has the library mapped gets signals after a second of CPU time.
+bool Sampler::may_leave_no_stack(const Thread& thread, std::int64_t clock_ns) const noexcept {
+  constexpr std::int64_t kStartNs = 1'000'000'000;
+  return clock_ns < kStartNs && thread.tid.value == ::getpid() &&
+         process_.modules.runtimes().is_ruby_starting();
+}
+
 void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,
                   Moment now) noexcept {
   Thread& thread = process_.threads[place];
@@ -274,7 +285,8 @@ void Sampler::ask(Recording& recording, unsigned number, std::uint32_t place, Re
   // The control thread may have waited for a CPU since, and the thread may have begun a wait.
   Moment not_after = looked_at_ + kYoungWait;
   if (wait.asked == HiddenWait::Asked::kYes) not_after = std::min(not_after, wait.ask_until);
-  const bool can_ask = process_.can_signal && now.count() >= thread.looks.muted_until_ns;
+  const bool can_ask = process_.can_signal && now.count() >= thread.looks.muted_until_ns &&
+                       !may_leave_no_stack(thread, known.account.cpu_ns());
   if (can_ask) {
     process_.languages.prepare(process_.modules.runtimes(), process_.memory, place, thread);
   }

@@ -158,6 +158,7 @@ class Sampler {
   void ask(Recording& recording, unsigned number, std::uint32_t place, RecordedThread& known,
            Moment now) noexcept;
   void note_burst(const Recording& recording, RecordedThread& known) noexcept;
+  bool may_leave_no_stack(const Thread& thread, std::int64_t clock_ns) const noexcept;
   bool has_timer(const Recording& recording, std::uint32_t place, std::int64_t clock_ns) noexcept;
   bool is_met_in_burst(Thread& thread, const RecordedThread& known) noexcept;
   void split_bursts(Recording& recording, std::uint32_t place, RecordedThread& known,

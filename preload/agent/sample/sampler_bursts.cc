@@ -76,6 +76,10 @@ bool Sampler::has_timer(const Recording& recording, std::uint32_t place,
                         std::int64_t clock_ns) noexcept {
   Thread& thread = process_.threads[place];
   CpuTimers& timers = process_.timers;
+  if (may_leave_no_stack(thread, clock_ns)) {
+    timers.stop(thread);
+    return false;
+  }
   if (CpuTimers::runs(thread)) {
     if (!prefers_timers(recording) && CpuTimers::is_silent(thread, clock_ns)) {
       timers.give_up(thread);

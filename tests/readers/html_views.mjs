@@ -67,6 +67,13 @@ async function locks_and_their_owners() {
   await page.click('#locks tbody button');
   assert.equal(await page.inputValue('#search'), 'flush_log()');
   await close(page, 'html-locks.png');
+  // One of four threads, and half of the time: 0.875 s.
+  const part = await open('workers.html', { address: '#threads=211&range=0,1000000000&pane=locks' });
+  assert.match(await part.innerText('#locks'), /waited 8[67]\d ms for locks in the selected time and threads/);
+  const other = await open('workers.html', { address: '#threads=201&pane=locks' });
+  assert.match(await other.innerText('#locks'), /No thread waited for a lock in the selected/);
+  await close(part);
+  await close(other);
   const none = await open('golden.html');
   assert.ok(!await none.isVisible('#panes [value=locks]'), 'no locks, no table');
   await close(none);

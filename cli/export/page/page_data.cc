@@ -33,7 +33,9 @@ class PageData {
         names_(names),
         options_(options),
         sink_(sink),
-        sliced_(profile::slice_samples(recording, kMaxSlices, kMaxRows)),
+        locks_(find_page_locks(recording, names)),
+        sliced_(profile::slice_samples(recording, kMaxSlices, kMaxRows,
+                                       locks_of_samples(recording, locks_))),
         tree_(recording, names, profile::StackTree::Detail::kFunction),
         lines_(recording, names, profile::StackTree::Detail::kLine) {}
 
@@ -54,7 +56,7 @@ class PageData {
     write_leaves();
     if (options_.source_lines) write_page_sources(recording_, lines_.places(), sink_);
     write_rows();
-    write_page_locks(recording_, names_, sink_);
+    write_page_locks(locks_, recording_, names_, sink_);
     write_json_array(sink_, "warnings", recording_.warnings, json_string);
     sink_.write("}\n");
   }
@@ -245,6 +247,8 @@ class PageData {
     }
     column("offset", [](const Row& row) { return row.offset.count(); });
     column("credited", [](const Row& row) { return row.credited.count(); });
+    if (!locks_.empty())
+      column("lock", [](const Row& row) { return static_cast<std::int32_t>(row.mark); });
     if (std::any_of(works_.begin(), works_.end(), [](unsigned work) { return work != 0; })) {
       write_json_array(sink_, "work", works_, [](unsigned work) { return work; });
       sink_.write(",\n");
@@ -259,7 +263,8 @@ class PageData {
   const profile::Names& names_;
   const Options& options_;
   Sink& sink_;
-  profile::SlicedSamples sliced_;
+  std::vector<PageLock> locks_;
+  profile::SlicedSamples sliced_;  // marks: indexes of locks_
   profile::StackTree tree_;
   profile::StackTree lines_;
   std::vector<std::uint32_t> nodes_;                             // by row

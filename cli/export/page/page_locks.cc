@@ -16,34 +16,44 @@ namespace {
 
 constexpr std::size_t kMaxLocks = 200;
 
-struct LockRow {
-  std::string_view kind;
-  profile::LockHolder holder;
-};
-
 }  // namespace
 
-void write_page_locks(const profile::Recording& recording, const profile::Names& names,
-                      Sink& sink) {
-  std::vector<LockRow> rows;
+std::vector<PageLock> find_page_locks(const profile::Recording& recording,
+                                      const profile::Names& names) {
+  std::vector<PageLock> locks;
   const auto add = [&](std::string_view kind, RuntimeWait wait) {
     for (profile::LockHolder& holder : profile::lock_waits(recording, names, wait).holders) {
-      rows.push_back({kind, std::move(holder)});
+      locks.push_back({kind, std::move(holder)});
     }
   };
   add("mutex", RuntimeWait::kMutex);
   add("rwlock", RuntimeWait::kRwlock);
   add(profile::interpreter_lock(recording), RuntimeWait::kGil);
   add("monitor", RuntimeWait::kMonitor);
-  std::stable_sort(rows.begin(), rows.end(), [](const LockRow& a, const LockRow& b) {
+  std::stable_sort(locks.begin(), locks.end(), [](const PageLock& a, const PageLock& b) {
     return a.holder.waited > b.holder.waited;
   });
-  if (rows.size() > kMaxLocks) rows.resize(kMaxLocks);
-  write_json_array(sink, "locks", rows, [](const LockRow& row) {
-    const std::string wanted = profile::lock_text(row.kind, row.holder.locks, row.holder.lock);
+  if (locks.size() > kMaxLocks) locks.resize(kMaxLocks);
+  return locks;
+}
+
+std::vector<std::uint32_t> locks_of_samples(const profile::Recording& recording,
+                                            const std::vector<PageLock>& locks) {
+  std::vector<std::uint32_t> lock_of(recording.samples.size(), profile::kNone);
+  for (std::uint32_t index = 0; index < locks.size(); ++index) {
+    for (const std::uint32_t sample : locks[index].holder.samples) lock_of[sample] = index;
+  }
+  return lock_of;
+}
+
+void write_page_locks(const std::vector<PageLock>& locks, const profile::Recording& recording,
+                      const profile::Names& names, Sink& sink) {
+  write_json_array(sink, "locks", locks, [](const PageLock& lock) {
+    const profile::LockHolder& holder = lock.holder;
+    const std::string wanted = profile::lock_text(lock.kind, holder.locks, holder.lock);
     return fmt::format("{{\"wanted\":{},\"lock\":{},\"holder\":{},\"waited_ns\":{}}}",
-                       json_string(wanted), json_string(row.holder.lock),
-                       json_string(row.holder.function), row.holder.waited.count());
+                       json_string(wanted), json_string(holder.lock), json_string(holder.function),
+                       holder.waited.count());
   });
   sink.write(",\n");
   write_json_array(sink, "deadlocks", profile::lock_cycles(recording, names),

@@ -10,20 +10,24 @@ namespace {
 
 class Slicer {
  public:
-  Slicer(const Recording& recording, Extent extent)
-      : recording_(recording), begin_(extent.begin), duration_(extent.end - extent.begin) {
+  Slicer(const Recording& recording, Extent extent, std::span<const std::uint32_t> marks)
+      : recording_(recording),
+        marks_(marks),
+        begin_(extent.begin),
+        duration_(extent.end - extent.begin) {
     // Independent of the number of slices, so computed once.
     kind_of_.resize(recording.samples.size());
-    for_each_by_kind(recording, {}, [this](std::uint32_t sample, std::uint32_t kind, bool is_new) {
-      kind_of_[sample] = kind;
-      if (is_new) ++kind_count_;
-    });
+    for_each_by_kind(recording, {.marks = marks},
+                     [this](std::uint32_t sample, std::uint32_t kind, bool is_new) {
+                       kind_of_[sample] = kind;
+                       if (is_new) ++kind_count_;
+                     });
   }
 
   // Returns false if there would be more rows.
   bool fits(std::uint32_t slices, std::size_t max_rows) const {
     std::size_t rows = 0;
-    for_each_row(slices, [&](const Sample&, Slices, bool is_new, std::uint32_t) {
+    for_each_row(slices, [&](std::uint32_t, Slices, bool is_new) {
       if (is_new) ++rows;
       return rows <= max_rows;
     });
@@ -33,11 +37,13 @@ class Slicer {
   std::vector<SlicedRow> rows(std::uint32_t slices) const {
     std::vector<SlicedRow> rows;
     std::vector<std::size_t> row_of_kind(kind_count_);
-    for_each_row(slices, [&](const Sample& sample, Slices touched, bool is_new,
-                             std::uint32_t kind) {
+    for_each_row(slices, [&](std::uint32_t at, Slices touched, bool is_new) {
+      const Sample& sample = recording_.samples[at];
+      const std::uint32_t kind = kind_of_[at];
       if (is_new) {
         row_of_kind[kind] = rows.size();
-        rows.push_back({sample.thread, sample.stack, sample.state, touched.first, touched.last});
+        rows.push_back({sample.thread, sample.stack, sample.state,
+                        marks_.empty() ? kNone : marks_[at], touched.first, touched.last});
         rows.back().offset = sample.begin() - begin_of_slice(touched.first, slices);
       }
       SlicedRow& row = rows[row_of_kind[kind]];
@@ -57,12 +63,12 @@ class Slicer {
     friend bool operator==(const Slices&, const Slices&) = default;
   };
 
-  // Equal samples of a thread in the same slices are merged into one row. `visit` gets each
-  // sample and whether it starts a row. It returns false to end the loop.
+  // Equal samples of a thread in the same slices are merged into one row. `visit` gets the index
+  // of each sample and whether it starts a row. It returns false to end the loop.
   template <typename Visit>
   void for_each_row(std::uint32_t slices, const Visit& visit) const {
     std::vector<Slices> last_of_kind(kind_count_);
-    for (std::size_t index = 0; index < kind_of_.size(); ++index) {
+    for (std::uint32_t index = 0; index < kind_of_.size(); ++index) {
       const Sample& sample = recording_.samples[index];
       Slices touched;
       const auto own_wall = sample.time - sample.begin();
@@ -74,7 +80,7 @@ class Slicer {
       Slices& last = last_of_kind[kind_of_[index]];
       const bool is_new = last != touched;
       last = touched;
-      if (!visit(sample, touched, is_new, kind_of_[index])) return;
+      if (!visit(index, touched, is_new)) return;
     }
   }
 
@@ -91,6 +97,7 @@ class Slicer {
   }
 
   const Recording& recording_;
+  std::span<const std::uint32_t> marks_;
   std::chrono::nanoseconds begin_;
   std::chrono::nanoseconds duration_;
   std::vector<std::uint32_t> kind_of_;  // by sample
@@ -110,9 +117,9 @@ Extent extent_of(const Recording& recording) {
 }
 
 SlicedSamples slice_samples(const Recording& recording, std::uint32_t max_slices,
-                            std::size_t max_rows) {
+                            std::size_t max_rows, std::span<const std::uint32_t> marks) {
   const Extent extent = extent_of(recording);
-  const Slicer slicer(recording, extent);
+  const Slicer slicer(recording, extent, marks);
   std::uint32_t slices = std::max(max_slices, 1u);
   while (slices > 1 && !slicer.fits(slices, max_rows)) slices /= 2;
   return {extent.begin, extent.end - extent.begin, slices, slicer.rows(slices)};

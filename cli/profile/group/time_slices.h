@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "cli/profile/group/aggregate.h"
@@ -16,6 +17,7 @@ struct SlicedRow {
   std::uint32_t thread = 0;
   std::uint32_t stack = kNone;
   State state = State::kUnknown;
+  std::uint32_t mark = kNone;
   std::uint32_t first_slice = 0;
   std::uint32_t last_slice = 0;  // inclusive: a row may span many
   // From the start of the first slice to that of the first sample. Rows that span several slices
@@ -32,9 +34,10 @@ struct SlicedSamples {
   std::vector<SlicedRow> rows;  // per thread in order of time
 };
 
-// Slices are lengthened until there are at most `max_rows` rows or one slice.
+// Slices are lengthened until there are at most `max_rows` rows or one slice. `marks`: empty, or a
+// number by sample, kNone for those without one; samples with different marks are not equal.
 SlicedSamples slice_samples(const Recording& recording, std::uint32_t max_slices,
-                            std::size_t max_rows);
+                            std::size_t max_rows, std::span<const std::uint32_t> marks = {});
 
 struct Extent {
   std::chrono::nanoseconds begin{0};

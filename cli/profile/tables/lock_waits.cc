@@ -95,10 +95,12 @@ LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait
   struct Group {
     std::chrono::nanoseconds time{0};
     LockPlaces places{};
+    std::vector<std::uint32_t> samples{};
   };
   std::map<LockAndFunction, Group> by_holder;
   std::vector<bool> waited(recording.threads.size());
-  for (const Sample& sample : recording.samples) {
+  for (std::uint32_t index = 0; index < recording.samples.size(); ++index) {
+    const Sample& sample = recording.samples[index];
     const Stack* const stack = waits.wait(sample);
     if (stack == nullptr) continue;
     waited[sample.thread] = true;
@@ -108,13 +110,14 @@ LockWaits lock_waits(const Recording& recording, const Names& names, RuntimeWait
     Group& group = by_holder[{waits.lock(sample), holders.function(names, holder, sample)}];
     group.time += time;
     group.places.add(holder.first, *stack);
+    group.samples.push_back(index);
   }
   for (const Sample& sample : recording.samples) {
     if (waited[sample.thread]) result.running += sample.cpu;
   }
-  for (const auto& [holder, group] : by_holder) {
+  for (auto& [holder, group] : by_holder) {
     result.holders.push_back({std::string(holder.first), std::string(holder.second), group.time,
-                              group.places.locks(names)});
+                              group.places.locks(names), std::move(group.samples)});
   }
   std::stable_sort(result.holders.begin(), result.holders.end(),
                    [](const LockHolder& a, const LockHolder& b) { return a.waited > b.waited; });

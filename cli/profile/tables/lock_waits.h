@@ -23,7 +23,8 @@ struct LockHolder {
   // not known.
   std::string function;
   std::chrono::nanoseconds waited{0};
-  Locks locks{};  // of the C library: which they are
+  Locks locks{};                         // of the C library: which they are
+  std::vector<std::uint32_t> samples{};  // that are these waits: indexes, in order of time
 };
 
 struct LockWaits {

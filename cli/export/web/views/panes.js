@@ -1,6 +1,7 @@
 // The tables beside the flame graph: callers and callees and lines of one function, locks.
 
 import { address_text, find_addresses, objdump_of } from '../data/addresses.js';
+import { find_locks } from '../data/locks.js';
 import { find_lines, find_neighbours, NO_CALLER } from '../data/neighbours.js';
 import { base_name, element, format_percent, format_time, format_weight } from '../data/text.js';
 import { copy_text } from './menu.js';
@@ -10,13 +11,14 @@ export class Panes {
   // `chosen(func)` is called when a person picks a function.
   constructor(profile, chosen) {
     Object.assign(this, { profile, chosen });
-    this.show_locks();
+    document.querySelector('#panes [value=locks]').hidden = profile.locks.length === 0;
   }
 
   // The pane of `func` (or null) with what is selected now. `view`: { shown, sums, selection }.
   show(pane, func, view) {
     if (pane === 'callers') this.show_callers(func, view);
     if (pane === 'lines') this.show_lines(func, view);
+    if (pane === 'locks') this.show_locks(view);
   }
 
   name(func) {
@@ -81,14 +83,14 @@ export class Panes {
          () => copy_text(objdump_of(modules[module], found, address))])));
   }
 
-  show_locks() {
-    const { locks, deadlocks } = this.profile;
-    document.querySelector('#panes [value=locks]').hidden = locks.length === 0;
+  show_locks({ shown, selection }) {
+    const locks = find_locks(shown, selection);
     const whole = locks.reduce((all, { waited_ns }) => all + waited_ns, 0);
+    const part = selection.range || selection.threads.size > 0 ? 'in the selected time and threads' : 'in the whole recording';
     const find = (name) => this.profile.functions.name.indexOf(name);
     document.getElementById('locks').replaceChildren(
-      ...deadlock_lines(deadlocks),
-      element('p', `Threads waited ${format_time(whole)} for locks, in the whole recording.`),
+      ...deadlock_lines(this.profile.deadlocks),
+      element('p', locks.length === 0 ? `No thread waited for a lock ${part}.` : `Threads waited ${format_time(whole)} for locks ${part}.`),
       make_table(['Share', 'Time', 'Wanted, and what its holder was in'], locks.map(({ wanted, lock, holder, waited_ns }) => {
         const text = lock_text(wanted, holder);
         const func = find(holder) >= 0 ? find(holder) : find(lock);

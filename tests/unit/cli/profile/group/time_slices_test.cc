@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "tests/golden/golden_recording.h"
 
@@ -47,6 +50,17 @@ TEST(SliceSamples, PutsEachSampleIntoItsOwnSlice) {
     EXPECT_EQ(sliced.rows[index].first_slice, index);
     EXPECT_EQ(sliced.rows[index].last_slice, index);
   }
+}
+
+TEST(SliceSamples, KeepsSamplesWithDifferentMarksApart) {
+  const std::vector<std::uint32_t> marks = {kNone, 4, 4, 2, kNone, 4};
+  const SlicedSamples sliced = slice_samples(make_recording(6), 1, 1000, marks);
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> rows;
+  for (const SlicedRow& row : sliced.rows) {
+    rows.emplace_back(row.mark, row.weights[index_of(Weight::kSamples)]);
+  }
+  const decltype(rows) expected = {{kNone, 2}, {4, 3}, {2, 1}};
+  EXPECT_EQ(rows, expected);
 }
 
 TEST(SliceSamples, SpansWhatALongWaitStandsFor) {

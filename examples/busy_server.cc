@@ -3,7 +3,7 @@
 //   GET /idle?ms=20  waits that long, then answers
 //   GET /sample/2    answers with a pprof file of itself during 2 s, if it runs with the preload;
 //                    its samples have the label "endpoint"
-// usage: example_busy_server [PORT]      (default 8080, loopback only)
+// usage: example_busy_server [PORT]      (default 8080, 0: a free one; loopback only)
 #include <httplib.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,7 +73,7 @@ void answer_profile(const httplib::Request& request, httplib::Response& response
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int port = argc > 1 ? std::atoi(argv[1]) : 8080;
+  int port = argc > 1 ? std::atoi(argv[1]) : 8080;
   httplib::Server server;
   server.Get("/busy", [](const httplib::Request& request, httplib::Response& response) {
     const swipr::Label label("endpoint", "/busy");
@@ -86,7 +86,9 @@ int main(int argc, char** argv) {
     response.set_content("rested\n", "text/plain");
   });
   server.Get(R"(/sample/(\d{1,2}))", answer_profile);
-  if (!server.bind_to_port("127.0.0.1", port)) {
+  const bool is_any = port == 0;
+  if (is_any) port = server.bind_to_any_port("127.0.0.1");
+  if (port < 0 || (!is_any && !server.bind_to_port("127.0.0.1", port))) {
     std::fprintf(stderr, "busy_server: cannot listen on 127.0.0.1:%d; give another port\n", port);
     return 1;
   }

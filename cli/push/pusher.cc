@@ -157,7 +157,7 @@ class SpoolSender {
       const auto rest =
           std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
       pollfd control{control_, POLLIN, 0};
-      if (rest <= 0ms || ::poll(&control, 1, static_cast<int>(rest.count())) <= 0) return;
+      if (::poll(&control, 1, static_cast<int>(std::max(rest, 0ms).count())) <= 0) return;
       char command = 0;
       if (::read(control_, &command, 1) <= 0) ::_exit(0);  // the agent has ended
       if (command == kFinish) is_finishing_ = true;

@@ -32,6 +32,11 @@ def target(name):
     return path
 
 
+def example(name):
+    """A program of examples, such as "demo"."""
+    return _product("SWIPR").parents[1] / "examples" / f"example_{name}"
+
+
 def has_target(name):
     return (_product("SWIPR_TARGETS") / name).exists()
 

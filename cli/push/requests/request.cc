@@ -158,8 +158,11 @@ Outcome outcome_of(const Answer& answer) {
 
 std::chrono::milliseconds delay_before(unsigned repetition, std::chrono::seconds retry_after,
                                        double random) {
+  constexpr std::chrono::milliseconds kShortest(100);
   constexpr std::chrono::milliseconds kLongest = std::chrono::minutes(1);
-  if (retry_after.count() >= 0) return std::min<std::chrono::milliseconds>(retry_after, kLongest);
+  if (retry_after.count() >= 0) {
+    return std::clamp<std::chrono::milliseconds>(retry_after, kShortest, kLongest);
+  }
   const unsigned doublings = std::min(repetition, 6u);
   const auto delay =
       std::min<std::chrono::milliseconds>(std::chrono::seconds(1u << doublings), kLongest);

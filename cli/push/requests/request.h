@@ -70,7 +70,7 @@ struct Answer {
 };
 Outcome outcome_of(const Answer& answer);
 
-// 1, 2, 4 … 60 s, ± 20 % by `random` (0 … 1), or what the store asked for, at most a minute.
+// 1, 2, 4 … 60 s, ± 20 % by `random` (0 … 1), or what the store asked for, 0.1 s to a minute.
 std::chrono::milliseconds delay_before(unsigned repetition, std::chrono::seconds retry_after,
                                        double random);
 

@@ -1,7 +1,6 @@
 """swipr agent: slices of all processes in files and stores, and what becomes of their CPU time."""
 
 import contextlib
-import json
 import os
 import pathlib
 import re
@@ -11,25 +10,7 @@ import sys
 import unittest
 
 from support import deadline, sampling
-from support.case import SwiprCase
-from support.stores import engines
-
-WORKER = """
-import os, sys, threading
-def end_with_input():
-    sys.stdin.read()
-    os._exit(0)
-threading.Thread(target=end_with_input, daemon=True).start()
-def shop_work():
-    s = 0
-    for i in range(20000):
-        s += i
-    return s
-print("ready", flush=True)
-while True:
-    shop_work()
-"""
-
+from support.agent import AgentCase
 
 # Becomes the worker when it gets a line, by exec while it is recorded.
 CHANGES = """
@@ -45,54 +26,7 @@ while True:
 
 
 @sampling.sampled
-class AgentTest(SwiprCase):
-    def setUp(self):
-        super().setUp()
-        self.out = self.folder / "out"
-        self.script = self.folder / "shop.py"
-        self.script.write_text(WORKER)
-
-    def start(self, *command, **options):
-        """Dies with the test, even if that is killed: neither workers nor the agent may go on alone."""
-        return super().start("setpriv", "--pdeathsig", "KILL", *command, **options)
-
-    def start_worker(self, *arguments, **options):
-        running = self.start(sys.executable, "-u", *(arguments or (self.script,)), preloaded=True, **options)
-        running.wait_ready()
-        self.wait_for_socket(running.pid)
-        return running
-
-    def agent_arguments(self, *arguments):
-        return ("agent", "--socket-dir", self.sockets, "--output-dir", self.out, "--spool", self.folder / "spool",
-                *arguments)
-
-    def run_agent(self, *arguments, **options):
-        return self.swipr(*self.agent_arguments(*arguments), **options)
-
-    def start_agent(self, *arguments, **options):
-        return self.start_swipr(*self.agent_arguments(*arguments), **options)
-
-    def accounts(self):
-        """Of all slices, in order."""
-        return [json.loads(path.read_text()) for path in sorted(self.out.glob("profile_*.json"))]
-
-    def wait_for_slices(self, count):
-        deadline.wait_until(lambda: len(list(self.out.glob("profile_*.json"))) >= count, f"{count} slices")
-
-    def entries_of(self, pid):
-        return [one for slice_ in self.accounts() for one in slice_["processes"] if one["pid"] == pid]
-
-    def stored_cpu(self, store):
-        return sum(one["types"]["cpu/nanoseconds"]["total"] for one in store.received() if one["api"] != "studio")
-
-    def known_cpu(self):
-        return sum(slice_["recorded_ns"] + slice_["unrecorded_ns"] for slice_ in self.accounts())
-
-    def start_store(self):
-        store = engines.Engines()
-        self.addCleanup(store.close)
-        return store
-
+class AgentTest(AgentCase):
     def test_files_of_a_slice_have_links(self):
         self.start_worker()
         self.run_agent("--once", "--slice", "1s")
@@ -261,101 +195,12 @@ class AgentTest(SwiprCase):
             pass
         self.assertEqual((told[0], told[-1], set(told[1:-1])), ("READY=1", "STOPPING=1", {"WATCHDOG=1"}))
 
-    def cpu_of(self, pid):
-        with open(f"/proc/{pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     def test_the_agent_ends_with_the_last_of_its_processes(self):
         worker = self.start_worker()
         agent = self.start_agent("--slice", "1h", "--pids", worker.pid)
         deadline.wait_until(lambda: "records 1" in agent.err(), "the recording")
         os.kill(worker.pid, signal.SIGKILL)
         self.assertEqual(agent.wait().code, 0, agent.err())
-
-    def test_stores_have_what_was_recorded_to_the_nanosecond(self):
-        store = self.start_store()
-        for _ in range(2):
-            self.start_worker()
-        self.start("cat", preloaded=True)
-        for engine in ("pyroscope", "parca", "otlp"):
-            with self.subTest(engine):
-                self.out = self.folder / engine
-                before = self.stored_cpu(store)
-                self.run_agent("--slices", "3", "--slice", "1s", "--push", f"{engine}+{store.url}")
-                self.assertEqual(self.stored_cpu(store) - before, self.known_cpu())
-        labels = [one["labels"] for one in store.received() if one["labels"].get("service_name") == "shop"]
-        self.assertTrue(labels)
-        self.assertEqual(labels[0]["__name__"], "process_cpu")
-        self.assertNotIn("pid", labels[0])
-
-    def test_the_studio_has_one_profile_per_slice(self):
-        store = self.start_store()
-        self.start_worker()
-        metadata = self.folder / "metadata"
-        metadata.write_text('{"static": {"team": "pay"}}')
-        self.run_agent("--slices", "2", "--slice", "1s", "--upload-results", "--server-host", store.url, "--insert-dso-name",
-                       "--service-name", "shop", "--external-metadata", metadata, env={"SWIPR_PUSH_TOKEN": "key"})
-        self.assertEqual([one["service"] for one in store.received()], ["shop", "shop"])
-        received = store.received()[-1]
-        self.assertEqual(received["header"]["metadata"]["team"], "pay")
-        self.assertRegex(" ".join(received["stacks"]), r";[^;]+ \(/[^;]+\)_\[pn\];")
-
-    def test_a_busy_store_gets_each_profile_once(self):
-        store = self.start_store()
-        store.fault(path="/push", status=503, times=2, headers={"Retry-After": "0"})
-        self.start_worker()
-        finished = self.run_agent("--slices", "3", "--slice", "1s", "--push", f"pyroscope+{store.url}")
-        self.assertIn("does not accept profiles now", finished.err)
-        self.assertEqual(self.stored_cpu(store), self.known_cpu())
-
-    def test_a_store_gets_several_profiles_at_once(self):
-        """Pyroscope answers after half a second."""
-        store = self.start_store()
-        store.fault(path="/push", times=4, together=4)
-        for name in ("a", "b", "c", "d"):
-            self.start_worker(env={"SWIPR_SERVICE_NAME": name})
-        self.run_agent("--slices", "1", "--slice", "1s", "--push", f"pyroscope+{store.url}")
-        self.assertEqual({one["labels"]["service_name"] for one in store.received()}, {"a", "b", "c", "d"})
-        self.assertEqual(self.stored_cpu(store), self.known_cpu())
-
-    def test_what_a_store_that_is_down_did_not_get_is_sent_by_the_next_agent(self):
-        store = self.start_store()
-        store.fault(path="/push", status=503, times=40, headers={"Retry-After": "30"})
-        self.start_worker()
-        self.run_agent("--slices", "2", "--slice", "1s", "--push", f"pyroscope+{store.url}")
-        self.assertEqual(store.received(), [])
-        for _ in range(41):
-            if not self.clear_fault(store):
-                break
-        self.run_agent("--slices", "1", "--slice", "1s", "--push", f"pyroscope+{store.url}")
-        self.assertEqual(self.stored_cpu(store), self.known_cpu())
-
-    def test_requests_that_a_full_spool_loses_are_counted(self):
-        store = self.start_store()
-        store.fault(path="/push", status=503, times=40, headers={"Retry-After": "30"})
-        self.start_worker()
-        metrics = self.folder / "metrics"
-        finished = self.run_agent("--slices", "3", "--slice", "1s", "--push", f"pyroscope+{store.url}",
-                                  "--spool-size", "3KiB", "--metrics-file", metrics)
-        said = sum(map(int, re.findall(r"the spool is full, requests dropped: (\d+) to ", finished.err)))
-        self.assertGreater(said, 0, finished.err)
-        self.assertIn(f'outcome="spool_full"}} {said}\n', metrics.read_text())
-
-    @staticmethod
-    def clear_fault(store):
-        """Uses a fault up; False: there is none left."""
-        return store.push_pyroscope(b"")[0] == 503
-
-    def test_a_refused_profile_is_dropped_and_said(self):
-        store = self.start_store()
-        store.fault(path="/push", status=400, times=1)
-        self.start_worker()
-        metrics = self.folder / "metrics"
-        finished = self.run_agent("--slices", "2", "--slice", "1s", "--push", f"pyroscope+{store.url}",
-                                  "--metrics-file", metrics)
-        self.assertIn("refuses a profile: HTTP status 400", finished.err)
-        self.assertIn('outcome="refused"} 1\n', metrics.read_text())
 
     def test_sighup_starts_anew_with_the_same_process_id(self):
         self.start_worker()

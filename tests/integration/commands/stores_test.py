@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from support import deadline, sampling
+from support import deadline
 from support.case import SwiprCase
 from support.stores import engine_cases, engines
 
@@ -28,7 +28,6 @@ class StoresCase(SwiprCase):
         return path
 
 
-@sampling.sampled
 class StoresTest(StoresCase):
     """Files that convert makes."""
 
@@ -67,7 +66,6 @@ class StoresTest(StoresCase):
         self.assertGreater(totals[0]["cpu/nanoseconds"], 0)
 
 
-@sampling.sampled
 class PushTest(StoresCase):
     """swipr push."""
 

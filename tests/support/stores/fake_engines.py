@@ -7,6 +7,8 @@ They accept and refuse what the real servers accept and refuse (engine_cases.py 
   GET  /_received                 all that was accepted: [{api, labels, types: {"cpu/nanoseconds": {total, self: {function: n}}}, ...}]
   POST /_fault {"path": "/push", "status": 429, "times": 3, "delay_ms": 0, "headers": {"Retry-After": "1"}, "body": "…"}
       "together": 4: each waits until four are here; 400 if they do not come within 10 s
+      "clear": true: forgets all of them
+      "cut": true: stores the profile and hangs up without an answer
   POST /_limit {"bytes_per_s": 4194304, "burst": 2097152}      Pyroscope's ingestion rate, off by default
 """
 import base64, datetime, gzip, http.server, json, re, sys, threading, time, zlib
@@ -277,8 +279,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if path in ("/_fault", "/_limit"):
+            told = json.loads(self.body)
             with LOCK:
-                FAULTS.append(json.loads(self.body)) if path == "/_fault" else LIMIT.update(json.loads(self.body))
+                if told.get("clear"):
+                    FAULTS.clear()
+                elif path == "/_fault":
+                    FAULTS.append(told)
+                else:
+                    LIMIT.update(told)
             return self.answer(200, b"{}")
         with LOCK:
             fault = next((f for f in FAULTS if f["times"] > 0 and f.get("path", "") in path), None)
@@ -292,7 +300,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 body = fault.get("body", '{"code":"unavailable","message":"as told"}').encode()
                 return self.answer(fault["status"], body, fault.get("headers", {}))
         try:
-            self.answer(200, ROUTES[path](self))
+            answer = ROUTES[path](self)
+            if fault and fault.get("cut"):
+                self.close_connection = True
+                return
+            self.answer(200, answer)
         except Refused as error:
             self.answer(error.status, json.dumps({"code": error.status, "message": str(error)}).encode())
         except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:

@@ -157,12 +157,14 @@ class Otlp:
 
     def summary(self):
         """Values times period, as Pyroscope adds them up."""
-        total, own = 0, {}
+        total, own, cum = 0, {}, {}
         for sample in self.samples:
             stack, value = list(self.functions_of(sample["stack"])), sum(sample["values"]) * self.period
             if stack:
                 total += value
                 own[stack[0]] = own.get(stack[0], 0) + value
+                for name in set(stack):
+                    cum[name] = cum.get(name, 0) + value
         is_cpu = self.text(self.type["type"]) == "samples" and self.text(self.period_type["type"]) == "cpu"
         name = "cpu/nanoseconds" if is_cpu else f"{self.text(self.type['type'])}/{self.text(self.type['unit'])}"
-        return {name: {"total": total, "self": own}}
+        return {name: {"total": total, "self": own, "cum": cum}}

@@ -108,7 +108,7 @@ TEST(DelayBefore, DoublesUpToAMinute) {
   EXPECT_EQ(delay_before(2, unsaid, 0), milliseconds(3200));
   EXPECT_EQ(delay_before(3, unsaid, 1), milliseconds(9600));
   EXPECT_EQ(delay_before(60, unsaid, 0.5), milliseconds(60000));
-  EXPECT_EQ(delay_before(5, std::chrono::seconds(0), 1), milliseconds(0));
+  EXPECT_EQ(delay_before(5, std::chrono::seconds(0), 1), milliseconds(100));
   EXPECT_EQ(delay_before(5, std::chrono::hours(2), 1), milliseconds(60000));
 }
 

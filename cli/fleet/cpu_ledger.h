@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <string_view>
 
 namespace swipr::fleet {
@@ -26,8 +27,9 @@ struct CpuReading {
   std::chrono::nanoseconds kernel{0};    // of the process; 0: not visible here
   std::chrono::nanoseconds recorded{0};  // sum of all samples so far
   std::chrono::nanoseconds swipr{0};     // of swipr's thread, as far as the stream said
-  // A tick's worth of CPU time that the next tick will bring. 0: no further tick will come.
-  std::chrono::nanoseconds in_flight{0};
+  std::chrono::nanoseconds time{0};      // when `kernel` was read; the clock of all readings
+  std::chrono::nanoseconds delay{
+      0};  // samples of CPU time come within this; 0: none comes any more
   Unrecorded reason = Unrecorded::kLost;  // of what is not swipr's own
 };
 
@@ -44,8 +46,10 @@ class CpuLedger {
   // `kernel`: CPU time of the process before it is accounted for.
   explicit CpuLedger(std::chrono::nanoseconds kernel) : before_(kernel) {}
 
-  // The CPU time of the slice that no stack explains. Recorded and unrecorded time of all slices
-  // add up to what the kernel charged, except for what is in flight.
+  // A reading of the process's clock between slices. Times ascend.
+  void note_kernel(std::chrono::nanoseconds time, std::chrono::nanoseconds kernel);
+  // The CPU time that no stack explains. Recorded and unrecorded time of all slices add up to what
+  // the kernel charged, except for what samples may still bring.
   CpuShares close_slice(const CpuReading& reading);
 
   std::chrono::nanoseconds kernel() const { return kernel_; }  // so far, since the beginning
@@ -53,6 +57,13 @@ class CpuLedger {
   std::chrono::nanoseconds unrecorded() const { return swipr_ + other_; }
 
  private:
+  struct Charged {
+    std::chrono::nanoseconds time;
+    std::chrono::nanoseconds kernel;
+  };
+  std::chrono::nanoseconds charged_until(std::chrono::nanoseconds time);
+
+  std::deque<Charged> charged_{};  // in order of time
   std::chrono::nanoseconds before_;
   std::chrono::nanoseconds kernel_{0};
   std::chrono::nanoseconds recorded_{0};

@@ -120,6 +120,7 @@ void Collector::open_stream(AgentTarget& target) {
   if (is_hidden) target.start_ticks = 0;  // /proc shows another process with this id
   target.stream = streams_.open(std::move(outcome.fd), target.halvings);
   target.was_opened = true;
+  target.ledger.note_kernel(std::chrono::steady_clock::now().time_since_epoch(), target.kernel_cpu);
 }
 
 // The largest of its images: the counter of each goes on from that of the one before.
@@ -140,14 +141,16 @@ fleet::CpuReading Collector::reading_of(const AgentTarget& target, bool is_last)
   reading.recorded = target.recorded;
   reading.swipr = target.swipr_before + swipr_cpu(target);
   const bool is_open = target.stream.has_value() && !is_last;
-  // Data is sent within 50 ms of its tick and read within 100 ms; ticks are at random intervals.
-  const auto processors = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
-  if (is_open && !target.has_ended)
-    reading.in_flight = (2 * options_.interval * (1 << target.halvings) + 250ms) * processors;
+  // CPU time of threads that run in bursts waits until a tick finds one running, or until it is
+  // clear that none will.
+  reading.time = std::chrono::steady_clock::now().time_since_epoch();
+  if (is_open && !target.has_ended) {
+    reading.delay = 64 * options_.interval * (1 << target.halvings) + 1s;
+  }
   using fleet::Unrecorded;
   reading.reason = !target.refusal.empty() && !target.was_opened ? Unrecorded::kRefused
                    : target.has_ended                            ? Unrecorded::kEnded
-                   : target.was_opened                           ? Unrecorded::kStarting
+                   : target.was_opened || target.was_new         ? Unrecorded::kStarting
                    : target.stream                               ? Unrecorded::kLost
                                                                  : Unrecorded::kIdle;
   return reading;
@@ -204,7 +207,7 @@ void Collector::begin_slice(nanoseconds ended) {
     }
     if (target.has_ended && !target.stream) gone.insert(id);
     target.slice_cpu = target.kernel_cpu;
-    target.was_opened = false;
+    target.was_new = std::exchange(target.was_opened, false);
     if (!target.stream) target.refusal.clear();  // it is tried again
   }
   for (const std::uint64_t id : gone) targets_.remove(id);

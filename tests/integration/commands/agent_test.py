@@ -24,6 +24,50 @@ while True:
     sum(range(1000))
 """
 
+# Uses a part of a CPU from one line of its input to the next.
+DUTY = """
+import sys, threading, time
+duty, until = float(sys.argv[1]), threading.Event()
+print("ready", flush=True)
+sys.stdin.readline()
+threading.Thread(target=lambda: (sys.stdin.readline(), until.set()), daemon=True).start()
+while not until.is_set():
+    begin = time.thread_time()
+    while time.thread_time() - begin < 0.05 * duty: pass
+    time.sleep(0.05 * (1 - duty))
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+class AccountsTest(AgentCase):
+    def test_cpu_times_of_twenty_processes_are_those_of_the_kernel(self):
+        duty = self.folder / "duty.py"
+        duty.write_text(DUTY)
+        workers = [self.start_worker(duty, share) for share in (0.5, *(0.005 * number for number in range(1, 20)))]
+        agent = self.start_agent("--slice", "1s", "--no-flamegraph")
+        self.wait_for_slices(1)
+        before = [self.cpu_of(worker.pid) for worker in workers]
+        for worker in workers:
+            worker.send("\n")
+        self.wait_for_slices(7)
+        for worker in workers:
+            worker.send("\n")
+        for worker in workers:
+            self.assertEqual(worker.read_line(), "done")
+        agent.signal(signal.SIGTERM)
+        self.assertEqual(agent.wait().code, 0, agent.err())
+        for worker, cpu in zip(workers, before):
+            entries = self.entries_of(worker.pid)
+            explained = sum(one["recorded_ns"] + sum(one["unrecorded_ns"].values()) for one in entries) / 1e9
+            used = self.cpu_of(worker.pid) - cpu
+            # The kernel counts in hundredths of a second, for user and system each.
+            self.assertAlmostEqual(explained, used, delta=0.01 * used + 0.04, msg=entries)
+        # The first slice in which it runs decides that it is recorded.
+        busy = self.entries_of(workers[0].pid)
+        unrecorded = sum(time for one in busy for why, time in one["unrecorded_ns"].items() if why != "starting")
+        self.assertLess(unrecorded, 0.02 * sum(one["cpu_ns"] for one in busy), [one["unrecorded_ns"] for one in busy])
+
 
 @sampling.sampled
 class AgentTest(AgentCase):

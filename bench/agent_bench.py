@@ -69,11 +69,15 @@ def main(count=500, busy=50, slices=8):
                                   folder / "log"], env=environment)
         time.sleep(2 * SLICE_SECONDS)
         used, before, begin = cpu_seconds(agent.pid), sum(map(cpu_seconds, pids)), time.monotonic()
-        time.sleep(slices * SLICE_SECONDS)
+        states = []  # each minute: MiB, descriptors
+        for _ in range(max(1, slices * SLICE_SECONDS // 60)):
+            time.sleep(min(60, slices * SLICE_SECONDS))
+            states.append((resident_mib(agent.pid), len(os.listdir(f"/proc/{agent.pid}/fd"))))
         seconds = time.monotonic() - begin
         own = 100 * (cpu_seconds(agent.pid) - used) / seconds
         recorded = 100 * (sum(map(cpu_seconds, pids)) - before) / seconds
-        memory, descriptors = resident_mib(agent.pid), len(os.listdir(f"/proc/{agent.pid}/fd"))
+        memory = [state[0] for state in states]
+        descriptors = {state[1] for state in states}
         peak, targets = int(counter(folder, "export_peak_bytes")) / 2**20, counter(folder, "targets_recorded")
         agent.terminate()
         agent.wait()
@@ -83,7 +87,9 @@ def main(count=500, busy=50, slices=8):
         accounts = [json.loads(pathlib.Path(path).read_text()) for path in sorted(glob.glob(f"{folder}/out/profile_*.json"))]
     explained = sum(one["recorded_ns"] for one in accounts[2:]) / sum(one["cpu_ns"] for one in accounts[2:])
     print(f"| processes, of them recorded | {count}, {targets} |\n| CPU time of agent and workers | {own:.1f} % of a CPU |\n"
-          f"| memory of the agent, of a worker | {memory:.0f} MiB, {peak:.0f} MiB |\n| open descriptors | {descriptors} |\n"
+          f"| memory of the agent after one minute, after {len(states)}; of a worker | "
+          f"{memory[0]:.1f} MiB, {memory[-1]:.1f} MiB; {peak:.0f} MiB |\n"
+          f"| open descriptors, least and most of {len(states)} looks | {min(descriptors)}, {max(descriptors)} |\n"
           f"| the processes alone, recorded | {alone:.1f} %, {recorded:.1f} % of a CPU |\n"
           f"| their CPU time that stacks explain | {100 * explained:.1f} % |")
 

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <string_view>
 
 namespace swipr::fleet {
@@ -22,14 +21,18 @@ inline constexpr std::size_t kUnrecordedCount = 6;
 // "idle", "starting", "ended", "swipr", "refused", "lost"
 std::string_view unrecorded_name(Unrecorded reason);
 
-// What is known at the end of a slice. Counters grow from one to the next.
+// CPU times of a process, from its beginning.
+struct CpuTimes {
+  std::chrono::nanoseconds kernel{0};    // charged to it; 0: not visible here
+  std::chrono::nanoseconds recorded{0};  // sum of all samples
+  std::chrono::nanoseconds swipr{0};     // of swipr's thread, as far as the streams said
+};
+
+// What is known at the end of a slice. Times grow from one to the next.
 struct CpuReading {
-  std::chrono::nanoseconds kernel{0};    // of the process; 0: not visible here
-  std::chrono::nanoseconds recorded{0};  // sum of all samples so far
-  std::chrono::nanoseconds swipr{0};     // of swipr's thread, as far as the stream said
-  std::chrono::nanoseconds time{0};      // when `kernel` was read; the clock of all readings
-  std::chrono::nanoseconds delay{
-      0};  // samples of CPU time come within this; 0: none comes any more
+  CpuTimes now;
+  // When the open recording began, which may bring samples of all later time; else equal to `now`.
+  CpuTimes settled;
   Unrecorded reason = Unrecorded::kLost;  // of what is not swipr's own
 };
 
@@ -46,10 +49,8 @@ class CpuLedger {
   // `kernel`: CPU time of the process before it is accounted for.
   explicit CpuLedger(std::chrono::nanoseconds kernel) : before_(kernel) {}
 
-  // A reading of the process's clock between slices. Times ascend.
-  void note_kernel(std::chrono::nanoseconds time, std::chrono::nanoseconds kernel);
-  // The CPU time that no stack explains. Recorded and unrecorded time of all slices add up to what
-  // the kernel charged, except for what samples may still bring.
+  // The CPU time that no stack explains and no sample will. Recorded and unrecorded time of all
+  // slices add up to what the kernel charged, except for what an open recording may still bring.
   CpuShares close_slice(const CpuReading& reading);
 
   std::chrono::nanoseconds kernel() const { return kernel_; }  // so far, since the beginning
@@ -57,13 +58,6 @@ class CpuLedger {
   std::chrono::nanoseconds unrecorded() const { return swipr_ + other_; }
 
  private:
-  struct Charged {
-    std::chrono::nanoseconds time;
-    std::chrono::nanoseconds kernel;
-  };
-  std::chrono::nanoseconds charged_until(std::chrono::nanoseconds time);
-
-  std::deque<Charged> charged_{};  // in order of time
   std::chrono::nanoseconds before_;
   std::chrono::nanoseconds kernel_{0};
   std::chrono::nanoseconds recorded_{0};

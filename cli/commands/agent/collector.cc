@@ -120,7 +120,7 @@ void Collector::open_stream(AgentTarget& target) {
   if (is_hidden) target.start_ticks = 0;  // /proc shows another process with this id
   target.stream = streams_.open(std::move(outcome.fd), target.halvings);
   target.was_opened = true;
-  target.ledger.note_kernel(std::chrono::steady_clock::now().time_since_epoch(), target.kernel_cpu);
+  target.before_stream = {target.kernel_cpu, target.recorded, target.swipr_before};
 }
 
 // The largest of its images: the counter of each goes on from that of the one before.
@@ -137,20 +137,16 @@ nanoseconds Collector::swipr_cpu(const AgentTarget& target) {
 
 fleet::CpuReading Collector::reading_of(const AgentTarget& target, bool is_last) {
   fleet::CpuReading reading;
-  reading.kernel = target.start_ticks == 0 ? 0ns : target.kernel_cpu;
-  reading.recorded = target.recorded;
-  reading.swipr = target.swipr_before + swipr_cpu(target);
-  const bool is_open = target.stream.has_value() && !is_last;
-  // CPU time of threads that run in bursts waits until a tick finds one running, or until it is
-  // clear that none will.
-  reading.time = std::chrono::steady_clock::now().time_since_epoch();
-  if (is_open && !target.has_ended) {
-    reading.delay = 64 * options_.interval * (1 << target.halvings) + 1s;
-  }
+  reading.now = {target.start_ticks == 0 ? 0ns : target.kernel_cpu, target.recorded,
+                 target.swipr_before + swipr_cpu(target)};
+  // Samples come late: of threads that run in bursts some tens of ticks, of those that hardly run
+  // minutes.
+  const bool is_open = target.stream.has_value() && !is_last && !target.has_ended;
+  reading.settled = is_open ? target.before_stream : reading.now;
   using fleet::Unrecorded;
   reading.reason = !target.refusal.empty() && !target.was_opened ? Unrecorded::kRefused
                    : target.has_ended                            ? Unrecorded::kEnded
-                   : target.was_opened || target.was_new         ? Unrecorded::kStarting
+                   : target.was_opened                           ? Unrecorded::kStarting
                    : target.stream                               ? Unrecorded::kLost
                                                                  : Unrecorded::kIdle;
   return reading;
@@ -162,13 +158,19 @@ SliceJob Collector::cut_slice(const fleet::Span& span, bool is_last) {
   job.samples = streams_.take_samples();
   job.whole = &streams_.recording();
   std::map<std::uint64_t, nanoseconds> recorded;
+  std::map<std::uint64_t, nanoseconds> recorded_before;  // by streams that have ended
   for (const profile::Sample& sample : job.samples) {
     counters_.samples += sample.ticks;
     const auto place = target_of_stream_.find(source_of(*job.whole, sample));
-    if (place != target_of_stream_.end()) recorded[place->second] += sample.cpu;
+    if (place == target_of_stream_.end()) continue;
+    recorded[place->second] += sample.cpu;
+    const AgentTarget* const target = targets_.find(place->second);
+    const bool is_open = target != nullptr && target->stream == place->first;
+    if (!is_open) recorded_before[place->second] += sample.cpu;
   }
   for (auto& [id, target] : targets_.all()) {
     target.recorded += recorded[id];
+    target.before_stream.recorded += recorded_before[id];
     const nanoseconds before = target.ledger.kernel();
     SliceTarget entry;
     entry.unrecorded = target.ledger.close_slice(reading_of(target, is_last));
@@ -207,7 +209,7 @@ void Collector::begin_slice(nanoseconds ended) {
     }
     if (target.has_ended && !target.stream) gone.insert(id);
     target.slice_cpu = target.kernel_cpu;
-    target.was_new = std::exchange(target.was_opened, false);
+    target.was_opened = false;
     if (!target.stream) target.refusal.clear();  // it is tried again
   }
   for (const std::uint64_t id : gone) targets_.remove(id);

@@ -36,13 +36,13 @@ struct AgentTarget {
   std::optional<std::chrono::nanoseconds> alive_at;  // the reading after which it was seen alive
   std::chrono::nanoseconds slice_cpu{0};             // the reading at the beginning of the slice
   std::chrono::nanoseconds recorded{0};              // by all of its streams
+  fleet::CpuTimes before_stream;                     // when the open one began
   std::chrono::nanoseconds swipr_before{0};          // swipr's own, of streams that have ended
   std::chrono::nanoseconds slice_swipr{0};           // all of it, at the beginning of the slice
   std::optional<std::uint32_t> stream;               // number of the open one
   unsigned halvings = 0;    // of the rate, to stay below the limit of overhead
   bool is_known = false;    // a stream has been tried
   bool was_opened = false;  // a stream was opened in this slice
-  bool was_new = false;     // the same of the slice before
   bool has_ended = false;
   std::string refusal;  // why no stream can be opened; empty: none
 };

@@ -305,6 +305,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.close_connection = True
                 return
             self.answer(200, answer)
+        except ConnectionError:
+            pass  # the client has given up
         except Refused as error:
             self.answer(error.status, json.dumps({"code": error.status, "message": str(error)}).encode())
         except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:

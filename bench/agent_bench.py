@@ -3,7 +3,7 @@
 
 usage: bench/agent_bench.py [PROCESSES] [BUSY] [SLICES]      (default: 500 50 8; needs build/release)
 Of the processes, programs of Python, BUSY use 2 % of a CPU each; the others sleep. Slices of 15 s are written
-into files. The first slice, in which all processes are recorded, is not measured.
+into files. The costs of the first slice, in which all processes are recorded, are not measured.
 """
 import glob
 import json
@@ -85,13 +85,19 @@ def main(count=500, busy=50, slices=8):
         for program in programs:
             program.wait()
         accounts = [json.loads(pathlib.Path(path).read_text()) for path in sorted(glob.glob(f"{folder}/out/profile_*.json"))]
-    explained = sum(one["recorded_ns"] for one in accounts[2:]) / sum(one["cpu_ns"] for one in accounts[2:])
+    rest = {}
+    for one in accounts:
+        for process in one["processes"]:
+            for reason, time_ns in process["unrecorded_ns"].items():
+                rest[reason] = rest.get(reason, 0) + time_ns
+    explained = sum(one["recorded_ns"] for one in accounts) / sum(one["cpu_ns"] for one in accounts)
     print(f"| processes, of them recorded | {count}, {targets} |\n| CPU time of agent and workers | {own:.1f} % of a CPU |\n"
           f"| memory of the agent after one minute, after {len(states)}; of a worker | "
           f"{memory[0]:.1f} MiB, {memory[-1]:.1f} MiB; {peak:.0f} MiB |\n"
           f"| open descriptors, least and most of {len(states)} looks | {min(descriptors)}, {max(descriptors)} |\n"
           f"| the processes alone, recorded | {alone:.1f} %, {recorded:.1f} % of a CPU |\n"
-          f"| their CPU time that stacks explain | {100 * explained:.1f} % |")
+          f"| their CPU time that stacks explain | {100 * explained:.1f} % |\n"
+          f"| the rest | {', '.join(f'{reason} {time_ns / 1e9:.1f} s' for reason, time_ns in rest.items())} |")
 
 
 if __name__ == "__main__":

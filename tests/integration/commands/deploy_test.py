@@ -43,6 +43,19 @@ class DeployTest(SwiprCase):
             block = re.search(rf"^( *){part}:\n(?:\1 +.*\n)+", manifest, re.M)[0]
             self.assertIn(block, templates)
 
+    def test_the_sidecar_of_the_chart_is_that_of_the_manifest(self):
+        """Its lines, in their order, apart from the image and the store."""
+        manifest = (DEPLOY / "kubernetes/deployment.yaml").read_text()
+        container = re.search(r"        - name: swipr-agent\n(?:          .*\n)+", manifest)[0]
+        anchor = re.search(r"&restricted\n((?: {12}.*\n)+)", manifest)[1]
+        container = container.replace(" *restricted\n", "\n" + anchor)
+        volumes = manifest[manifest.index("      volumes:\n") + len("      volumes:\n"):]
+        templates = (HELM / "templates/_program.tpl").read_text()
+        for name, wanted in (("container", container), ("volumes", volumes)):
+            block = re.search(rf'define "swipr.sidecar.{name}" -}}}}\n(.*?){{{{- end', templates, re.S)[1]
+            plain = [re.sub(r'(image:|"--push",) .*', r"\1", line.strip()) for line in block.splitlines()]
+            self.assertEqual(plain, [re.sub(r'(image:|"--push",) .*', r"\1", line.strip()) for line in wanted.splitlines()])
+
     def test_json_is_valid(self):
         for path in self.recipes():
             if path.suffix == ".json":

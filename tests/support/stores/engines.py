@@ -39,6 +39,9 @@ class Engines:
     def fault(self, **how):
         self._request("/_fault", how)
 
+    def limit(self, **how):
+        self._request("/_limit", how)
+
     def push_pyroscope(self, profile, **labels):
         """Status and answer."""
         return self._request("/push.v1.PusherService/Push", {"series": [{

@@ -49,14 +49,15 @@ class SpoolSender {
 
   void run() {
     for (;;) {
-      const auto entries = spool_.waiting();
+      const auto entries = without_old(spool_.waiting());
       if (entries.empty()) {
         if (is_finishing_) return;
         wait(kLook);
         continue;
       }
-      if (!send(std::span(entries).first(std::min(entries.size(), connections()))) &&
-          is_finishing_) {
+      // A store that wanted a pause is asked once more at the end.
+      const bool is_last = is_finishing_;
+      if (!send(std::span(entries).first(std::min(entries.size(), connections()))) && is_last) {
         return;
       }
     }
@@ -71,15 +72,20 @@ class SpoolSender {
     return settings_.url.engine == Engine::kPyroscope && now - entry.begin > kMaxAgeForPyroscope;
   }
 
+  // Drops what the store takes no more. After an outage these are thousands.
+  std::vector<Spool::Entry> without_old(std::vector<Spool::Entry> entries) {
+    std::erase_if(entries, [this](const Spool::Entry& entry) {
+      if (!is_too_old(entry)) return false;
+      if (spool_.remove(entry.name)) say({PushEvent::Kind::kTooOld, entry.bytes, ""});
+      return true;
+    });
+    return entries;
+  }
+
   // Returns false if the store is to be asked again, after the pause that it needs.
   bool send(std::span<const Spool::Entry> entries) {
     std::vector<Sent> all;
     for (const Spool::Entry& entry : entries) {
-      if (is_too_old(entry)) {
-        spool_.remove(entry.name);
-        say({PushEvent::Kind::kTooOld, entry.bytes, ""});
-        continue;
-      }
       auto request = spool_.claim(entry.name);
       if (!request) continue;  // the spool was full and this one the oldest
       request->headers.insert(request->headers.end(), headers_.begin(), headers_.end());

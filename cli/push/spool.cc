@@ -70,6 +70,24 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   return {};
 }
 
+// Oldest first.
+std::vector<Spool::Entry> entries_of(const std::string& folder, std::string_view suffix) {
+  std::vector<Spool::Entry> entries;
+  for (std::string& name : names_in(folder, suffix)) {
+    std::int64_t begin = 0;
+    std::from_chars(name.data(), name.data() + std::min(name.find('-'), name.size()), begin);
+    const std::uint64_t size = size_of(fmt::format("{}/{}", folder, name));
+    entries.push_back({std::move(name), nanoseconds(begin), size});
+  }
+  return entries;
+}
+
+std::uint64_t sum_of_bytes(const std::vector<Spool::Entry>& entries) {
+  std::uint64_t sum = 0;
+  for (const Spool::Entry& entry : entries) sum += entry.bytes;
+  return sum;
+}
+
 std::string sending_name(const std::string& name) {
   return name.substr(0, name.size() - kWaiting.size()).append(kSending);
 }
@@ -95,41 +113,42 @@ std::size_t Spool::remove_interrupted() {
   return names.size();
 }
 
-Result<std::size_t> Spool::add(nanoseconds begin, const Request& request) {
+Result<void> Spool::add(nanoseconds begin, const Request& request) {
   const std::string text = format_request(request) + "\n" + request.body;
-  if (text.size() > max_bytes_) return Error("a profile is larger than the spool");
   const std::string name =
       fmt::format("{:020}-{}-{:05}{}", begin.count(), ::getpid(), added_++, kWaiting);
   const std::string incomplete = path(name) + std::string(kIncomplete);
-  if (auto written = write_file(incomplete, text); !written) return written.error();
-  std::size_t removed = 0;
-  std::uint64_t bytes = this->bytes();
-  for (const Entry& entry : waiting()) {
-    if (bytes + text.size() <= max_bytes_) break;
-    if (::unlink(path(entry.name).c_str()) == 0) ++removed;
-    bytes -= std::min(bytes, entry.bytes);
+  auto added = make_room(text.size());
+  if (added) added = write_file(incomplete, text);
+  if (added && ::rename(incomplete.c_str(), path(name).c_str()) != 0) {
+    added = host::system_error(fmt::format("cannot write {}", path(name)), errno);
   }
-  if (::rename(incomplete.c_str(), path(name).c_str()) != 0) {
-    return host::system_error(fmt::format("cannot write {}", path(name)), errno);
-  }
-  return removed;
+  if (!added) ++dropped_;
+  return added;
 }
 
-std::vector<Spool::Entry> Spool::waiting() const {
-  std::vector<Entry> entries;
-  for (std::string& name : names_in(folder_, kWaiting)) {
-    std::int64_t begin = 0;
-    std::from_chars(name.data(), name.data() + std::min(name.find('-'), name.size()), begin);
-    const std::uint64_t size = size_of(path(name));
-    entries.push_back({std::move(name), nanoseconds(begin), size});
+// Drops the oldest requests that wait.
+Result<void> Spool::make_room(std::uint64_t wanted) {
+  if (wanted > max_bytes_) return Error("a profile is larger than the spool");
+  const std::vector<Entry> entries = waiting();
+  const std::uint64_t sending = sum_of_bytes(entries_of(folder_, kSending));
+  if (sending + wanted > max_bytes_) {
+    return Error("the spool has no room beside the profiles that are being sent");
   }
-  return entries;
+  std::uint64_t bytes = sending + sum_of_bytes(entries);
+  for (const Entry& entry : entries) {
+    if (bytes + wanted <= max_bytes_) break;
+    if (::unlink(path(entry.name).c_str()) != 0) continue;  // it is being sent now
+    bytes -= entry.bytes;
+    ++dropped_;
+  }
+  return {};
 }
+
+std::vector<Spool::Entry> Spool::waiting() const { return entries_of(folder_, kWaiting); }
 
 std::uint64_t Spool::bytes() const {
-  std::uint64_t sum = 0;
-  for (const Entry& entry : waiting()) sum += entry.bytes;
-  return sum;
+  return sum_of_bytes(waiting()) + sum_of_bytes(entries_of(folder_, kSending));
 }
 
 Result<Request> Spool::claim(const std::string& name) {
@@ -153,8 +172,8 @@ void Spool::release(const std::string& name) {
   ::rename(path(sending_name(name)).c_str(), path(name).c_str());
 }
 
-void Spool::remove(const std::string& name) {
-  if (::unlink(path(sending_name(name)).c_str()) != 0) ::unlink(path(name).c_str());
+bool Spool::remove(const std::string& name) {
+  return ::unlink(path(sending_name(name)).c_str()) == 0 || ::unlink(path(name).c_str()) == 0;
 }
 
 }  // namespace swipr::push

@@ -1,8 +1,11 @@
 """An agent with files, a spool and stores of its own, and programs that it records."""
 
+import contextlib
 import json
 import os
+import re
 import sys
+import threading
 
 from support import deadline
 from support.case import SwiprCase
@@ -68,6 +71,40 @@ class AgentCase(SwiprCase):
     def known_cpu(self):
         return sum(slice_["recorded_ns"] + slice_["unrecorded_ns"] for slice_ in self.accounts())
 
+    def known_by_slice(self):
+        """{(begin, service): CPU time} of all slices."""
+        known = {}
+        for slice_ in self.accounts():
+            for one in slice_["processes"]:
+                key = (slice_["begin_ns"], one["service"])
+                known[key] = known.get(key, 0) + one["recorded_ns"] + sum(one["unrecorded_ns"].values())
+        return {key: time for key, time in known.items() if time}
+
+    def stored_by_slice(self, store):
+        """{(begin, service): CPU time}; a profile that is there twice is an error."""
+        stored = {}
+        for one in store.received():
+            key = (one["time_nanos"], one["labels"]["service_name"])
+            self.assertNotIn(key, stored, "stored twice")
+            stored[key] = one["types"]["cpu/nanoseconds"]["total"]
+        return stored
+
+    def metrics(self):
+        """{name: value} of the agent that writes, or has written, the file "metrics"."""
+        file = self.folder / "metrics"
+        lines = file.read_text().splitlines() if file.exists() else []
+        return {name.removeprefix("swipr_agent_"): float(value) for name, _, value in
+                (line.rpartition(" ") for line in lines if not line.startswith("#"))}
+
+    def outcomes(self):
+        """{outcome: number of requests} to all stores."""
+        sums = {}
+        for name, value in self.metrics().items():
+            if name.startswith("push_total"):
+                outcome = re.search('outcome="(.*)"', name)[1]
+                sums[outcome] = sums.get(outcome, 0) + int(value)
+        return sums
+
     def start_store(self):
         store = engines.Engines()
         self.addCleanup(store.close)
@@ -77,3 +114,28 @@ class AgentCase(SwiprCase):
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class SpoolWatch:
+    """Looks at the size of all files of a folder, again and again."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self._most = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def _look(self):
+        while not self._ended.wait(0.001):
+            sizes = 0
+            for path in self._folder.rglob("*"):
+                with contextlib.suppress(FileNotFoundError):
+                    sizes += path.lstat().st_size if path.is_file() else 0
+            self._most = max(self._most, sizes)
+
+    def end(self):
+        """The largest that was seen."""
+        self._ended.set()
+        self._thread.join()
+        return self._most

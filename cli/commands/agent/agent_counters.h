@@ -15,7 +15,7 @@ struct StoreCounters {
   std::uint64_t stored = 0, refused = 0, unknown = 0, too_old = 0, asked_again = 0;
   std::uint64_t removed = 0;  // because the spool was full
   std::uint64_t stored_bytes = 0;
-  std::uint64_t spool_bytes = 0;  // that wait now
+  std::uint64_t spool_bytes = 0;  // that wait or are being sent now
 };
 
 struct AgentCounters {

@@ -34,6 +34,7 @@ class SliceExport {
     writing_.weight =
         options.mode == profile::Mode::kOffCpu ? profile::Weight::kBlocked : profile::Weight::kCpu;
     writing_.host = host::read_host_facts();
+    writing_.col_interval = options.interval;
     writing_.module_names = options.module_names;
     if (!options.external_metadata.empty()) read_metadata();
     for (const std::uint32_t target : profile_.target_of_process) {
@@ -74,13 +75,15 @@ class SliceExport {
       const std::string& service = options_.push.service;
       add_profile(*spool, store, {service.empty() ? writing_.host.hostname : service, {}},
                   {profile_.recording, profile_.names});
-      return;
+    } else {
+      for (const auto& [names, wanted] : groups()) {
+        ProfilePart part = part_of(profile_, job_.span, wanted);
+        profile::select_labels(part.recording, options_.push.thread_labels);
+        add_profile(*spool, store, {names.first, names.second}, part);
+      }
     }
-    for (const auto& [names, wanted] : groups()) {
-      ProfilePart part = part_of(profile_, job_.span, wanted);
-      profile::select_labels(part.recording, options_.push.thread_labels);
-      add_profile(*spool, store, {names.first, names.second}, part);
-    }
+    if (spool->dropped() == 0) return;
+    lines_.push_back(StorePushers::removal_line(store.url.origin(), spool->dropped()));
   }
 
  private:
@@ -119,12 +122,8 @@ class SliceExport {
         requests_of_profile(store.url, names, part.recording, part.names, writing_);
     if (!requests) return fail(requests.error());
     for (const push::Request& request : *requests) {
-      const auto removed = spool.add(job_.span.realtime, request);
-      if (!removed) {
-        fail(removed.error());
-      } else if (*removed != 0) {
-        lines_.push_back(StorePushers::removal_line(store.url.origin(), *removed));
-      }
+      const auto added = spool.add(job_.span.realtime, request);
+      if (!added) fail(added.error());
     }
   }
 

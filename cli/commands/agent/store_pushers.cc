@@ -82,7 +82,7 @@ Result<void> StorePushers::start(const options::AgentOptions& options) {
     auto pusher = push::Pusher::start({*url, folder, options.spool_bytes, options.push.token_file,
                                        options.push.tenant, options.push.ca_file});
     if (!pusher) return pusher.error();
-    stores_.push_back({{*url, folder}, *std::move(lock), *std::move(pusher), false, ""});
+    stores_.push_back({{*url, folder}, *std::move(lock), *std::move(pusher)});
   }
   return {};
 }
@@ -113,6 +113,7 @@ void StorePushers::on_event(Store& store, const push::PushEvent& event) {
     case Kind::kStored:
       if (store.is_waiting) log_.say(fmt::format("{} stores profiles again", origin));
       store.is_waiting = false;
+      store.is_dropping = false;
       store.last_refusal.clear();
       ++counters.stored;
       counters.stored_bytes += event.bytes;
@@ -133,7 +134,10 @@ void StorePushers::on_event(Store& store, const push::PushEvent& event) {
       return;
     case Kind::kTooOld:
       ++counters.too_old;
-      log_.say(fmt::format("{}: a profile has waited too long and is dropped", origin));
+      if (!store.is_dropping) {
+        log_.say(fmt::format("{}: profiles have waited too long and are dropped", origin));
+      }
+      store.is_dropping = true;
       return;
     case Kind::kLater:
       ++counters.asked_again;

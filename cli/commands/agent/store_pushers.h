@@ -39,8 +39,9 @@ class StorePushers {
     SliceStore place;
     host::UniqueFd lock;  // of the spool
     push::Pusher pusher;
-    bool is_waiting = false;   // it was said that the store does not answer
-    std::string last_refusal;  // said already
+    bool is_waiting = false;        // it was said that the store does not answer,
+    bool is_dropping = false;       // and that profiles are too old for it
+    std::string last_refusal = {};  // said already
   };
   void on_event(Store& store, const push::PushEvent& event);
 

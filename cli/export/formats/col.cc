@@ -82,16 +82,19 @@ class ColWriter {
                        col_frame(id));
   }
 
+  std::chrono::nanoseconds interval() const {
+    constexpr std::chrono::milliseconds kUnknown(10);
+    if (options_.col_interval.count() > 0) return options_.col_interval;
+    for (const profile::Process& process : recording_.processes) {
+      if (process.interval.count() > 0) return process.interval;
+    }
+    return kUnknown;
+  }
+
   // Nanoseconds become samples at the rate of the recording. The lines of an application sum up to
   // its time: what is lost by rounding down goes to those with the largest remainders.
   void count_samples(std::vector<Line>& lines) const {
-    std::uint64_t interval_ns = 0;
-    for (const profile::Process& process : recording_.processes) {
-      if (interval_ns == 0 && process.interval.count() > 0) {
-        interval_ns = static_cast<std::uint64_t>(process.interval.count());
-      }
-    }
-    if (interval_ns == 0) interval_ns = 10'000'000;
+    const auto interval_ns = static_cast<std::uint64_t>(interval().count());
     for (auto begin = lines.begin(); begin != lines.end();) {
       const auto end = std::find_if(begin, lines.end(),
                                     [begin](const Line& line) { return line.root != begin->root; });

@@ -3,6 +3,7 @@
 // Errors: those of the sink.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ struct Options {
   std::size_t pprof_max_frames = 0;              // of a stack, cut in the middle; 0: all
   bool inverted = false;   // html only: start with callers below the functions
   host::HostFacts host{};  // col only: of the recorded machine
+  // col only: what one sample stands for. 0: the interval of the first process that has one.
+  std::chrono::nanoseconds col_interval{0};
   // col only: more metadata, from static_metadata() of col_header.h; empty: none.
   std::string metadata{};
   // col only. Shape: parallel to the processes; empty: no containers, native applications.

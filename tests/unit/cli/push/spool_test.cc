@@ -63,16 +63,29 @@ TEST_F(SpoolTest, AClaimedRequestIsNobodyElses) {
 TEST_F(SpoolTest, DropsTheOldestWhenItIsFull) {
   Spool spool = open(1000);
   const std::string body(300, 'x');
-  std::size_t removed = 0;
   for (int second = 1; second <= 5; ++second) {
-    const auto added = spool.add(std::chrono::seconds(second), request(body));
-    ASSERT_TRUE(added);
-    removed += *added;
+    ASSERT_TRUE(spool.add(std::chrono::seconds(second), request(body)));
   }
-  EXPECT_EQ(removed + spool.waiting().size(), 5u);
+  EXPECT_EQ(spool.dropped() + spool.waiting().size(), 5u);
   EXPECT_LE(spool.bytes(), 1000u);
   EXPECT_EQ(spool.waiting().back().begin, 5s);
+  const std::size_t dropped = spool.dropped();
   EXPECT_FALSE(spool.add(6s, request(std::string(2000, 'x'))));
+  EXPECT_EQ(spool.dropped(), dropped + 1);
+}
+
+TEST_F(SpoolTest, IsNeverLargerThanAllowedWhileRequestsAreBeingSent) {
+  Spool spool = open(1000);
+  const std::string body(300, 'x');
+  for (int second = 1; second <= 2; ++second) {
+    ASSERT_TRUE(spool.add(std::chrono::seconds(second), request(body)));
+    ASSERT_TRUE(spool.claim(spool.waiting().at(0).name));
+  }
+  EXPECT_FALSE(spool.add(3s, request(body)));
+  EXPECT_EQ(spool.dropped(), 1u);
+  EXPECT_TRUE(spool.waiting().empty());
+  EXPECT_LE(spool.bytes(), 1000u);
+  EXPECT_GT(spool.bytes(), 600u);
 }
 
 TEST_F(SpoolTest, DoesNotSendAgainWhatMayBeStored) {

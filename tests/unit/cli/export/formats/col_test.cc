@@ -99,6 +99,18 @@ TEST(Col, CountsOfAnApplicationSumUpToItsCpuTime) {
   EXPECT_EQ(lines.size(), 2u);   // none with 0
 }
 
+TEST(Col, CountsSamplesOfAGivenInterval) {
+  golden::Golden input = golden::make_golden();  // ticks every 10 ms
+  auto& samples = input.recording.samples;
+  samples.resize(1);
+  samples[0].cpu = std::chrono::milliseconds(24);
+  const Options options{.col_interval = std::chrono::milliseconds(1)};
+  EXPECT_EQ(sum_of(col_lines(input)), 2u);
+  EXPECT_EQ(sum_of(col_lines(input, options)), 24u);
+  input.recording.processes[0].interval = std::chrono::nanoseconds(0);
+  EXPECT_EQ(sum_of(col_lines(input, options)), 24u);
+}
+
 TEST(Col, FramesAreNeverEmptyNorEndInABlank) {
   golden::Golden input = golden::make_golden();
   const std::string blank = " spaced ";

@@ -3,6 +3,7 @@ import re
 
 TITLE = "Aims"
 VERSIONS = "Versions"
+STRESS = "Stress"
 
 
 # Measured once, as the decision in the last column says; not repeated by scripts/bench.
@@ -13,13 +14,6 @@ BY_HAND = (
     ("handler, JavaScript", "≤ 6 µs", "2.4 to 5.5 µs", "[69](design/69-javascript-frames.md)"),
     ("handler, stack", "≤ 512 bytes", "920 bytes: missed", "[68](design/68-java-frames.md)"),
     ("walk of programs without a runtime", "≤ +2 %", "168 ns for 165: +1.8 %", "[68](design/68-java-frames.md)"),
-    ("wrong names, ordinary programs", "0 of 100,000", "Python 0 of 50,194, JavaScript 0 of 13,285; others not measured",
-     "[67](design/67-language-frames.md), [69](design/69-javascript-frames.md)"),
-    ("wrong names, hostile programs", "≤ 1 of 10,000",
-     "Python 2 of 218,000; JavaScript 1 of 4,572, mended and not repeated; others not measured",
-     "[67](design/67-language-frames.md), [69](design/69-javascript-frames.md)"),
-    ("stress at 1 to 2 kHz", "10 minutes each", "Java 60 to 120 s each, others seconds in tests: missed",
-     "[68](design/68-java-frames.md)"),
     ("a server's throughput under each profiler", "≤ 1 % at 100 Hz", "not measured; cost of busy threads in the sections", "Python to PHP"),
 )
 
@@ -47,6 +41,23 @@ def _judged(text, language, judge):
     return f"{cells[0]} from the truth, {judge} {cells[1]}" if len(cells) == 2 and all(cells) else "not measured"
 
 
+def _stressed(text, kind):
+    """(sum of judged frames, of wrong names) of the programs of a kind, and how each of them ended."""
+    found = [cells for cells in _rows(text, STRESS, "") if cells[1] == kind]
+    frames, wrong = (sum(int(cells[column].replace(",", "")) for cells in found) for column in (6, 7))
+    return frames, wrong, [f"{cells[3]}, {cells[10]}" for cells in found]
+
+
+def _wrong_names(text, kind):
+    frames, wrong, _ = _stressed(text, kind)
+    return f"{wrong:,} of {frames:,}" if frames else "not measured"
+
+
+def _survivors(text):
+    ends = _stressed(text, "hostile")[2]
+    return "; ".join(f"{ends.count(end)} of {len(ends)}: {end}" for end in sorted(set(ends))) or "not measured"
+
+
 def rows(text):
     """(what, aim, now, section)."""
     def worst(what, aim, language, column, choose):
@@ -71,5 +82,8 @@ def rows(text):
         worst("PHP: stacks with all callers", "", "PHP", 6, min),
         *(worst(f"{language}: names lost", "≤ 0.5 %", language, 7, max)
           for language in ("Python", "Java", "JavaScript", "Ruby", "PHP")),
+        ("wrong names, ordinary programs", "0 of 100,000 in each language", _wrong_names(text, "ordinary"), STRESS),
+        ("wrong names, hostile programs", "≤ 1 of 10,000", _wrong_names(text, "hostile"), STRESS),
+        ("hostile programs at 1 kHz", "10 minutes each", _survivors(text), STRESS),
         *BY_HAND,
     ]

@@ -15,8 +15,8 @@ import time
 
 from scenarios.bootstrap import bounds
 from scenarios.guest import SWIPR, run
-from scenarios.language_programs import (Shares, deviation, parse_collapsed, process_cpu, runtimes, shares_of,
-                                         text_of, truth, version)
+from scenarios.language_programs import (Shares, deviation, parse_collapsed, process_cpu, runtime_in_path,
+                                         shares_of, text_of, truth, version)
 
 SHARE_COLUMNS = ("profiler", "samples", "truth in its time", "seen", "largest deviation")
 COST_COLUMNS = ("profiler", "CPU time per unit of work", "95 % interval")
@@ -104,7 +104,6 @@ def read_cpu_prof(output):
 
 
 READERS = {swipr: read_swipr, cpu_prof: read_cpu_prof}
-PROGRAMS = {"Python": "python3", "Java": "java", "JavaScript": "node", "Ruby": "ruby", "PHP": "php"}
 # By language: (name, how it starts, whether it is here).
 JUDGES = {
     "Python": ("py-spy", py_spy, lambda: shutil.which("py-spy")),
@@ -186,9 +185,7 @@ def cost_rows(program, rounds, seconds):
 
 def measure(language, rounds, seconds):
     """(version, rows of shares, rows of costs) of the runtime in PATH, or the first one."""
-    found = shutil.which(PROGRAMS[language])
-    path = next((path for path in runtimes(language) if os.path.realpath(path) == os.path.realpath(found or "")),
-                runtimes(language)[0])
+    path = runtime_in_path(language)
     program = Shares(language, path)
     shares, costs = share_rows(program, 6 * seconds), cost_rows(program, rounds, seconds)
     program.end()

@@ -5,8 +5,10 @@ variables SWIPR_PYTHONS, SWIPR_JAVA_HOMES, SWIPR_NODES, SWIPR_RUBIES and SWIPR_P
 """
 import collections
 import functools
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,7 @@ from support.interpreters import interpreters  # noqa: E402
 FOLDER = ROOT / "bench/languages"
 FUNCTIONS = ("seventy", "twenty", "ten")
 OPTIONS = {"PHP": ("-d", "opcache.enable_cli=0")}
+PROGRAMS = {"Python": "python3", "Java": "java", "JavaScript": "node", "Ruby": "ruby", "PHP": "php"}
 SCRIPTS = {"Python": "shares.py", "Java": "Shares", "JavaScript": "shares.js", "Ruby": "shares.rb", "PHP": "shares.php"}
 
 
@@ -42,6 +45,13 @@ def runtimes(language):
             "PHP": php_frames_test.programs}
     paths = {version(path): path for path in find[language]()}
     return [paths[each] for each in sorted(paths, key=lambda each: list(map(int, re.findall(r"\d+", each))))]
+
+
+def runtime_in_path(language):
+    """The runtime that a shell would start, or the first one."""
+    found = shutil.which(PROGRAMS[language])
+    return next((path for path in runtimes(language) if os.path.realpath(path) == os.path.realpath(found or "")),
+                runtimes(language)[0])
 
 
 @functools.cache

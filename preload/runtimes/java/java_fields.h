@@ -121,6 +121,7 @@ inline constexpr std::array kStatics = {
     DescribedStatic{"StubRoutines._call_stub_return_address", &JavaStatics::call_stub_return},
     DescribedStatic{"ThreadsSMRSupport._java_thread_list", &JavaStatics::threads, Need::kOptional},
     DescribedStatic{"Threads._thread_list", &JavaStatics::first_thread, Need::kOptional},
+    DescribedStatic{"PerfMemory._start", &JavaStatics::counters, Need::kOptional},
     DescribedStatic{"CompressedKlassPointers._base", &JavaStatics::class_base, Need::kOptional},
     DescribedStatic{"CompressedKlassPointers._narrow_klass._base", &JavaStatics::class_base,
                     Need::kOptional},

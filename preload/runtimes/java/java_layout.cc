@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "preload/runtimes/java/java_counters.h"
 #include "preload/runtimes/java/java_fields.h"
 #include "preload/unwind/base/architecture.h"
 #include "preload/unwind/image/dynamic_symbol.h"
@@ -283,6 +284,12 @@ bool refresh_java(JavaRuntime& java, unwind::ImageReader reader) noexcept {
                         reader.read_value(statics.call_stub_return, read.call_stub_return) &&
                         read.call_stub_return != 0 && read_heaps(read, reader) &&
                         read_interpreter(read, reader);
+  const bool was_ready = java.version != 0;
+  std::uint64_t counters = 0;
+  if (is_ready && !was_ready && statics.counters != 0 &&
+      reader.read_value(statics.counters, counters)) {
+    read.unloaded_classes = find_java_counter(counters, "java.cls.unloadedClasses", reader);
+  }
   if (is_ready) java = read;
   return is_ready;
 }

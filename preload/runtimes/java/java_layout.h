@@ -95,6 +95,7 @@ struct JavaStatics {
   std::uint64_t call_stub_return = 0;
   std::uint64_t threads = 0;       // a list, 17+ …
   std::uint64_t first_thread = 0;  // … or the first of linked threads
+  std::uint64_t counters = 0;      // of java_counters.h
   std::uint64_t class_base = 0;    // of compressed pointers to classes …
   std::uint64_t class_shift = 0;   // … 32 bits
 
@@ -120,6 +121,7 @@ struct JavaRuntime {
   Range<std::uint64_t> code;  // all heaps; reserved, not all of it is readable
   Range<std::uint64_t> interpreter;
   std::uint64_t call_stub_return = 0;
+  std::uint64_t unloaded_classes = 0;  // the address of their number, 64 bits; 0: unknown
   std::array<JavaCodeHeap, kMaxHeaps> heaps;
 
   friend bool operator==(const JavaRuntime&, const JavaRuntime&) = default;
@@ -151,7 +153,8 @@ JavaDetection detect_java(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
 // Reads what the VM sets when it starts, and what grows later. False: it is not ready, `java` is as
 // it was. The interpreter's range shrinks soon after the start, and heaps grow: call it now and
 // then, and whenever an address in `code` is in no heap.
-// Context: control thread.  Allocates: never.  Bounds: about 30 small reads.
+// Context: control thread.  Allocates: never.  Bounds: about 30 small reads, when it
+// becomes ready about 100 more (java_counters.h).
 bool refresh_java(JavaRuntime& java, unwind::ImageReader reader) noexcept;
 
 }  // namespace swipr::runtimes

@@ -93,6 +93,11 @@ void LanguageFrames::name_java(const handler::RuntimeSnapshot& snapshot,
                                unwind::FrameBuffer& frames) noexcept {
   if (!memory.is_open()) return;
   own_->tokens.finish(true);
+  std::uint64_t unloaded = 0;
+  if (snapshot.java.unloaded_classes != 0 &&
+      memory.image_reader().read_value(snapshot.java.unloaded_classes, unloaded)) {
+    own_->names.set_unloaded_classes(unloaded);
+  }
   NameSources sources{.snapshot = snapshot,
                       .memory = memory,
                       .names = own_->names,

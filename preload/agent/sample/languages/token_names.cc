@@ -24,9 +24,8 @@ std::size_t place_of(std::uint64_t code, std::uint64_t position, std::size_t pla
 }
 
 template <typename Known>
-bool is_valid(const Known& known, const Token& token, Moment now) noexcept {
-  return known.code == token.code && known.fingerprint == token.fingerprint &&
-         now - known.read_at < kTrusted;
+bool is_valid(const Known& known, const Token& token, std::uint64_t proof, Moment now) noexcept {
+  return known.code == token.code && known.proof == proof && now - known.read_at < kTrusted;
 }
 
 Language language_of(const Token& token) noexcept {
@@ -45,6 +44,12 @@ Language language_of(const Token& token) noexcept {
 }
 
 }  // namespace
+
+std::uint64_t TokenNames::proof_of(const Token& token) const noexcept {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+  const bool is_java = language_of(token) == Language::kJava;
+  return is_java ? token.fingerprint ^ unloaded_classes_ * kOdd : token.fingerprint;
+}
 
 bool TokenNames::read_function(const Token& token, const RuntimeSnapshot& snapshot,
                                ObjectPieces& reader) noexcept {
@@ -97,9 +102,10 @@ std::uint32_t TokenNames::function_of(const Token& token, const RuntimeSnapshot&
   const bool is_php = language == Language::kPhp;
   KnownFunction& known =
       known_functions_[place_of(token.code, is_php ? token.fingerprint : 0, kPlaces)];
-  if (is_valid(known, token, now)) return known.function;
+  const std::uint64_t proof = proof_of(token);
+  if (is_valid(known, token, proof, now)) return known.function;
   if (!read_function(token, snapshot, reader)) {
-    if (is_php && known.function != 0 && is_valid(known, token, known.read_at)) {
+    if (is_php && known.function != 0 && is_valid(known, token, proof, known.read_at)) {
       return known.function;
     }
     return functions.intern({.language = language, .is_lost = true});
@@ -108,7 +114,7 @@ std::uint32_t TokenNames::function_of(const Token& token, const RuntimeSnapshot&
                                                    .name = text_.name.view(),
                                                    .file = text_.file.view(),
                                                    .start_line = text_.first_line});
-  known = {token.code, token.fingerprint, now, function};
+  known = {token.code, proof, now, function};
   return function;
 }
 
@@ -116,10 +122,11 @@ std::uint32_t TokenNames::line_of(const Token& token, const RuntimeSnapshot& sna
                                   ObjectPieces& reader, Moment now) noexcept {
   if (token.kind == TokenKind::kPhp) return runtimes::php_line(token);
   KnownLine& known = known_lines_[place_of(token.code, token.position, kPlaces)];
-  if (known.position == token.position && is_valid(known, token, now)) return known.line;
+  const std::uint64_t proof = proof_of(token);
+  if (known.position == token.position && is_valid(known, token, proof, now)) return known.line;
   std::uint32_t line = 0;
   if (!read_line(token, snapshot, reader, line)) return 0;
-  known = {token.code, token.fingerprint, now, token.position, line};
+  known = {token.code, proof, now, token.position, line};
   return line;
 }
 

@@ -108,6 +108,13 @@ TEST_P(JavaProcesses, HaveTheStacksThatJavaShows) {
   }
 }
 
+TEST_P(JavaProcesses, CountTheClassesThatTheyUnload) {
+  std::uint64_t count = ~std::uint64_t{0};
+  ASSERT_NE(java().unloaded_classes, 0u);
+  EXPECT_TRUE(reader_->read_value(java().unloaded_classes, count));
+  EXPECT_LT(count, 1000u);
+}
+
 TEST_P(JavaProcesses, HaveCompiledAndInlinedFramesIfTheyCompile) {
   std::size_t interpreted = 0;
   std::size_t compiled = 0;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 
+#include "preload/runtimes/java/java_counters.h"
 #include "preload/runtimes/java/java_lines.h"
 #include "preload/runtimes/java/java_names.h"
 #include "preload/runtimes/java/java_stack.h"
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t kRandomBegin = 0x7f00'0000'0000;
 constexpr std::uint64_t kRandomBytes = 1 << 15;
+constexpr std::uint64_t kCounters = kRandomBegin + 512;  // readable
 
 // Most words are addresses again.
 RandomMemory random_java_memory(std::uint64_t seed) {
@@ -53,8 +55,17 @@ JavaRuntime random_runtime(std::mt19937_64& random) {
   if (random() % 2 == 0) java.layout.blob_code_begin = kNoJavaField;
   if (random() % 2 == 0) java.layout.blob_mutable_data = kNoJavaField;
   if (random() % 2 == 0) java.layout.nmethod_immutable_data = kNoJavaField;
-  java.statics = {kBegin, kBegin + 8,   kBegin,        kBegin, kBegin,
-                  kBegin, kBegin + 800, kBegin + 1600, kBegin, kBegin + random() % 800 * 8};
+  java.statics = {kBegin,
+                  kBegin + 8,
+                  kBegin,
+                  kBegin,
+                  kBegin,
+                  kBegin,
+                  kBegin + 800,
+                  kBegin + 1600,
+                  kBegin + 2400,
+                  kBegin,
+                  kBegin + random() % 800 * 8};
   java.version = random() % 2 == 0 ? 17 : 25;
   java.segment_shift = 7;
   java.code = {kBegin, kBegin + kBytes};
@@ -179,6 +190,27 @@ TEST(RandomJavaMemory, IsWalkedWithinBounds) {
     }
   }
   EXPECT_GT(most, 0u);  // else there was nothing to walk
+}
+
+// The magic number of counters, then anything.
+TEST(RandomJavaMemory, HasCountersWithinBounds) {
+  std::uint64_t most = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    RandomMemory memory = random_java_memory(seed);
+    const unwind::ImageReader reader{
+        [](void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
+          constexpr std::uint32_t kMagic = 0xc0c0feca;
+          const unwind::ImageReader random = static_cast<RandomMemory*>(state)->reader();
+          const bool is_read = random.read(random.state, address, out);
+          if (is_read && address == kCounters) std::memcpy(out.data(), &kMagic, sizeof kMagic);
+          return is_read;
+        },
+        &memory};
+    find_java_counter(kCounters, "java.cls.unloadedClasses", reader);
+    EXPECT_LE(memory.reads, std::uint64_t{kMaxJavaCounters} * 4 + 1);
+    most = std::max(most, memory.reads);
+  }
+  EXPECT_GT(most, 10u);  // else there was nothing to follow
 }
 
 TEST(RandomJavaMemory, IsNoMachine) {

@@ -93,10 +93,11 @@ void remove_frames(Stack& stack, const std::vector<bool>& gone) {
 }
 
 // Stacks without frames of a runtime stay as they are.
-void keep_frames(Recording& recording, FrameKinds kinds) {
+void keep_frames(Recording& recording, const Names& names, FrameKinds kinds) {
   std::vector<bool> of_runtimes;
-  for (const Frame& frame : recording.frames) {
-    of_runtimes.push_back(is_runtime_frame(frame.pc.value));
+  for (std::size_t index = 0; index < recording.frames.size(); ++index) {
+    of_runtimes.push_back(is_runtime_frame(recording.frames[index].pc.value) ||
+                          names.frames[index].front().language != Language::kNative);
   }
   std::vector<bool> gone = of_runtimes;
   if (kinds == FrameKinds::kLanguage) gone.flip();
@@ -264,7 +265,7 @@ void append(Recording& recording, Recording other, Align align) {
 }
 
 void filter_stacks(Recording& recording, Names& names, const StackFilter& filter) {
-  if (filter.kinds != FrameKinds::kMixed) keep_frames(recording, filter.kinds);
+  if (filter.kinds != FrameKinds::kMixed) keep_frames(recording, names, filter.kinds);
   if (filter.only) drop_samples_without(recording, matching_frames(names, filter.only));
   if (filter.hide) hide_functions(recording, names, filter.hide);
   if (filter.focus) {

@@ -230,7 +230,12 @@ struct JitFrames::Splitter {
 JitFrames::JitFrames(profile::Recording& recording, const std::string& symfs)
     : symbols_(recording.processes.size()),
       places_(recording.frames.size()),
+      languages_(recording.processes.size(), Language::kNative),
       recording_(&recording) {
+  for (const profile::Runtime& runtime : recording.runtimes) {
+    Language& language = languages_[runtime.process];
+    if (!runtime.refusal.empty() && language == Language::kNative) language = runtime.language;
+  }
   std::vector<bool> generated(recording.frames.size());
   std::set<std::uint32_t> processes;
   for (std::size_t frame = 0; frame < recording.frames.size(); ++frame) {
@@ -262,7 +267,8 @@ std::optional<JitFrames::Name> JitFrames::find(std::uint32_t frame) const {
   return Name{.function = symbols.name_of(place->symbol),
               .file = place->file,
               .line = place->line,
-              .offset = place->offset};
+              .offset = place->offset,
+              .language = languages_[recording_->frames[frame].process]};
 }
 
 std::vector<profile::EmbeddedCode> JitFrames::code() const {

@@ -23,6 +23,8 @@ class JitFrames {
     std::string_view function, file;
     std::uint32_t line = 0;
     std::uint64_t offset = 0;
+    // Of the first runtime of the process whose frames swipr does not read, such as .NET.
+    Language language = Language::kNative;
   };
   // True if the frame is in generated code.
   bool is_generated(std::uint32_t frame) const;
@@ -38,6 +40,7 @@ class JitFrames {
 
   std::vector<symbolize::JitSymbols> symbols_;                       // by process
   std::vector<std::optional<symbolize::JitSymbols::Place>> places_;  // by frame
+  std::vector<Language> languages_;                                  // by process
   const profile::Recording* recording_;
   std::vector<std::string> notes_;
 };

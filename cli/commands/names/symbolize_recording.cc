@@ -291,6 +291,8 @@ class FrameNamer {
     frame.file = texts_->intern(found->file);
     frame.line = found->line;
     frame.offset = found->offset;
+    frame.language = found->language;
+    frame.execution = Execution::kCompiled;
     return {frame};
   }
 

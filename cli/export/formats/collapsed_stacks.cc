@@ -26,8 +26,9 @@ std::string_view suffix_of(const profile::NamedFrame& frame) {
       return "_[rb]";
     case Language::kPhp:
       return "_[php]";
-    case Language::kNative:
     case Language::kDotNet:
+      return "_[net]";
+    case Language::kNative:
     case Language::kErlang:
       break;
   }

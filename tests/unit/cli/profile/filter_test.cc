@@ -138,6 +138,20 @@ TEST(FilterStacks, KeepsNativeFramesOrThoseOfLanguages) {
             golden::make_mixed_golden().recording.samples.size());
 }
 
+// Methods of .NET are addresses that its perf map names.
+TEST(FilterStacks, TakesNamedMethodsForFramesOfTheirLanguage) {
+  for (const auto kinds : {FrameKinds::kLanguage, FrameKinds::kNative}) {
+    golden::Golden input = golden::make_golden();
+    const std::uint32_t innermost = input.recording.stacks[0].frames[0];
+    input.names.frames[innermost] = {
+        {.function = "Shop::Buy", .system_name = "", .file = "", .language = Language::kDotNet}};
+    filter_stacks(input.recording, input.names, {.kinds = kinds});
+    const bool is_left = kinds == FrameKinds::kLanguage;
+    EXPECT_EQ(functions_of(input, 0).front() == "Shop::Buy", is_left);
+    EXPECT_EQ(functions_of(input, 0).size() == 1, is_left);
+  }
+}
+
 TEST(FilterStacks, KeepsThePlaceOfOmittedFramesAmongThoseOfLanguages) {
   // Of hot, run, lost, script, main, start: which are left out before each index, and what is left.
   const struct {

@@ -74,6 +74,15 @@ TEST_F(JitFramesTest, NamesFramesFromThePerfMap) {
   EXPECT_EQ(recording_.stacks.size(), 1u);
 }
 
+TEST_F(JitFramesTest, AreOfTheRuntimeThatNobodyReads) {
+  write("perf-4711.map", "1000 100 int32 [app] Shop::Buy(class Cart)[OptimizedTier1]\n");
+  sample_at(5);
+  recording_.runtimes.push_back({0, Language::kPython, "3.11.2", ""});
+  EXPECT_EQ(JitFrames(recording_, symfs_).find(0)->language, Language::kNative);
+  recording_.runtimes.push_back({0, Language::kDotNet, "CoreCLR", ".NET CoreCLR: not read"});
+  EXPECT_EQ(JitFrames(recording_, symfs_).find(0)->language, Language::kDotNet);
+}
+
 TEST_F(JitFramesTest, DoesNotBelieveAnotherUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
   write("perf-4711.map", "1000 100 hot loop\n1f00 100 caller\n");

@@ -72,6 +72,7 @@ TEST(Collapsed, HasAMarkForEachLanguage) {
                {Language::kJavaScript, Execution::kCompiled, "_[js]"},
                {Language::kRuby, Execution::kInterpreted, "_[rb]"},
                {Language::kPhp, Execution::kInterpreted, "_[php]"},
+               {Language::kDotNet, Execution::kCompiled, "_[net]"},
                {static_cast<Language>(77), Execution::kInterpreted, ""}};
   for (const auto& expected : cases) {
     golden::Golden input = golden::make_mixed_golden();

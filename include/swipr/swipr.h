@@ -288,6 +288,14 @@ static inline int swipr_start_recording(const char* path, const struct swipr_opt
   return swipr_ask("POST", "/v1/file", body);
 }
 
+/* The same into an open file, which must be an empty regular one; it may have no name, as those of
+ * memfd_create. The program may close it. */
+static inline int swipr_start_recording_to(int fd, const struct swipr_options* options) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return swipr_start_recording(path, options);
+}
+
 /* Ends it; the file is complete when this returns. errno ENOENT: there is none. */
 static inline int swipr_stop_recording(void) {
   if (!swipr_is_present()) {

@@ -1,6 +1,7 @@
 """include/swipr/swipr.h: programs that record themselves."""
 
 import errno
+import os
 import unittest
 
 from support import ports
@@ -31,6 +32,21 @@ class ApiTest(SwiprCase):
                 self.assertEqual(program.end().code, 0)
                 self.assertIn("burn_here", str(self.convert(self.folder / "second.swipr")))
                 (self.folder / "second.swipr").unlink()
+
+    def test_a_program_records_itself_into_an_open_file(self):
+        program = self.start_target("api_user")
+        path = self.folder / "open.swipr"
+        for content, result in ((b"", (0, 0)), (b"something else", (-1, errno.EIO))):
+            path.write_bytes(content)
+            self.assertEqual(self.ask(program, f"start_to {path}"), result)
+            self.assertEqual(self.ask(program, "work"), (0, 0))
+            self.assertEqual(self.ask(program, "stop"), (0, 0) if result == (0, 0) else (-1, errno.ENOENT))
+            if result == (0, 0):
+                self.assertIn("burn_here", str(self.convert(path)))
+        self.assertEqual(path.read_bytes(), b"something else")
+        os.mkfifo(self.folder / "fifo")
+        self.assertEqual(self.ask(program, f"start_to {self.folder}/fifo"), (-1, errno.EIO))
+        self.assertEqual(program.end().code, 0)
 
     def test_a_path_has_to_be_absolute(self):
         program = self.start_target("api_user")

@@ -176,6 +176,19 @@ TEST(Recorder, AWalkOfAThreadThatRanMeanwhileIsThrownAway) {
   }
 }
 
+// Of all entries with a stack, whose number it returns.
+std::size_t expect_function(const DecodedThread& thread, const std::string& function) {
+  std::size_t count = 0;
+  for (const DecodedEntry& entry : thread.entries) {
+    if (entry.stack.frames.empty()) continue;
+    ++count;
+    EXPECT_THAT(entry.stack.names(), testing::Contains(function));
+    EXPECT_NE(entry.sample.state, wire::ThreadState::kBlocked);
+    EXPECT_TRUE((entry.stack.flags & wire::kStackRootReached) != 0);
+  }
+  return count;
+}
+
 TEST(Recorder, NamesTheFunctionOfARunningThread) {
 #ifdef SWIPR_TSAN
   GTEST_SKIP()
@@ -183,20 +196,27 @@ TEST(Recorder, NamesTheFunctionOfARunningThread) {
 #endif
   std::atomic<bool> stop{false};
   ProgramThread thread([&] { recorder_test_spin(&stop); });
-  const DecodedRecording recording = record_one({.interval = milliseconds(5), .ticks = 40});
-  stop = true;
-  ASSERT_FALSE(recording.damaged);
-  const DecodedThread* seen = recording.thread_of(thread.tid());
-  ASSERT_NE(seen, nullptr);
-  ASSERT_GT(seen->entries.size(), 1u);
-  // Requests that were unanswered when the recording ended have no stack.
-  const std::span<const DecodedEntry> answered(seen->entries.data(), seen->entries.size() - 1);
-  for (const DecodedEntry& entry : answered) {
-    EXPECT_THAT(entry.stack.names(), testing::Contains("recorder_test_spin"));
-    EXPECT_NE(entry.sample.state, wire::ThreadState::kBlocked);
-    EXPECT_TRUE((entry.stack.flags & wire::kStackRootReached) != 0);
+  // On a busy machine the thread may not run at all in one recording.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  std::size_t answered = 0;
+  while (answered < 10 && std::chrono::steady_clock::now() < deadline) {
+    const DecodedRecording recording = record_one({.interval = milliseconds(5), .ticks = 40});
+    EXPECT_FALSE(recording.damaged);
+    const DecodedThread* seen = recording.thread_of(thread.tid());
+    if (seen == nullptr || seen->entries.size() < 2) continue;
+    const std::size_t found = expect_function(*seen, "recorder_test_spin");
+    answered += found;
+    // Requests that were unanswered when the recording ended have no stack.
+    const bool always_ran = seen->sum_cpu() * 100 >= seen->sum_wall() * 97;
+    if (always_ran) {
+      EXPECT_GE(found, seen->entries.size() - 1);
+    }
+    if (found > 0) {
+      EXPECT_GT(recording.totals.at("signals_sent"), 0u);
+    }
   }
-  EXPECT_GT(recording.totals.at("signals_sent"), 0u);
+  stop = true;
+  EXPECT_GE(answered, 10u);
 }
 
 TEST(Recorder, CpuOfAThreadIsWhatItsClockSays) {

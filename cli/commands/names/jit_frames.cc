@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/profile/recording/runtime_languages.h"
 #include "common/host/proc.h"
 #include "symbolize/files/process_files.h"
 
@@ -230,12 +231,8 @@ struct JitFrames::Splitter {
 JitFrames::JitFrames(profile::Recording& recording, const std::string& symfs)
     : symbols_(recording.processes.size()),
       places_(recording.frames.size()),
-      languages_(recording.processes.size(), Language::kNative),
+      languages_(profile::runtime_languages(recording, profile::RuntimeFrames::kUnread)),
       recording_(&recording) {
-  for (const profile::Runtime& runtime : recording.runtimes) {
-    Language& language = languages_[runtime.process];
-    if (!runtime.refusal.empty() && language == Language::kNative) language = runtime.language;
-  }
   std::vector<bool> generated(recording.frames.size());
   std::set<std::uint32_t> processes;
   for (std::size_t frame = 0; frame < recording.frames.size(); ++frame) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/profile/recording/runtime_languages.h"
+
 namespace swipr::profile {
 
 namespace {
@@ -134,13 +136,8 @@ MachineWork work_of_function(Language language, std::string_view function) {
 MachineWorkFinder::MachineWorkFinder(const Recording& recording, const Names& names)
     : recording_(recording),
       names_(names),
-      languages_(recording.processes.size()),
-      stacks_(recording.stacks.size()) {
-  for (const Runtime& runtime : recording.runtimes) {
-    Language& language = languages_[runtime.process];
-    if (runtime.refusal.empty() && language == Language::kNative) language = runtime.language;
-  }
-}
+      languages_(runtime_languages(recording, RuntimeFrames::kRead)),
+      stacks_(recording.stacks.size()) {}
 
 MachineWork MachineWorkFinder::of(std::uint32_t thread, std::uint32_t stack) {
   const Language language = languages_[recording_.threads[thread].process];

@@ -191,6 +191,7 @@ void Sampler::follow(Look found, bool ran, Recording& recording, unsigned number
                      std::uint32_t place, RecordedThread& known, Moment now) noexcept {
   if (found == Look::kSettled) return;
   Thread& thread = process_.threads[place];
+  if (own_waiters::contains(thread.tid)) return known.run.defer();  // since the look began
   const bool left_to_timer =
       known.burst.is_timed() && found == Look::kRunning && !is_met_in_burst(thread, known);
   if (left_to_timer || found == Look::kFleeting) {

@@ -6,6 +6,7 @@
 #include "common/core/runtime_frame.h"
 #include "preload/agent/sample/found_place.h"
 #include "preload/agent/sample/sampler.h"
+#include "preload/agent/threads/own_waiters.h"
 #include "preload/handler/label_slots.h"
 #include "preload/machine/older_calls.h"
 
@@ -101,6 +102,7 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const Thread& thread = process_.threads[place];
   RecordedThread* known = recording.accounts().find(place, thread);
   if (known == nullptr || known->run.kind() != Run::kAwaiting) return;
+  if (own_waiters::contains(thread.tid)) return known->run.defer();  // the stack is of swipr's code
   if (slot.bare) ++recording.counters().signals_bare;
   if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted) {
     ++recording.counters().calls_interrupted;
@@ -141,8 +143,9 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
 bool Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
                                const handler::Slot& slot) noexcept {
   RecordedThread* known = recording.accounts().find(place, process_.threads[place]);
-  const bool needed =
-      known != nullptr && known->looks.runs_in_bursts && known->looks.bursts.is_left_to_timer();
+  const bool needed = known != nullptr && known->looks.runs_in_bursts &&
+                      known->looks.bursts.is_left_to_timer() &&
+                      !own_waiters::contains(process_.threads[place].tid);
   if (!needed) return false;
   CpuTimers::note_fired(process_.threads[place], known->account.cpu_ns());
   recording.plan_look(place, Activity::kBusy);  // above the budget it may count as idle

@@ -347,6 +347,7 @@ class WalkLoop {
       mark_exact(index);
       return StepStatus::kRoot;
     }
+    if (is_end_of_fiber(hot)) return StepStatus::kRoot;
     if (table_at(*range, index, hot) != nullptr) {
       if (hot.exact && is_called_from_top(index, hot)) return step_by_guess(hot, source);
       if (!range->is_registered) note_hole(index, hot);
@@ -384,6 +385,13 @@ class WalkLoop {
                     .frame = index,
                     .kind = CodeClaim::Kind::kNoCallBefore});
     }
+  }
+
+  // Boost's make_fcontext, which PHP's fibers use too, starts a context with the code that ends it
+  // as both return address and frame pointer. That code has no CFI. A frame pointer never points to
+  // code. Source: Boost.Context, make_x86_64_sysv_elf_gas.S.
+  static bool is_end_of_fiber(const Hot& hot) noexcept {
+    return !hot.exact && is_known(hot, kFrameRegister) && hot.frame == hot.pc;
   }
 
   // In an image with CFI, code without it is assembly, mostly leaf functions that do not change the

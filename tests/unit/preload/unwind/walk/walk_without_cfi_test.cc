@@ -72,6 +72,18 @@ TEST_F(Walk, PrefersTheCallOnTopOfTheStackToTheCallersFramePointer) {
   EXPECT_EQ(source(1), wire::FrameSource::kFramePointer);
 }
 
+TEST_F(Walk, EndsAtTheCodeThatEndsAFiber) {
+  constexpr std::uint64_t kFinish = kCode + kGap + 40;
+  const Words stack = {0, kFinish, kFinish, kCode + kRoot + 1};
+  registers_.values[kRbp] = kStack + 8;
+  EXPECT_EQ(walk_stack(kCode + kFramed + 1, stack), WalkEnd::kRoot);
+  EXPECT_EQ(pcs(), (Words{kCode + kFramed + 1, kFinish}));
+  EXPECT_FALSE(frames_->hole.exists);
+  // As an interrupted instruction it is code like any other: its caller is not known.
+  registers_.values[kRbp] = kFinish;
+  EXPECT_NE(walk_stack(kFinish, {kNowhere}), WalkEnd::kRoot);
+}
+
 TEST_F(Walk, TellsWhereItLeftCodeThatMayHaveAnyFrame) {
   registers_.values[kRbp] = kNowhere;
   EXPECT_NE(walk_stack(kCode + kPlain, {kCode + kGap + 32, 7, 8}), WalkEnd::kRoot);

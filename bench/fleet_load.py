@@ -2,8 +2,8 @@
 """Pushes of many hosts against the limit of one tenant of Pyroscope; prints the table of docs/FLEET.md, "Many hosts".
 
 usage: bench/fleet_load.py [HOSTS] [SECONDS]      (default: 400 120; needs build/release)
-`swipr agent` records 20 programs. Each host then pushes their profiles once per slice, as the agent does: at the end
-of a slice, which is aligned to the clock, and again after 1, 2, 4 … 60 s, or when the store said so, if it is busy.
+`swipr agent` records 20 programs. Each host then pushes their profiles once per slice, as the agent does: within half a
+slice after the end of a slice, which is aligned to the clock, and again after 1, 2, 4 … 60 s, or when the store said so, if it is busy.
 The stand-in of the tests refuses with status 429 what is above the limit. HOSTS stand for 10,000: limit and burst are
 as many times smaller. With much fewer hosts a single profile would be larger than the burst.
 """
@@ -85,6 +85,8 @@ class Host(threading.Thread):
         repetition, pause_until = 0, 0
         while time.time() < self.end:
             if time.time() >= due:
+                if not self.waiting:
+                    pause_until = time.time() + random.uniform(0, self.slice_s / 2)
                 self.waiting += self.requests
                 self.made += len(self.requests)
                 due += self.slice_s

@@ -52,7 +52,7 @@ class SpoolSender {
       const auto entries = without_old(spool_.waiting());
       if (entries.empty()) {
         if (is_finishing_) return;
-        wait(kLook);
+        if (wait(kLook)) wait(pause_of_host());
         continue;
       }
       // A store that wanted a pause is asked once more at the end.
@@ -100,8 +100,7 @@ class SpoolSender {
       if (!all.empty()) repetition_ = 0;
       return true;
     }
-    std::uniform_real_distribution<double> share(0, 1);
-    if (!is_finishing_) wait(delay_before(repetition_++, later->retry_after, share(random_)));
+    if (!is_finishing_) wait(delay_before(repetition_++, later->retry_after, random_share()));
     return false;
   }
 
@@ -157,18 +156,25 @@ class SpoolSender {
     return failure;
   }
 
-  void wait(std::chrono::milliseconds time) {
+  double random_share() { return std::uniform_real_distribution<double>(0, 1)(random_); }
+
+  std::chrono::milliseconds pause_of_host() {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(random_share() * settings_.spread);
+  }
+
+  // Returns true if the agent has shortened it.
+  bool wait(std::chrono::milliseconds time) {
     const auto until = std::chrono::steady_clock::now() + time;
     for (;;) {
       const auto rest =
           std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
       pollfd control{control_, POLLIN, 0};
-      if (::poll(&control, 1, static_cast<int>(std::max(rest, 0ms).count())) <= 0) return;
+      if (::poll(&control, 1, static_cast<int>(std::max(rest, 0ms).count())) <= 0) return false;
       char command = 0;
       if (::read(control_, &command, 1) <= 0) ::_exit(0);  // the agent has ended
       if (command == kFinish) is_finishing_ = true;
       // News do not shorten a pause that the store needs.
-      if (is_finishing_ || repetition_ == 0) return;
+      if (is_finishing_ || repetition_ == 0) return true;
     }
   }
 

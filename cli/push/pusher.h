@@ -20,6 +20,8 @@ struct PusherSettings {
   std::string spool_folder;
   std::uint64_t spool_bytes = 0;
   std::string token_file, tenant, ca_file;
+  // New requests are sent after a random part of this time: all hosts have them at the same moment.
+  std::chrono::nanoseconds spread{0};
 };
 
 // One step of a pusher.

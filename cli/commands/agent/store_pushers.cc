@@ -38,6 +38,11 @@ std::string default_spool() {
   return {};
 }
 
+// A number of slices is not aligned to the clock, so that they end at other times on each host.
+std::chrono::nanoseconds spread_of(const options::AgentOptions& options) {
+  return options.slices == 0 ? options.slice / 2 : std::chrono::nanoseconds(0);
+}
+
 // "pyroscope-host-4040"
 std::string folder_name(const push::StoreUrl& url) {
   const std::string_view engine = url.engine == push::Engine::kPyroscope ? "pyroscope"
@@ -79,8 +84,9 @@ Result<void> StorePushers::start(const options::AgentOptions& options) {
     if (!lock) return lock.error();
     StoreCounters& counters = counters_.stores[url->origin()];
     counters.unknown += spool->remove_interrupted();
-    auto pusher = push::Pusher::start({*url, folder, options.spool_bytes, options.push.token_file,
-                                       options.push.tenant, options.push.ca_file});
+    auto pusher =
+        push::Pusher::start({*url, folder, options.spool_bytes, options.push.token_file,
+                             options.push.tenant, options.push.ca_file, spread_of(options)});
     if (!pusher) return pusher.error();
     stores_.push_back({{*url, folder}, *std::move(lock), *std::move(pusher)});
   }

@@ -24,7 +24,7 @@ class Program:
 
     def __init__(self, *command, preload=True, environment=None):
         self.folder = tempfile.TemporaryDirectory()
-        self.environment = dict(os.environ, SWIPR_SOCKET_DIR=self.folder.name)
+        self.environment = self.environment_in(self.folder.name)
         own = dict(self.environment, **(environment or {}))
         if preload:
             own["LD_PRELOAD"] = str(PRELOAD)
@@ -32,6 +32,10 @@ class Program:
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                         env=own)
         self.ready = self.answer()
+
+    @staticmethod
+    def environment_in(folder):
+        return dict(os.environ, SWIPR_SOCKET_DIR=folder)
 
     def answer(self):
         return self.process.stdout.readline().split()

@@ -3,6 +3,7 @@
 A profiler that is not installed is "not available here". Searched in PATH: py-spy (PyPI), rbspy (crates.io);
 SWIPR_ASYNC_PROFILER is the path of async-profiler's library (Maven: tools.profiler:async-profiler).
 """
+import collections
 import contextlib
 import json
 import os
@@ -18,6 +19,8 @@ from scenarios.guest import SWIPR, run
 from scenarios.language_programs import (Shares, deviation, parse_collapsed, process_cpu, runtime_in_path,
                                          shares_of, text_of, truth, version)
 
+# CPU ns per unit of work, and units per second.
+Slice = collections.namedtuple("Slice", "cpu rate")
 SHARE_COLUMNS = ("profiler", "samples", "truth in its time", "seen", "largest deviation")
 COST_COLUMNS = ("profiler", "CPU time per unit of work", "95 % interval")
 
@@ -149,13 +152,14 @@ def share_rows(program, seconds, rate=500):
 
 
 def slice_of(program, seconds, pid=None):
-    """CPU ns per unit of work in a slice; `pid`: a profiler whose CPU time counts, too."""
+    """What a slice needs; `pid`: a profiler whose CPU time counts, too."""
     def other():
         return process_cpu(pid) if pid else 0
-    before, other_before = program.mark(), other()
+    begin, before, other_before = time.monotonic(), program.mark(), other()
     time.sleep(seconds)
-    after, other_after = program.mark(), other()
-    return (after.cpu - before.cpu + other_after - other_before) / (after.units - before.units)
+    after, other_after, end = program.mark(), other(), time.monotonic()
+    units = after.units - before.units
+    return Slice((after.cpu - before.cpu + other_after - other_before) / units, units / (end - begin))
 
 
 def profiled_slice(program, start, rate, seconds):
@@ -165,8 +169,8 @@ def profiled_slice(program, start, rate, seconds):
         return slice_of(program, seconds, pid)
 
 
-def cost_rows(program, rounds, seconds):
-    """Each round has all cases in turn, and a slice without a profiler before and behind each."""
+def slices(program, rounds, seconds):
+    """By profiler and rate: [(slice before, profiled slice, slice behind)]. Each round has all cases in turn."""
     cases = [(f"{name}, {rate:,} Hz", start, rate) for name, start in profilers(program.language) for rate in (100, 1000)]
     found = {name: [] for name, _, _ in cases}
     rest = slice_of(program, seconds)
@@ -175,12 +179,21 @@ def cost_rows(program, rounds, seconds):
             work = profiled_slice(program, start, rate, seconds)
             before, rest = rest, slice_of(program, seconds)
             found[name].append((before, work, rest))
-    rows = []
-    for name, slices in found.items():
-        costs = [200 * work / (before + behind) - 100 for before, work, behind in slices]
-        low, high = bounds(costs)
-        rows.append((name, f"{statistics.median(costs):+.1f} %", f"{low:+.1f} to {high:+.1f}"))
-    return rows
+    return found
+
+
+def change(slices_of_case, what):
+    """(median change, its 95 % interval) of that property of slices."""
+    changes = []
+    for before, work, behind in slices_of_case:
+        reference = (getattr(before, what) + getattr(behind, what)) / 2
+        changes.append(100 * getattr(work, what) / reference - 100)
+    low, high = bounds(changes)
+    return f"{statistics.median(changes):+.1f} %", f"{low:+.1f} to {high:+.1f}"
+
+
+def cost_rows(program, rounds, seconds):
+    return [(name, *change(found, "cpu")) for name, found in slices(program, rounds, seconds).items()]
 
 
 def measure(language, rounds, seconds):

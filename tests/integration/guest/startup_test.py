@@ -132,7 +132,7 @@ class StartupTest(SwiprCase):
     def test_swiprs_own_waiting_is_not_recorded(self):
         def own_frames(path):
             stacks = self.convert(path, "perf")
-            return [s.frames for s in stacks if any("wait_for_change" in name for name in s.frames)]
+            return [s.frames for s in stacks if any(name.startswith("swipr::agent::") for name in s.frames)]
 
         for number in range(5):
             path = self.folder / f"command-{number}.swipr"

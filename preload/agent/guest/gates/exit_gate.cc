@@ -28,12 +28,13 @@ std::atomic<std::uint32_t> recording_now{0};
 }  // namespace
 
 void pass() noexcept {
-  if (!control_presence::is_owner()) return;
+  const Tid self{libc::gettid()};
+  own_waiters::enter(self);
+  if (!control_presence::is_owner()) return own_waiters::leave(self);
   asked.store(1);
   // After chroot only the control thread can reach the files.
   const bool removed = socket_files::remove_for_good();
   if (!is_recording() && (removed || !control_presence::is_awake())) return;
-  own_waiters::enter(Tid{libc::gettid()});
   control_presence::wake();
   wait_for_change(finished, 0, kMaxWait);
 }

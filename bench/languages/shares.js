@@ -1,13 +1,9 @@
 // Functions that use 70, 20 and 10 % of the CPU time. Commands on standard input, an answer line each:
 //   mark             "<units of work> <CPU ns in seventy> <in twenty> <in ten>"
-//   profile MICROSECONDS  starts V8's own profiler (what --cpu-prof starts)
-//   write FILE       ends it and writes its profile
-const { writeFileSync } = require('fs');
-const inspector = require('inspector');
-const readline = require('readline');
+//   and those of v8_profiler.js
+const { listen } = require('./v8_profiler.js');
 
 const used = { seventy: 0, twenty: 0, ten: 0 };
-const session = new inspector.Session();
 let units = 0;
 let ended = false;
 let sink = 0;
@@ -56,27 +52,6 @@ function work() {
   if (!ended) setImmediate(work);
 }
 
-const answers = {
-  mark: () => console.log(units, ...Object.values(used)),
-  profile(microseconds) {
-    session.connect();
-    session.post('Profiler.enable');
-    session.post('Profiler.setSamplingInterval', { interval: Number(microseconds) });
-    session.post('Profiler.start', () => console.log('ok'));
-  },
-  write(file) {
-    session.post('Profiler.stop', (error, { profile }) => {
-      writeFileSync(file, JSON.stringify(profile));
-      session.disconnect();
-      console.log('ok');
-    });
-  },
-};
-const input = readline.createInterface({ input: process.stdin });
-input.on('line', (line) => {
-  const [name, argument] = line.split(' ');
-  answers[name](argument);
-});
-input.on('close', () => { ended = true; });
+listen({ mark: () => console.log(units, ...Object.values(used)) }, () => { ended = true; });
 console.log('ready');
 work();

@@ -28,7 +28,7 @@ def packages():
     """A folder with the servers and what they need."""
     folder = tempfile.TemporaryDirectory()
     at = pathlib.Path(folder.name)
-    run("cp", "-r", *SOURCES.iterdir(), at)
+    run("cp", *SOURCES.iterdir(), FOLDER / "v8_profiler.js", at)
     run(sys.executable, "-m", "venv", at / "python")
     run(at / "python/bin/pip", "install", "--quiet", "-r", at / "requirements.txt")
     run("npm", "install", "--prefix", at, "--no-audit", "--no-fund", "--ignore-scripts", "--silent")

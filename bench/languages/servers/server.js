@@ -1,12 +1,9 @@
 // express: each request renders a page of 200 digests; /mark answers with the number of requests so far.
-// usage: server.js PORT. Commands on standard input are those of shares.js for V8's own profiler.
+// usage: server.js PORT. Commands on standard input: those of v8_profiler.js.
 const { createHash } = require('crypto');
-const { writeFileSync } = require('fs');
-const inspector = require('inspector');
-const readline = require('readline');
 const express = require('express');
+const { listen } = require('./v8_profiler.js');
 
-const session = new inspector.Session();
 const app = express();
 let served = 0;
 
@@ -21,23 +18,5 @@ app.get('/', (request, response) => {
 });
 app.get('/mark', (request, response) => response.send(String(served)));
 
-const commands = {
-  profile(microseconds) {
-    session.connect();
-    session.post('Profiler.enable');
-    session.post('Profiler.setSamplingInterval', { interval: Number(microseconds) });
-    session.post('Profiler.start', () => console.log('ok'));
-  },
-  write(file) {
-    session.post('Profiler.stop', (error, { profile }) => {
-      writeFileSync(file, JSON.stringify(profile));
-      session.disconnect();
-      console.log('ok');
-    });
-  },
-};
-readline.createInterface({ input: process.stdin }).on('line', (line) => {
-  const [name, argument] = line.split(' ');
-  commands[name](argument);
-});
+listen({}, () => process.exit());
 app.listen(Number(process.argv[2]), '127.0.0.1');

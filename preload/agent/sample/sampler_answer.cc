@@ -36,6 +36,18 @@ std::uint32_t Sampler::wire_syscall(const WaitPlace& place) noexcept {
   return static_cast<std::uint32_t>(place.system_call + 1);
 }
 
+// The thread has begun to wait in swipr's code, and the stack was taken there.
+bool Sampler::is_of_own_wait(const Thread& thread, const unwind::FrameBuffer& frames) noexcept {
+  const unwind::CodeMap* const map = process_.modules.code_map();
+  if (!own_waiters::contains(thread.tid) || map == nullptr) return false;
+  const unwind::CodeRange* const own =
+      map->find(reinterpret_cast<std::uint64_t>(&own_waiters::contains));
+  for (std::uint32_t frame = 0; own != nullptr && frame < frames.frame_count; ++frame) {
+    if (map->find(frames.pcs[frame]) == own) return true;
+  }
+  return false;
+}
+
 // State of a thread that has run since its last entry, at the time of its signal. One that was
 // found in a wait had reached it before its signal; one that was not on a CPU, and had just left a
 // call that only waits, had been woken and waited for a CPU. They have used their CPU time
@@ -102,7 +114,7 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const Thread& thread = process_.threads[place];
   RecordedThread* known = recording.accounts().find(place, thread);
   if (known == nullptr || known->run.kind() != Run::kAwaiting) return;
-  if (own_waiters::contains(thread.tid)) return known->run.defer();  // the stack is of swipr's code
+  if (is_of_own_wait(thread, slot.frames)) return known->run.defer();
   if (slot.bare) ++recording.counters().signals_bare;
   if (slot.call.outcome == handler::MendedCall::Outcome::kInterrupted) {
     ++recording.counters().calls_interrupted;
@@ -145,7 +157,7 @@ bool Sampler::take_timer_stack(Recording& recording, std::uint32_t place,
   RecordedThread* known = recording.accounts().find(place, process_.threads[place]);
   const bool needed = known != nullptr && known->looks.runs_in_bursts &&
                       known->looks.bursts.is_left_to_timer() &&
-                      !own_waiters::contains(process_.threads[place].tid);
+                      !is_of_own_wait(process_.threads[place], slot.frames);
   if (!needed) return false;
   CpuTimers::note_fired(process_.threads[place], known->account.cpu_ns());
   recording.plan_look(place, Activity::kBusy);  // above the budget it may count as idle

@@ -163,7 +163,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
   if (runtime_wait.key.kind == RuntimeWait::kNone) runtime_wait = find_lock_holder(thread, wait);
   read_labels_of_sleeper(thread);
   if (const auto woken = look_behind_sleep(recording, thread, known)) return *woken;
-  if (own_waiters::contains(thread.tid)) return Look::kRunning;  // since the look began
+  if (is_of_own_wait(thread, frames_)) return Look::kRunning;  // since the look began
   // Not to the root: perhaps through a library that has just been loaded.
   if (end != unwind::WalkEnd::kRoot && end != unwind::WalkEnd::kCut &&
       process_.modules.refresh_for_unknown_code(process_.memory, now)) {

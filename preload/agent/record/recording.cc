@@ -174,11 +174,10 @@ void Recording::plan_look(std::uint32_t place, Activity activity) noexcept {
 void Recording::note_stretched() noexcept {
   ++counters_.ticks_stretched;
   if (stretch_told_) return;
-  stretch_told_ =
-      stream_.write_message(wire::MessageLevel::kNote,
-                            "threads that used hardly any CPU time (asleep, or waiting for a CPU) "
-                            "were sampled less often to keep swipr's CPU time below "
-                            "--max-overhead; their times are exact");
+  stretch_told_ = stream_.write_message(wire::MessageLevel::kNote,
+                                        "threads that used hardly any CPU time because they slept "
+                                        "were sampled less often to keep swipr's CPU time below "
+                                        "--max-overhead; their times are exact");
 }
 
 void Recording::note_blocked_signal() noexcept {

@@ -81,6 +81,10 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   split_bursts(recording, place, *known, clock_ns);
   act(observe(recording, thread, *known, clock_ns), recording, number, place, *known, clock_ns,
       now);
+  // One that waits for a CPU looks idle by its clock, and may run all the time from the next moment
+  // on.
+  const Run run = known->run.kind();
+  if (run == Run::kAwaiting || run == Run::kDeferred) recording.plan_look(place, Activity::kBusy);
   return true;
 }
 

@@ -238,6 +238,7 @@ void Sampler::settle_waking(Recording& recording, std::uint32_t place, RecordedT
   if (!holds) known.run.forget_stack();
   note_burst(recording, known);
   read_runqueue(recording, process_.threads[place], known);
+  recording.plan_look(place, Activity::kBusy);  // it is about to run
   known.run.settle_waking();
   recording.accounts().end_run(known, known.run.stack(), known.run.thread_state());
 }

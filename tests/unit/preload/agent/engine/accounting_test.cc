@@ -118,7 +118,7 @@ TEST(Accounting, AboveTheBudgetIdleThreadsAreLeftOutAndAllTimesStayExact) {
   const DecodedRecording& recording = measured.recordings.at(0);
   expect_all_cpu_is_there(recording, measured);
   EXPECT_GT(recording.totals.at("ticks_stretched"), 0u);
-  EXPECT_THAT(recording.messages, testing::HasSubstr("asleep, or waiting for a CPU"));
+  EXPECT_THAT(recording.messages, testing::HasSubstr("because they slept"));
   EXPECT_THAT(recording.messages, testing::HasSubstr("--max-overhead"));
   for (const auto& [index, thread] : recording.threads) {
     if (thread.start_ns != 0) continue;

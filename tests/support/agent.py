@@ -71,6 +71,10 @@ class AgentCase(SwiprCase):
     def known_cpu(self):
         return sum(slice_["recorded_ns"] + slice_["unrecorded_ns"] for slice_ in self.accounts())
 
+    def own_cpu(self):
+        """Of that, what swipr's threads used in the processes."""
+        return sum(one["unrecorded_ns"].get("swipr", 0) for slice_ in self.accounts() for one in slice_["processes"])
+
     def known_by_slice(self):
         """{(begin, service): CPU time} of all slices."""
         known = {}

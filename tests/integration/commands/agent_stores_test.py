@@ -65,7 +65,8 @@ class StoredTest(AgentCase):
                     self.assertEqual(total, self.known_cpu())
                 known = [sum(weight for name, weight in weights.items() if name.startswith(function))
                          for function in ("seventy_percent", "twenty_percent", "ten_percent")]
-                self.assertGreater(sum(known), 0.9 * total)
+                # At 1 kHz swipr itself uses up to a tenth, where a sleep costs much.
+                self.assertGreater(sum(known), 0.9 * (1 - self.own_cpu() / self.known_cpu()) * total)
                 for share, wanted in zip(known, (0.7, 0.2, 0.1)):
                     self.assertAlmostEqual(share / sum(known), wanted, delta=0.02)
 
@@ -183,7 +184,7 @@ class OutageTest(AgentCase):
             self.start_worker(env={"SWIPR_SERVICE_NAME": name})
         spool = SpoolWatch(self.folder / "spool")
         sums = {}
-        for clock, slices in (("-24h", 6), ("-12h", 1), ("-40m", 1), ("-20m", 1), ("", 1)):
+        for clock, slices in (("-24h", 12), ("-12h", 1), ("-40m", 1), ("-20m", 1), ("", 1)):
             if not clock:
                 self.assertEqual(store.received(), [])
                 store.fault(clear=True)

@@ -4,10 +4,12 @@
 // makes no system call. Threads that wait for a CPU were seen in system calls more often than their
 // time there explains (perhaps because kernels preempt where a call returns; not proven), and that
 // would shift the shares.
-// How long a step takes in each function is measured once, by the thread's CPU clock.
+// How long a step takes in each function is measured once, by the thread's CPU clock, in turns: the
+// speed of a shared CPU changes.
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <thread>
 
 #include "tests/targets/target.h"
@@ -31,28 +33,36 @@ std::atomic<bool> stop{false};
 std::atomic<int> calibrated{0};
 std::atomic<std::uint64_t> sink{0};
 
-// The fastest of several runs: the one with the least disturbance.
-double ns_per_step(Work work) {
-  std::int64_t best = INT64_MAX;
-  for (int run = 0; run < 20; ++run) {
-    const std::int64_t start = target::thread_cpu_ns();
-    sink += work(1, target::kChunk * 10);
-    best = std::min(best, target::thread_cpu_ns() - start);
-  }
-  return static_cast<double>(best) / (target::kChunk * 10);
-}
+constexpr std::array<Work, 3> kWorks{seventy_percent, twenty_percent, ten_percent};
 
-std::uint64_t steps_for(double ns, Work work) {
-  return static_cast<std::uint64_t>(ns / ns_per_step(work));
+// The fastest of several runs: the one with the least disturbance.
+std::array<double, kWorks.size()> ns_per_step() {
+  constexpr int kRuns = 60;
+  constexpr std::uint64_t kSteps = target::kChunk * 4;
+  std::array<std::int64_t, kWorks.size()> best;
+  best.fill(INT64_MAX);
+  for (int run = 0; run < kRuns; ++run) {
+    for (std::size_t work = 0; work < kWorks.size(); ++work) {
+      const std::int64_t start = target::thread_cpu_ns();
+      sink += kWorks[work](1, kSteps);
+      best[work] = std::min(best[work], target::thread_cpu_ns() - start);
+    }
+  }
+  std::array<double, kWorks.size()> found;
+  for (std::size_t work = 0; work < kWorks.size(); ++work) {
+    found[work] = static_cast<double>(best[work]) / kSteps;
+  }
+  return found;
 }
 
 void run_worker(const char* name) {
   target::name_thread(name);
   // Steps for 1/256 of a round of 0.5 ms on average; a round has 128 to 383 of them.
   constexpr double kRoundNs = 500'000.0 / 256;
-  const std::uint64_t steps70 = steps_for(0.7 * kRoundNs, seventy_percent);
-  const std::uint64_t steps20 = steps_for(0.2 * kRoundNs, twenty_percent);
-  const std::uint64_t steps10 = steps_for(0.1 * kRoundNs, ten_percent);
+  const auto [ns70, ns20, ns10] = ns_per_step();
+  const auto steps70 = static_cast<std::uint64_t>(0.7 * kRoundNs / ns70);
+  const auto steps20 = static_cast<std::uint64_t>(0.2 * kRoundNs / ns20);
+  const auto steps10 = static_cast<std::uint64_t>(0.1 * kRoundNs / ns10);
   ++calibrated;
   while (calibrated.load(std::memory_order_relaxed) != kWorkers) {
   }

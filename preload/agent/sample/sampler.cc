@@ -84,7 +84,8 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
   // One that waits for a CPU looks idle by its clock, and may run all the time from the next moment
   // on.
   const Run run = known->run.kind();
-  if (run == Run::kAwaiting || run == Run::kDeferred) recording.plan_look(place, Activity::kBusy);
+  if (run == Run::kAwaiting || (run == Run::kDeferred && known->account.has_run()))
+    recording.plan_look(place, Activity::kBusy);
   return true;
 }
 

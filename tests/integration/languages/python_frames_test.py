@@ -351,7 +351,7 @@ class PythonTest(SwiprCase):
     def test_names_that_do_not_fit(self):
         """There is room for 16 MiB of names. What has none is counted, and said."""
         program = self.run_python("/usr/bin/python3", MANY_NAMES)
-        recording = self.record(program.pid, "--count", 200)
+        recording = self.record(program.pid, "--interval", "2ms", "--count", 2000, "--max-overhead", "100%")
         self.finish(program)
         report = json.loads(self.swipr("report", "--json", recording).out)
         self.assertGreater(report["processes"][0]["totals"]["stacks_nameless"], 0)

@@ -2,8 +2,9 @@
 """Pushes of many hosts against the limit of one tenant of Pyroscope; prints the table of docs/FLEET.md, "Many hosts".
 
 usage: bench/fleet_load.py [HOSTS] [SECONDS]      (default: 400 120; needs build/release)
-`swipr agent` records 20 programs. Each host then pushes their profiles once per slice, as the agent does: within half a
-slice after the end of a slice, which is aligned to the clock, and again after 1, 2, 4 … 60 s, or when the store said so, if it is busy.
+`swipr agent` records 20 programs. Each host then pushes their profiles once per slice, as the agent does: within half
+a slice after its end, which is aligned to the clock, and again after 1, 2, 4 … 60 s, or when the store said so, if it
+is busy.
 The stand-in of the tests refuses with status 429 what is above the limit. HOSTS stand for 10,000: limit and burst are
 as many times smaller. With much fewer hosts a single profile would be larger than the burst.
 """

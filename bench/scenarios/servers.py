@@ -61,17 +61,13 @@ class Server:
         self.folder = tempfile.TemporaryDirectory()
         self.address = f"http://127.0.0.1:{(port := free_port())}/"
         words = [str(word) for word in command(language, pathlib.Path(packages().name), port)]
-        self.environment = dict(Program.environment_in(self.folder.name), LD_PRELOAD=str(PRELOAD))
+        self.environment = Program.environment_in(self.folder.name)
         self.first = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                      text=True, env=self.environment)
-        del self.environment["LD_PRELOAD"]
+                                      text=True, env=dict(self.environment, LD_PRELOAD=str(PRELOAD)))
         self.await_answer()
-        self.process = self.first if language != "Python" else types.SimpleNamespace(pid=self.only_child(), **self.streams())
+        self.process = self.first if language != "Python" else types.SimpleNamespace(pid=self.only_child())
         self.load = subprocess.Popen(["wrk", "-t1", "-c3", "-d", "100000s", self.address], stdout=subprocess.DEVNULL)
         time.sleep(seconds_of_warming)
-
-    def streams(self):
-        return {"stdin": self.first.stdin, "stdout": self.first.stdout}
 
     def await_answer(self):
         end = time.monotonic() + 60
@@ -105,7 +101,7 @@ def rows(language, rounds, seconds):
     server = Server(language, 5 * seconds)
     found = judges.slices(server, rounds, seconds)
     server.end()
-    return [(f"{NAMES[language]}", name, *judges.change(slices, "cpu"), *judges.change(slices, "rate"))
+    return [(NAMES[language], name, *judges.change(slices, "cpu"), *judges.change(slices, "rate"))
             for name, slices in found.items()]
 
 

@@ -38,7 +38,7 @@ std::string default_spool() {
   return {};
 }
 
-// A number of slices is not aligned to the clock, so that they end at other times on each host.
+// With --slices the first slice begins at once, so that they end at other times on each host.
 std::chrono::nanoseconds spread_of(const options::AgentOptions& options) {
   return options.slices == 0 ? options.slice / 2 : std::chrono::nanoseconds(0);
 }

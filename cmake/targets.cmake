@@ -89,8 +89,9 @@ endfunction()
 add_custom_target(unit_tests)
 add_custom_target(threaded_tests)
 
-# swipr_test(NAME SOURCES … LINK … [ALONE …]): a GoogleTest program, one ctest entry per test case. Part of
-# unit_tests and, where SWIPR_THREADED_TESTS is set, of threaded_tests. ALONE: as of swipr_guest_library.
+# swipr_test(NAME SOURCES … LINK … [ALONE …]): a GoogleTest program, one ctest entry per test case, or with a
+# sanitizer, whose start takes longer than most tests, one for all. Part of unit_tests and, where
+# SWIPR_THREADED_TESTS is set, of threaded_tests; labelled accordingly. ALONE: as of swipr_guest_library.
 function(swipr_test name)
   if(NOT SWIPR_TESTS)
     return()
@@ -99,14 +100,21 @@ function(swipr_test name)
   set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_executable(${name} ${arg_SOURCES})
   add_dependencies(unit_tests ${name})
+  set(labels unit)
   if(SWIPR_THREADED_TESTS)
     add_dependencies(threaded_tests ${name})
+    list(APPEND labels threaded)
   endif()
   swipr_defaults(${name})
   target_compile_options(${name} PRIVATE -O0)  # a test runs for an instant, and compiles for long
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
-  include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS unit)
+  if(SWIPR_SANITIZE)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${labels}")
+  else()
+    include(GoogleTest)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS unit)
+  endif()
 endfunction()
 
 # swipr_fuzz(NAME SOURCES … LINK …): compiled in every build. With SWIPR_FUZZ it is a libFuzzer

@@ -1,7 +1,7 @@
 """The programs of bench/languages and the language runtimes of this machine that run them.
 
 The runtimes are those of the integration tests: see interpreters(), machines() and programs() there, and the
-variables SWIPR_PYTHONS, SWIPR_JAVA_HOMES, SWIPR_NODES, SWIPR_RUBIES and SWIPR_PHPS.
+variables SWIPR_PYTHONS, SWIPR_JAVA_HOMES, SWIPR_NODES, SWIPR_RUBIES, SWIPR_PHPS and SWIPR_PERLS.
 """
 import collections
 import functools
@@ -18,6 +18,7 @@ from scenarios.guest import ROOT, Program, run
 
 sys.path.insert(0, str(ROOT / "tests"))
 from integration.languages import javascript_frames_test  # noqa: E402
+from integration.languages import perl_frames_test  # noqa: E402
 from integration.languages import php_frames_test  # noqa: E402
 from integration.languages import ruby_frames_test  # noqa: E402
 from support import java  # noqa: E402
@@ -26,8 +27,9 @@ from support.interpreters import interpreters  # noqa: E402
 FOLDER = ROOT / "bench/languages"
 FUNCTIONS = ("seventy", "twenty", "ten")
 OPTIONS = {"PHP": ("-d", "opcache.enable_cli=0")}
-PROGRAMS = {"Python": "python3", "Java": "java", "JavaScript": "node", "Ruby": "ruby", "PHP": "php"}
-SCRIPTS = {"Python": "shares.py", "Java": "Shares", "JavaScript": "shares.js", "Ruby": "shares.rb", "PHP": "shares.php"}
+PROGRAMS = {"Python": "python3", "Java": "java", "JavaScript": "node", "Ruby": "ruby", "PHP": "php", "Perl": "perl"}
+SCRIPTS = {"Python": "shares.py", "Java": "Shares", "JavaScript": "shares.js", "Ruby": "shares.rb", "PHP": "shares.php",
+           "Perl": "shares.pl"}
 
 
 @functools.cache
@@ -42,7 +44,7 @@ def runtimes(language):
     """Paths, one of each version."""
     find = {"Python": interpreters, "Java": java.machines,
             "JavaScript": javascript_frames_test.programs, "Ruby": ruby_frames_test.programs,
-            "PHP": php_frames_test.programs}
+            "PHP": php_frames_test.programs, "Perl": perl_frames_test.programs}
     paths = {version(path): path for path in find[language]()}
     return [paths[each] for each in sorted(paths, key=lambda each: list(map(int, re.findall(r"\d+", each))))]
 
@@ -58,7 +60,8 @@ def runtime_in_path(language):
 def version(path):
     flag = "-version" if path.endswith("/java") else "--version"
     said = subprocess.run([path, flag], capture_output=True, text=True, check=True)
-    return re.search(r"\d+\.[\w.]*\d|\d+", said.stdout + said.stderr)[0]
+    text = said.stdout + said.stderr  # "This is perl 5, version 36, subversion 0 (v5.36.0) …"
+    return (re.search(r"\d+\.[\w.]*\d", text) or re.search(r"\d+", text))[0]
 
 
 def command(language, path, script=None):

@@ -234,6 +234,7 @@ Application find_application(Arguments command_line, std::string_view executable
     return script("ruby", arguments, {"-I", "-r", "-C", "-E"}, {"-e"});
   }
   if (is_version_of(program, "php")) return php(arguments);
+  if (is_version_of(program, "perl")) return script("perl", arguments, {"-I"}, {"-e", "-E"});
   return named("native", command_line.front());
 }
 

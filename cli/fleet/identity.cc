@@ -18,7 +18,7 @@ std::string_view file_name(std::string_view path) {
 // "shop" of "/srv/shop.py", "/srv/shop.jar"; an object of a module stays whole.
 std::string short_name(const Application& application) {
   std::string_view name = file_name(application.name);
-  for (const std::string_view suffix : {".py", ".jar", ".js", ".rb", ".php"}) {
+  for (const std::string_view suffix : {".py", ".jar", ".js", ".rb", ".php", ".pl", ".psgi"}) {
     if (name.size() > suffix.size() && name.ends_with(suffix)) name.remove_suffix(suffix.size());
   }
   if (name.starts_with("-m ")) name.remove_prefix(3);

@@ -19,9 +19,10 @@ enum class Language : std::uint8_t {
   kPhp = 5,
   kDotNet = 6,  // of this one and the next no frames are read
   kErlang = 7,
+  kPerl = 8,
 };
-inline constexpr std::array<std::string_view, 8> kLanguageNames = {
-    "native", "python", "java", "javascript", "ruby", "php", ".net", "erlang"};
+inline constexpr std::array<std::string_view, 9> kLanguageNames = {
+    "native", "python", "java", "javascript", "ruby", "php", ".net", "erlang", "perl"};
 constexpr std::string_view language_name(Language language) noexcept {
   const auto index = static_cast<std::size_t>(language);
   return index < kLanguageNames.size() ? kLanguageNames[index] : "unknown language";

@@ -5,6 +5,7 @@
 
 #include "preload/runtimes/interpreter_registers.h"
 #include "preload/runtimes/java/java_stack.h"
+#include "preload/runtimes/perl/perl_frames.h"
 #include "preload/runtimes/php/php_frames.h"
 #include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/v8/v8_frames.h"
@@ -60,6 +61,13 @@ void take_php(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& ou
                      out.tokens);
 }
 
+void take_perl(const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
+  runtimes::ProbedObjects memory(out.pages);
+  const auto pointer = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
+  const std::uint64_t interpreter = runtimes::find_perl_interpreter(snapshot.perl, memory, pointer);
+  if (interpreter != 0) runtimes::walk_perl(snapshot.perl, memory, interpreter, out.tokens);
+}
+
 void take_javascript(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
   const auto& registers = slot.registers.values;
   runtimes::ProbedObjects memory(out.pages);
@@ -98,6 +106,8 @@ void take_tokens(const Slot& slot, const RuntimeOfSlot& runtime) noexcept {
       return take_ruby(*runtime.snapshot, *runtime.slot);
     case Language::kPhp:
       return take_php(slot, *runtime.snapshot, *runtime.slot);
+    case Language::kPerl:
+      return take_perl(*runtime.snapshot, *runtime.slot);
     default:
       return take_javascript(slot, *runtime.snapshot, *runtime.slot);
   }

@@ -13,6 +13,7 @@
 #include "preload/handler/slots.h"
 #include "preload/runtimes/java/java_layout.h"
 #include "preload/runtimes/object_reader.h"
+#include "preload/runtimes/perl/perl_layout.h"
 #include "preload/runtimes/php/php_layout.h"
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/ruby/ruby_layout.h"
@@ -30,6 +31,7 @@ struct RuntimeSnapshot {
   runtimes::V8Runtime v8{};
   runtimes::RubyRuntime ruby{};
   runtimes::PhpRuntime php{};
+  runtimes::PerlRuntime perl{};
   std::uint32_t tid_in_pthread = 0;  // ThreadIdentity
   std::uint64_t pthread_offset = 0;  // from the thread pointer
 };

@@ -71,8 +71,9 @@ class Splicer {
   void plan() noexcept {
     for (const Token& token : tokens_) {
       if ((token.flags & kTokenEndsLoop) != 0) ++group_count_;
-      // PHP keeps something else there.
-      has_marks_ = has_marks_ || (token.mark != 0 && token.kind != TokenKind::kPhp);
+      // Tokens with packed names have something else there.
+      const bool is_packed = token.kind == TokenKind::kPhp || token.kind == TokenKind::kPerl;
+      has_marks_ = has_marks_ || (token.mark != 0 && !is_packed);
     }
     // The outermost function, if it is built in, is not run by a loop.
     constexpr unsigned kNoOtherGroup = kTokenEndsLoop | kTokenBuiltIn;

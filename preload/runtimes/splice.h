@@ -3,10 +3,9 @@
 //
 // A token that ends a loop (kTokenEndsLoop) closes a group: the frames that one native loop runs.
 // * With marks (Python 3.11+): native frame i, which has the stack from its stack pointer up to
-// that
-//   of frame i + 1, is the loop of the group whose mark lies there, whatever its symbol is.
-// * Without marks (Python 3.8–3.10, Ruby, PHP): loops are found by the address of their code. As
-//   many loops as groups pair up. One loop more: the innermost has no frame yet. One group more:
+//   that of frame i + 1, is the loop of the group whose mark lies there, whatever its symbol is.
+// * Without marks (Python 3.8–3.10, Ruby, PHP, Perl): loops are found by the address of their code.
+//   As many loops as groups pair up. One loop more: the innermost has no frame yet. One group more:
 //   the innermost has no loop yet, and comes first. Otherwise they are paired from the root and
 //   `is_uneven` is set, or from the inside where frames are missing at the root.
 // A group replaces its loop, and neighbours of it in the loop's symbol. Groups without a loop keep

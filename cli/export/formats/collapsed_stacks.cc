@@ -26,6 +26,8 @@ std::string_view suffix_of(const profile::NamedFrame& frame) {
       return "_[rb]";
     case Language::kPhp:
       return "_[php]";
+    case Language::kPerl:
+      return "_[pl]";
     case Language::kDotNet:
       return "_[net]";
     case Language::kNative:

@@ -41,7 +41,8 @@ constexpr std::string_view kCategories =
     R"({"name":"Java","color":"red","subcategories":["Other"]},)"
     R"({"name":"JavaScript","color":"yellow","subcategories":["Other"]},)"
     R"({"name":"Ruby","color":"magenta","subcategories":["Other"]},)"
-    R"({"name":"PHP","color":"lightblue","subcategories":["Other"]}])";
+    R"({"name":"PHP","color":"lightblue","subcategories":["Other"]},)"
+    R"({"name":"Perl","color":"lightred","subcategories":["Other"]}])";
 
 constexpr unsigned kLibraryResource = 1;
 
@@ -147,6 +148,7 @@ class FirefoxWriter {
     const Place& code = tree_.places()[place];
     if (code.is_collector) return kCollector;
     const auto language = static_cast<unsigned>(code.language);
+    if (code.language == Language::kPerl) return kPerl;
     if (language != 0 && code.language <= Language::kPhp) return kLanguages + language - 1;
     return code.is_code ? kOnCpu : kNotKnown;
   }

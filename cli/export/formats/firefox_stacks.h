@@ -23,7 +23,8 @@ enum Category : unsigned {
   kCollector,  // this and the next two in the order of MachineWork
   kCompiler,
   kMachine,
-  kLanguages
+  kLanguages,  // from Python to PHP, in the order of Language
+  kPerl = kLanguages + 5
 };
 
 struct FirefoxFrame {

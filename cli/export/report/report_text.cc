@@ -262,6 +262,8 @@ std::string_view machine_name(Language language) {
       return "JavaScript";
     case Language::kPhp:
       return "PHP";
+    case Language::kPerl:
+      return "Perl";
     default:
       return {};  // its collector is known only, and has its own line
   }

@@ -96,7 +96,8 @@ constexpr std::array kFunctions = {
     KnownFunction{Language::kPhp, "compile_string", MachineWork::kCompiler},
     KnownFunction{Language::kPhp, "zendparse", MachineWork::kCompiler},
     KnownFunction{Language::kPhp, "zend_compile_", MachineWork::kCompiler},
-    KnownFunction{Language::kPhp, "zend_optimize_script", MachineWork::kCompiler}};
+    KnownFunction{Language::kPhp, "zend_optimize_script", MachineWork::kCompiler},
+    KnownFunction{Language::kPerl, "Perl_yyparse", MachineWork::kCompiler}};
 
 bool is_part_of_word(char value) {
   return value == '_' || value == ':' || (value >= '0' && value <= '9') ||

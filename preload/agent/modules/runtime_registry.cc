@@ -141,6 +141,32 @@ bool detect_php(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
   return true;
 }
 
+// Sets what detect_perl or start_perl has found. False: no Perl.
+bool take_perl(FoundRuntime& runtime, const runtimes::PerlDetection& found) noexcept {
+  if (found.state == runtimes::PerlState::kAbsent) return false;
+  runtime.language = Language::kPerl;
+  runtime.perl = found.runtime;
+  runtime.is_starting = found.state == runtimes::PerlState::kStarting;
+  TextWriter(runtime.refusal).append(found.reason == nullptr ? "" : found.reason);
+  return true;
+}
+
+void start_perl(FoundRuntime& runtime, ProcMemory& memory) noexcept {
+  runtimes::PerlDetection found{.runtime = runtime.perl};
+  runtimes::start_perl(found, find_thread_pointer(Tid{::getpid()}, memory), memory.image_reader());
+  take_perl(runtime, found);
+}
+
+// False: the image holds none. Until it runs, it is refused for now.
+bool detect_perl(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& memory) noexcept {
+  const runtimes::PerlDetection found =
+      runtimes::detect_perl(runtime.dynamic, runtime.load_bias, image);
+  if (!take_perl(runtime, found)) return false;
+  TextWriter(runtime.version).append(found.version);
+  if (runtime.is_starting) start_perl(runtime, memory);
+  return true;
+}
+
 // The first of all runtimes that the image holds. False: none. `memory`: for what changes while a
 // machine starts.
 bool detect(FoundRuntime& runtime, ProcMemory& memory) noexcept {
@@ -148,7 +174,8 @@ bool detect(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   const unwind::ImageReader image = pieces.image_reader();
   return detect_python(runtime, image) || detect_java(runtime, image, memory) ||
          detect_v8(runtime, image) || detect_ruby(runtime, image, memory) ||
-         detect_php(runtime, image) || detect_unread(runtime, image);
+         detect_php(runtime, image) || detect_perl(runtime, image, memory) ||
+         detect_unread(runtime, image);
 }
 
 // Mapped once, and never unmapped: a handler may be about to use them.
@@ -228,6 +255,8 @@ bool RuntimeRegistry::is_ruby_starting() const noexcept {
 bool RuntimeRegistry::start(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   if (runtime.language == Language::kJava) {
     detect(runtime, memory);
+  } else if (runtime.language == Language::kPerl) {
+    start_perl(runtime, memory);
   } else if (start_ruby(runtime, memory)) {
     runtime.is_starting = false;
     runtime.refusal[0] = '\0';
@@ -289,6 +318,7 @@ bool RuntimeRegistry::publish(const FoundRuntime* runtime) noexcept {
                                                  .v8 = runtime->v8,
                                                  .ruby = runtime->ruby,
                                                  .php = runtime->php,
+                                                 .perl = runtime->perl,
                                                  .tid_in_pthread = runtimes::find_tid_in_pthread(),
                                                  .pthread_offset = runtimes::find_pthread_offset()};
   }

@@ -31,6 +31,7 @@ struct FoundRuntime {
   runtimes::V8Runtime v8{};
   runtimes::RubyRuntime ruby{};
   runtimes::PhpRuntime php{};
+  runtimes::PerlRuntime perl{};
   bool is_starting = false;
   bool seen = false;  // in the current update
 

@@ -4,8 +4,8 @@
 // from outside it may be running meanwhile. Hence every loop is counted.
 //
 // Each closure has a copy of its function, and is gone when it has run. So a token does not have
-// the address of a function but those of its names (PhpNames), its position is the line that runs,
-// and its fingerprint is made of the hashes that PHP keeps in texts: who reads a name later
+// the address of a function but those of its names (PackedNames), its position is the line that
+// runs, and its fingerprint is made of the hashes that PHP keeps in texts: who reads a name later
 // computes its hash again.
 //
 // `Reader`: ProbedObjects in the handler, ObjectPieces on the control thread (object_reader.h).
@@ -20,9 +20,9 @@
 #include "common/core/runtime_frame.h"
 #include "common/core/signal_safe.h"
 #include "preload/runtimes/object_reader.h"
+#include "preload/runtimes/packed_names.h"
 #include "preload/runtimes/php/php_layout.h"
 #include "preload/runtimes/token.h"
-#include "preload/unwind/base/architecture.h"
 
 namespace swipr::runtimes {
 
@@ -35,56 +35,9 @@ struct PhpRegisters {
   std::uint64_t instruction = 0;
 };
 
-// Of a function; addresses of texts.
-struct PhpNames {
-  std::uint64_t name = 0;        // 0: code of a file, outside its functions
-  std::uint64_t class_name = 0;  // 0: no method
-  std::uint64_t file = 0;        // 0: built in
-  std::uint32_t first_line = 0;  // at most kMaxRuntimeLine, else 0
-
-  bool operator==(const PhpNames&) const = default;
-};
-
-// A token has 44 or 45 bits for each address, which are a multiple of 8 below 2^47 or 2^48, 20 for
-// the line and what is left for the hash: 40 or 37.
-inline constexpr unsigned kPhpAddressBits = unwind::kUserAddressBits - 3;
-inline constexpr unsigned kPhpRestBits = 64 - kPhpAddressBits;  // beside an address
-inline constexpr unsigned kPhpLineBits = 20;
-inline constexpr unsigned kPhpClassAt = 64 - (kPhpAddressBits - kPhpRestBits);  // its upper bits
-inline constexpr unsigned kPhpHashBits = kPhpClassAt - (kPhpLineBits - kPhpRestBits);
-static_assert(kMaxRuntimeLine < 1u << kPhpLineBits && kPhpRestBits <= kPhpLineBits);
-
-constexpr std::uint64_t low_bits(std::uint64_t value, unsigned count) noexcept {
-  return value & ((std::uint64_t{1} << count) - 1);
-}
-// False: an address is none.
-constexpr bool pack_php_names(const PhpNames& names, std::uint64_t hash, Token& out) noexcept {
-  if (((names.name | names.class_name | names.file) & ~(low_bits(~0ull, kPhpAddressBits) << 3)) !=
-      0)
-    return false;
-  const std::uint64_t class_name = names.class_name >> 3;
-  const std::uint64_t line = names.first_line;
-  out.code = names.name >> 3 | line << kPhpAddressBits;        // its lower bits
-  out.mark = names.file >> 3 | class_name << kPhpAddressBits;  // likewise
-  out.fingerprint = class_name >> kPhpRestBits << kPhpClassAt |
-                    line >> kPhpRestBits << kPhpHashBits | low_bits(hash, kPhpHashBits);
-  return true;
-}
-constexpr PhpNames unpack_php_names(const Token& token) noexcept {
-  const std::uint64_t class_name =
-      token.mark >> kPhpAddressBits | token.fingerprint >> kPhpClassAt << kPhpRestBits;
-  const std::uint64_t line =
-      token.code >> kPhpAddressBits |
-      low_bits(token.fingerprint >> kPhpHashBits, kPhpLineBits - kPhpRestBits) << kPhpRestBits;
-  return {.name = low_bits(token.code, kPhpAddressBits) << 3,
-          .class_name = class_name << 3,
-          .file = low_bits(token.mark, kPhpAddressBits) << 3,
-          .first_line = static_cast<std::uint32_t>(line)};
-}
-
 struct PhpFunction {  // zend_function
   bool is_built_in = false;
-  PhpNames names;
+  PackedNames names;
 };
 
 template <typename Reader>
@@ -107,7 +60,7 @@ SWIPR_SIGNAL_SAFE bool read_php_fields(const PhpRuntime& php, Reader& reader, st
   Common common{};
   Place place{};
   if (address % 8 != 0 || !reader.read_value(address, common)) return false;
-  PhpNames& names = out.names;
+  PackedNames& names = out.names;
   out.is_built_in = common.type == kBuiltIn;
   names = {.name = common.name};
   // Code outside functions has the class of its caller.
@@ -143,11 +96,6 @@ constexpr std::uint64_t end_php_hash(std::uint64_t hash) noexcept {
   return hash | std::uint64_t{1} << 63;
 }
 
-constexpr std::uint64_t mix_php_hash(std::uint64_t hash, std::uint64_t value) noexcept {
-  constexpr std::uint64_t kOdd = 0x9e37'79b9'7f4a'7c15;
-  return ((hash << 23 | hash >> 41) ^ value) * kOdd;
-}
-
 // The hashes of texts that a walk finds.
 template <typename Reader>
 class PhpHashes {
@@ -161,7 +109,7 @@ class PhpHashes {
       if (!reader_.read_value(address + kPhpTextHead, text)) return false;
       if (text.hash == 0 && !complete(address, text)) return false;
     }
-    hash = mix_php_hash(hash, text.hash);
+    hash = mix_hash(hash, text.hash);
     return true;
   }
 
@@ -232,12 +180,12 @@ class PhpWalk {
     if (code == 0) return true;  // no call: it links those of a generator, or of the engine
     PhpFunction function;
     if (!read_php_fields(php_, reader_, code, function)) return false;
-    const PhpNames& names = function.names;
+    const PackedNames& names = function.names;
     if (function.is_built_in && names.name == 0) return true;  // the start of a fiber
     Token token{.kind = TokenKind::kPhp};
     std::uint64_t hash = names.first_line;
     if (!hashes_.add(names.name, hash) || !hashes_.add(names.class_name, hash) ||
-        !hashes_.add(names.file, hash) || !pack_php_names(names, hash, token)) {
+        !hashes_.add(names.file, hash) || !pack_names(names, hash, token)) {
       return false;
     }
     if (function.is_built_in) {

@@ -25,7 +25,7 @@ class PhpNameReader {
   explicit PhpNameReader(ObjectPieces& reader) noexcept : reader_(reader) {}
 
   bool read(const Token& token, FunctionText& out) noexcept {
-    const PhpNames names = unpack_php_names(token);
+    const PackedNames names = unpack_names(token);
     PhpText name;
     PhpText class_name;
     PhpText file;
@@ -33,7 +33,7 @@ class PhpNameReader {
     reader_.forget();
     hash_ = names.first_line;
     if (!prove(names.name, name) || !prove(names.class_name, class_name) ||
-        !prove(names.file, file) || !pack_php_names(names, hash_, proven) ||
+        !prove(names.file, file) || !pack_names(names, hash_, proven) ||
         proven.fingerprint != token.fingerprint) {
       return false;
     }
@@ -62,7 +62,7 @@ class PhpNameReader {
     PhpTextHead head{};
     std::uint64_t hash = kPhpHashBegin;
     if (text == 0) {
-      hash_ = mix_php_hash(hash_, 0);
+      hash_ = mix_hash(hash_, 0);
       return true;
     }
     if (!reader_.read_value(text + kPhpTextHead, head) || head.length > kMaxLength) return false;
@@ -75,7 +75,7 @@ class PhpNameReader {
       if (byte == 0 && out.shown == out.length) out.shown = at;
     }
     if (out.last_part > out.shown) out.last_part = 0;
-    hash_ = mix_php_hash(hash_, end_php_hash(hash));
+    hash_ = mix_hash(hash_, end_php_hash(hash));
     return true;
   }
 

@@ -8,6 +8,7 @@
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/proc/thread_pointer.h"
 #include "preload/runtimes/object_reader.h"
+#include "preload/runtimes/perl/perl_frames.h"
 #include "preload/runtimes/php/php_frames.h"
 #include "preload/runtimes/python/python_frames.h"
 #include "preload/runtimes/ruby/ruby_frames.h"
@@ -96,9 +97,16 @@ std::uint64_t find_ruby_context(const runtimes::RubyRuntime& ruby, runtimes::Obj
 }
 
 Range<std::uint64_t> loop_of(const handler::RuntimeSnapshot& snapshot) noexcept {
-  return snapshot.language == Language::kRuby  ? snapshot.ruby.loop
-         : snapshot.language == Language::kPhp ? snapshot.php.loop
-                                               : snapshot.python.loop;
+  switch (snapshot.language) {
+    case Language::kRuby:
+      return snapshot.ruby.loop;
+    case Language::kPhp:
+      return snapshot.php.loop;
+    case Language::kPerl:
+      return snapshot.perl.loop;
+    default:
+      return snapshot.python.loop;
+  }
 }
 
 }  // namespace
@@ -192,6 +200,15 @@ RuntimeWaitFound LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, P
   if (snapshot->language == Language::kPhp) {
     if (thread.tid.value == ::getpid()) {
       runtimes::walk_php(snapshot->php, reader, {}, own_->tokens);
+    }
+    return {};
+  }
+  if (snapshot->language == Language::kPerl) {
+    const std::uint64_t pointer = find_thread_pointer(thread.tid, memory);
+    const std::uint64_t interpreter =
+        pointer == 0 ? 0 : runtimes::find_perl_interpreter(snapshot->perl, reader, pointer);
+    if (interpreter != 0) {
+      runtimes::walk_perl(snapshot->perl, reader, interpreter, own_->tokens);
     }
     return {};
   }

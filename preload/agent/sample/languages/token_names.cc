@@ -2,6 +2,7 @@
 
 #include "common/core/runtime_frame.h"
 #include "preload/runtimes/java/java_names.h"
+#include "preload/runtimes/perl/perl_names.h"
 #include "preload/runtimes/php/php_names.h"
 #include "preload/runtimes/python/python_names.h"
 #include "preload/runtimes/ruby/ruby_names.h"
@@ -38,6 +39,8 @@ Language language_of(const Token& token) noexcept {
       return Language::kRuby;
     case TokenKind::kPhp:
       return Language::kPhp;
+    case TokenKind::kPerl:
+      return Language::kPerl;
     default:
       return Language::kJava;
   }
@@ -62,6 +65,8 @@ bool TokenNames::read_function(const Token& token, const RuntimeSnapshot& snapsh
       return runtimes::read_ruby_function(snapshot.ruby, reader, token, text_);
     case Language::kPhp:
       return runtimes::read_php_function(reader, token, text_);
+    case Language::kPerl:
+      return runtimes::read_perl_function(snapshot.perl.layout, reader, token, text_);
     default:
       return runtimes::read_java_function(snapshot.java, reader, token, text_);
   }
@@ -97,11 +102,12 @@ std::uint32_t TokenNames::function_of(const Token& token, const RuntimeSnapshot&
                                       ObjectPieces& reader, FunctionTable& functions,
                                       Moment now) noexcept {
   const Language language = language_of(token);
-  // In PHP the scripts themselves differ in their fingerprints only. These consist of the hashes of
-  // the names, so that what was read once is proven for code that has the same names and is gone.
+  // Files that are run differ in their fingerprints only. Those of PHP consist of the hashes of all
+  // names, so that what was read once is proven for code that has the same names and is gone.
   const bool is_php = language == Language::kPhp;
+  const bool is_packed = is_php || language == Language::kPerl;
   KnownFunction& known =
-      known_functions_[place_of(token.code, is_php ? token.fingerprint : 0, kPlaces)];
+      known_functions_[place_of(token.code, is_packed ? token.fingerprint : 0, kPlaces)];
   const std::uint64_t proof = proof_of(token);
   if (is_valid(known, token, proof, now)) return known.function;
   if (!read_function(token, snapshot, reader)) {
@@ -121,6 +127,7 @@ std::uint32_t TokenNames::function_of(const Token& token, const RuntimeSnapshot&
 std::uint32_t TokenNames::line_of(const Token& token, const RuntimeSnapshot& snapshot,
                                   ObjectPieces& reader, Moment now) noexcept {
   if (token.kind == TokenKind::kPhp) return runtimes::php_line(token);
+  if (token.kind == TokenKind::kPerl) return runtimes::perl_line(token);
   KnownLine& known = known_lines_[place_of(token.code, token.position, kPlaces)];
   const std::uint64_t proof = proof_of(token);
   if (known.position == token.position && is_valid(known, token, proof, now)) return known.line;

@@ -53,6 +53,8 @@ TEST(FindApplication, NamesScriptsOfOtherLanguages) {
   EXPECT_EQ(application_of({"puma 5.6.5 (tcp://0.0.0.0:3000) [shop]"}), "puma: shop");
   EXPECT_EQ(application_of({"php-fpm: pool www"}), "php-fpm: www");
   EXPECT_EQ(application_of({"php8.2", "-d", "a=b", "artisan", "queue"}), "php: artisan");
+  EXPECT_EQ(application_of({"perl", "-w", "-I", "lib", "shop.pl"}), "perl: shop.pl");
+  EXPECT_EQ(application_of({"perl5.36", "-e", "secret()"}), "perl: -e");
 }
 
 TEST(FindApplication, IsNativeOtherwise) {

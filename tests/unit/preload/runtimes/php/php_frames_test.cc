@@ -156,17 +156,17 @@ INSTANTIATE_TEST_SUITE_P(Versions, PhpFrames,
 
 TEST(PhpTokens, HoldNames) {
   constexpr std::uint64_t kEnd = std::uint64_t{1} << unwind::kUserAddressBits;
-  constexpr PhpNames kNames = {.name = kEnd - 8,
-                               .class_name = 0xaaaa'aaaa'aaa8 % kEnd,
-                               .file = 0x7f01'2345'6788,
-                               .first_line = kMaxRuntimeLine};
+  constexpr PackedNames kNames = {.name = kEnd - 8,
+                                  .class_name = 0xaaaa'aaaa'aaa8 % kEnd,
+                                  .file = 0x7f01'2345'6788,
+                                  .first_line = kMaxRuntimeLine};
   Token token;
-  ASSERT_TRUE(pack_php_names(kNames, ~std::uint64_t{0}, token));
-  EXPECT_EQ(unpack_php_names(token), kNames);
+  ASSERT_TRUE(pack_names(kNames, ~std::uint64_t{0}, token));
+  EXPECT_EQ(unpack_names(token), kNames);
   for (const std::uint64_t wrong : {std::uint64_t{4}, kEnd}) {
-    EXPECT_FALSE(pack_php_names({.name = wrong}, 0, token));
-    EXPECT_FALSE(pack_php_names({.class_name = wrong}, 0, token));
-    EXPECT_FALSE(pack_php_names({.file = wrong}, 0, token));
+    EXPECT_FALSE(pack_names({.name = wrong}, 0, token));
+    EXPECT_FALSE(pack_names({.class_name = wrong}, 0, token));
+    EXPECT_FALSE(pack_names({.file = wrong}, 0, token));
   }
 }
 

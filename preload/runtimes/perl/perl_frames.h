@@ -193,10 +193,11 @@ class PerlWalk {
 
   // Of the statement that runs. A file that is being compiled runs in no loop.
   bool add_file(std::uint8_t flags) noexcept {
-    constexpr std::uint64_t kMaxInterpreter = 8192;
+    constexpr std::uint64_t kCompiling = 1720;  // PL_compiling, 5.38 and later; 5.32: 1952
+    constexpr std::uint64_t kMostLater = 1952 - kCompiling;
     PerlStatement statement;
     if (!read_perl_statement(reader_, statement_, statement)) return false;
-    const bool is_compiled = statement_ - interpreter_ < kMaxInterpreter;
+    const bool is_compiled = statement_ - interpreter_ - kCompiling <= kMostLater;
     if (is_compiled && flags != 0) flags = kTokenBuiltIn;
     return add({.file = statement.file}, statement.line, flags);
   }

@@ -86,6 +86,7 @@ SWIPR_SIGNAL_SAFE bool hash_perl_names(Reader& reader, const PackedNames& names,
 
 // A statement (struct cop).
 struct PerlStatement {
+  bool is_run = false;     // else it stands for the place that is compiled
   std::uint64_t code = 0;  // of the operation
   std::uint32_t line = 0;
   std::uint64_t file = 0;  // a text
@@ -94,10 +95,13 @@ struct PerlStatement {
 template <typename Reader>
 SWIPR_SIGNAL_SAFE bool read_perl_statement(Reader& reader, std::uint64_t address,
                                            PerlStatement& out) noexcept {
-  std::array<std::uint64_t, 5> words{};  // from the operation's code on
-  constexpr std::uint64_t kCode = 16;
-  if (address == 0 || address % 8 != 0 || !reader.read_value(address + kCode, words)) return false;
-  out = {.code = words[0], .line = static_cast<std::uint32_t>(words[2] >> 32), .file = words[4]};
+  std::array<std::uint64_t, 7> words{};
+  if (address == 0 || address % 8 != 0 || !reader.read_value(address, words)) return false;
+  // Operations that are not run have no next one, or are their own.
+  out = {.is_run = words[0] != 0 && words[0] != address,
+         .code = words[2],
+         .line = static_cast<std::uint32_t>(words[4] >> 32),
+         .file = words[6]};
   if (out.line > kMaxRuntimeLine) out.line = 0;
   return true;
 }
@@ -147,7 +151,7 @@ class PerlWalk {
     for (unsigned count = 0; stack != 0; ++count) {
       if (count == kMaxPerlStacks || !take_stack(stack)) return false;
     }
-    return add_file(kTokenEndsLoop);
+    return add_main_file();
   }
 
   // On return `address` is that of the next outer stack.
@@ -191,15 +195,17 @@ class PerlWalk {
     return is_added;
   }
 
-  // Of the statement that runs. A file that is being compiled runs in no loop.
+  // Of the statement that runs.
   bool add_file(std::uint8_t flags) noexcept {
-    constexpr std::uint64_t kCompiling = 1720;  // PL_compiling, 5.38 and later; 5.32: 1952
-    constexpr std::uint64_t kMostLater = 1952 - kCompiling;
+    PerlStatement statement;
+    return read_perl_statement(reader_, statement_, statement) &&
+           add({.file = statement.file}, statement.line, flags);
+  }
+  // A file that is being compiled, or has ended, has no loop that its frame could replace.
+  bool add_main_file() noexcept {
     PerlStatement statement;
     if (!read_perl_statement(reader_, statement_, statement)) return false;
-    const bool is_compiled = statement_ - interpreter_ - kCompiling <= kMostLater;
-    if (is_compiled && flags != 0) flags = kTokenBuiltIn;
-    return add({.file = statement.file}, statement.line, flags);
+    return !statement.is_run || add_file(kTokenEndsLoop);
   }
   bool add_block(std::uint64_t name) noexcept {
     PerlStatement statement;

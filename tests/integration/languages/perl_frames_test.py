@@ -177,6 +177,21 @@ until (has_ended()) {
 print "whole\n";
 """
 
+# Code that runs while the program is compiled, and when it has ended.
+PHASES = r"""
+use strict; use warnings;
+sub burn {
+    my ($end, $sum) = (time + 1, 0);
+    while (time <= $end) { $sum += $_ for 1 .. 1000 }
+}
+BEGIN {
+    $| = 1;
+    print "ready\n";
+    burn();
+}
+END { burn() }
+"""
+
 
 def programs():
     if root.current():
@@ -304,6 +319,23 @@ class PerlTest(SwiprCase):
             whole = [s for s in stacks if f"main::{name} (threads.pl)" in s.frames and
                      "main::spin (threads.pl)" in s.frames]
             self.assertTrue(whole)
+
+    def test_phases(self):
+        self.for_each_perl(self.check_phases, PHASES, "phases")
+
+    def check_phases(self, command):
+        program = self.run_perl(command)
+        recording = self.record(program.pid, "--count", 500, "--interval", "10ms")
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu")
+        for phase in ("BEGIN", "END"):
+            found = [s for s in stacks if f"main::{phase} (phases.pl)" in s.frames]
+            self.assertGreater(profiles.total(found), 0.2 * profiles.total(stacks), phase)
+            for stack in found:
+                begin = stack.frames.index(f"main::{phase} (phases.pl)")
+                self.assertNotIn("phases.pl (phases.pl)", stack.frames)
+                self.assertNotIn("Perl_runops_standard", stack.frames[:-1])
+                self.assertNotIn("main::burn (phases.pl)", stack.frames[:begin])
 
     def run_shares(self, **started):
         source = self.folder / "shares.pl"

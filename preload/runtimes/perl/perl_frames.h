@@ -84,12 +84,17 @@ SWIPR_SIGNAL_SAFE bool hash_perl_names(Reader& reader, const PackedNames& names,
   return true;
 }
 
+// Where the text of a file's name is, NUL-terminated. As the name of a glob it begins with "_<".
+constexpr std::uint64_t perl_file_text(const PerlLayout& layout, std::uint64_t file) noexcept {
+  return layout.has_file_globs ? file + kPerlNameText + 2 : file;
+}
+
 // A statement (struct cop).
 struct PerlStatement {
   bool is_run = false;     // else it stands for the place that is compiled
   std::uint64_t code = 0;  // of the operation
   std::uint32_t line = 0;
-  std::uint64_t file = 0;  // a text
+  std::uint64_t file = 0;  // a text, or a glob
 };
 
 template <typename Reader>
@@ -195,11 +200,16 @@ class PerlWalk {
     return is_added;
   }
 
+  // What is packed as the name of a statement's file.
+  std::uint64_t file_of(const PerlStatement& statement) noexcept {
+    return perl_.layout.has_file_globs ? names_of_glob(statement.file).name : statement.file;
+  }
+
   // Of the statement that runs.
   bool add_file(std::uint8_t flags) noexcept {
     PerlStatement statement;
     return read_perl_statement(reader_, statement_, statement) &&
-           add({.file = statement.file}, statement.line, flags);
+           add({.file = file_of(statement)}, statement.line, flags);
   }
   // A file that is being compiled, or has ended, has no loop that its frame could replace.
   bool add_main_file() noexcept {
@@ -210,7 +220,7 @@ class PerlWalk {
   bool add_block(std::uint64_t name) noexcept {
     PerlStatement statement;
     return read_perl_statement(reader_, statement_, statement) &&
-           add({.name = name, .file = statement.file}, statement.line, kTokenEndsLoop);
+           add({.name = name, .file = file_of(statement)}, statement.line, kTokenEndsLoop);
   }
 
   bool add_call(std::uint64_t code, std::uint8_t flags) noexcept {
@@ -230,10 +240,10 @@ class PerlWalk {
     PackedNames names{.name = body[kName], .class_name = body[kPackage]};
     if ((body[kFlags] >> 32 & kIsNamed) == 0) names = names_of_glob(body[kName]);
     if (read_perl_statement(reader_, body[kStart], first) && first.code == perl_.next_statement) {
-      names.file = first.file;
+      names.file = file_of(first);
       names.first_line = first.line;
     } else {
-      names.file = running.file;
+      names.file = file_of(running);
     }
     return add(names, running.line, flags);
   }
@@ -253,7 +263,7 @@ class PerlWalk {
     Token token{.position = line, .kind = TokenKind::kPerl, .flags = flags};
     std::array<char, kBegin.size()> begin{};
     std::uint64_t hash = 0;
-    if (!reader_.read_value(names.file, begin)) return false;
+    if (!reader_.read_value(perl_file_text(perl_.layout, names.file), begin)) return false;
     if (begin == kBegin) names.file = kPerlEvaluation;
     if (!hash_perl_names(reader_, names, hash) || !pack_names(names, hash, token)) return false;
     tokens_.add(token);
@@ -273,6 +283,7 @@ template <typename Reader>
 SWIPR_SIGNAL_SAFE std::uint64_t find_perl_interpreter(const PerlRuntime& perl, Reader& reader,
                                                       std::uint64_t thread_pointer) noexcept {
   std::uint64_t interpreter = 0;
+  if (perl.only_thread != 0) return thread_pointer == perl.only_thread ? perl.first_interpreter : 0;
   const bool is_read = reader.read_value(
       thread_pointer + static_cast<std::uint64_t>(perl.interpreter_at), interpreter);
   return is_read && interpreter % 8 == 0 ? interpreter : 0;

@@ -1,7 +1,7 @@
 // Where Perl 5.32 to 5.42 keeps what a stack walk reads, and how a process is seen to run one of
 // them. Nothing of Perl is called. Source: the headers of each version (intrpvar.h, cop.h, cv.h,
-// hv.h, gv.h), which describe the same structures for all builds with ithreads; where fields
-// differ, a name that is known proves which ones are there.
+// hv.h, gv.h), which describe the same structures for all builds; where fields differ, a name that
+// is known proves which ones are there.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,26 @@
 
 namespace swipr::runtimes {
 
-// Offsets in bytes, of struct interpreter.
+// Offsets in bytes, of struct interpreter; without threads, of the first of its variables.
 struct PerlLayout {
   std::uint32_t main_package = 0;
   std::uint32_t statement = 0;    // the one that runs
   std::uint32_t context = 0;      // the innermost stack of calls
   bool has_name_in_body = false;  // of packages; else behind their table
+  bool has_file_globs = false;    // of statements; else the names of files are texts
 
   bool operator==(const PerlLayout&) const = default;
 };
 
 // An interpreter in this process. A value: copy it. Valid while the image is mapped.
 struct PerlRuntime {
-  std::uint64_t first_interpreter = 0;  // where its address is
+  std::uint64_t first_interpreter = 0;  // where its address is; without threads, its variables
   std::uint64_t next_statement = 0;     // the code of the operation that begins a statement
   Range<std::uint64_t> loop;            // the code of Perl_runops_standard, for the splice
   // Of start_perl:
   PerlLayout layout{};
   std::int64_t interpreter_at = 0;  // where a thread has its own, from its thread pointer
+  std::uint64_t only_thread = 0;    // without threads: its thread pointer
 };
 
 enum class PerlState : std::uint8_t {

@@ -94,13 +94,14 @@ bool read_perl_function(const PerlLayout& layout, ObjectPieces& reader, const To
                         FunctionText& out) noexcept {
   const PackedNames names = unpack_names(token);
   const bool is_evaluation = names.file == kPerlEvaluation;
+  const std::uint64_t path = perl_file_text(layout, names.file);
   PerlFile file;
   std::uint64_t hash = 0;
   Token proven;
   reader.forget();
   if (!hash_perl_names(reader, names, hash) || !pack_names(names, hash, proven) ||
       proven.fingerprint != token.fingerprint ||
-      (!is_evaluation && !measure_perl_file(reader, names.file, file))) {
+      (!is_evaluation && !measure_perl_file(reader, path, file))) {
     return false;
   }
   out.first_line = names.first_line;
@@ -108,7 +109,7 @@ bool read_perl_function(const PerlLayout& layout, ObjectPieces& reader, const To
   out.file.clear();
   if (is_evaluation) {
     append_ascii(kEvaluationName, out.file);
-  } else if (!append_utf8(reader, names.file, file.bytes, out.file)) {
+  } else if (!append_utf8(reader, path, file.bytes, out.file)) {
     return false;
   }
   if (names.name == kPerlSortBlock || names.name == kPerlRegexBlock) {
@@ -120,7 +121,7 @@ bool read_perl_function(const PerlLayout& layout, ObjectPieces& reader, const To
     append_ascii(kEvaluationName, out.name);
     return true;
   }
-  return append_utf8(reader, names.file + file.last_part, file.bytes - file.last_part, out.name);
+  return append_utf8(reader, path + file.last_part, file.bytes - file.last_part, out.name);
 }
 
 }  // namespace swipr::runtimes

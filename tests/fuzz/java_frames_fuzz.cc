@@ -15,6 +15,7 @@
 #include "preload/runtimes/java/java_thread_walk.h"
 #include "preload/runtimes/java/java_waits.h"
 #include "preload/unwind/table/code_map.h"
+#include "tests/fuzz/repeating_memory.h"
 
 namespace {
 
@@ -24,25 +25,6 @@ using swipr::unwind::Registers;
 constexpr std::uint64_t kBegin = 0x7f00'0000'0000;
 constexpr std::uint64_t kCodeBytes = 1 << 30;
 constexpr std::uint64_t kMaxNameReads = 2000;
-
-struct Memory {
-  std::span<const std::byte> bytes;
-  std::uint64_t reads = 0;
-
-  swipr::unwind::ImageReader reader() { return {&read, this}; }
-  static bool read(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
-    auto& memory = *static_cast<Memory*>(state);
-    ++memory.reads;
-    while (!out.empty()) {
-      const auto part = memory.bytes.subspan(address % memory.bytes.size());
-      const std::size_t count = std::min(part.size(), out.size());
-      std::memcpy(out.data(), part.data(), count);
-      out = out.subspan(count);
-      address += count;
-    }
-    return true;
-  }
-};
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -78,7 +60,7 @@ JavaRuntime java_of(std::uint8_t options, std::span<const std::byte> bytes, std:
 }
 
 // Registers whose pc is in Java's code, and whose stack is in the memory.
-Registers registers_of(Memory& memory) {
+Registers registers_of(RepeatingMemory& memory) {
   Registers registers;
   std::memcpy(&registers.values, memory.bytes.data(),
               std::min(sizeof registers.values, memory.bytes.size()));
@@ -92,7 +74,7 @@ Registers registers_of(Memory& memory) {
   return registers;
 }
 
-void name(const JavaRuntime& java, Memory& memory, ObjectPieces& reader, Token token) {
+void name(const JavaRuntime& java, RepeatingMemory& memory, ObjectPieces& reader, Token token) {
   static const auto text = std::make_unique<FunctionText>();
   std::array<Token, kMaxJavaInlined> methods;
   std::uint32_t line = 0;
@@ -108,7 +90,7 @@ void name(const JavaRuntime& java, Memory& memory, ObjectPieces& reader, Token t
   require(memory.reads <= kMaxNameReads);
 }
 
-void walk(const JavaRuntime& java, Memory& memory, ObjectPieces& reader, bool exact) {
+void walk(const JavaRuntime& java, RepeatingMemory& memory, ObjectPieces& reader, bool exact) {
   static const auto tokens = std::make_unique<TokenBuffer>();
   static const auto frames = std::make_unique<swipr::unwind::FrameBuffer>();
   const swipr::unwind::StackReader stack{
@@ -135,7 +117,7 @@ void walk(const JavaRuntime& java, Memory& memory, ObjectPieces& reader, bool ex
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 64) return 0;
-  Memory memory{.bytes = std::as_bytes(std::span(data, size)).subspan(2)};
+  RepeatingMemory memory{std::as_bytes(std::span(data, size)).subspan(2)};
   ObjectPieces reader(memory.reader());
   JavaRuntime java = java_of(data[0], memory.bytes, data[1]);
   walk(java, memory, reader, false);

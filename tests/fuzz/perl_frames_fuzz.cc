@@ -2,12 +2,12 @@
 // is the memory, which repeats, so that every address is readable.
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <span>
 
 #include "preload/runtimes/perl/perl_frames.h"
 #include "preload/runtimes/perl/perl_names.h"
+#include "tests/fuzz/repeating_memory.h"
 
 namespace {
 
@@ -15,29 +15,11 @@ using namespace swipr::runtimes;
 
 constexpr std::uint64_t kBegin = 0x7f00'0000'0000;
 
-struct Memory {
-  std::span<const std::byte> bytes;
-  std::uint64_t reads = 0;
-};
-
-bool read_memory(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
-  auto& memory = *static_cast<Memory*>(state);
-  ++memory.reads;
-  while (!out.empty()) {
-    const auto part = memory.bytes.subspan(address % memory.bytes.size());
-    const std::size_t count = std::min(part.size(), out.size());
-    std::memcpy(out.data(), part.data(), count);
-    out = out.subspan(count);
-    address += count;
-  }
-  return true;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 64) return 0;
-  Memory memory{.bytes = std::as_bytes(std::span(data, size)).subspan(1)};
+  RepeatingMemory memory{std::as_bytes(std::span(data, size)).subspan(1)};
   static const auto tokens = std::make_unique<TokenBuffer>();
   static const auto text = std::make_unique<FunctionText>();
   const PerlRuntime perl{.first_interpreter = kBegin,
@@ -45,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                          .loop = {},
                          .layout = {0, 8, 16, data[0] % 2 != 0},
                          .interpreter_at = 0};
-  ObjectPieces reader({&read_memory, &memory});
+  ObjectPieces reader(memory.reader());
   walk_perl(perl, reader, kBegin, *tokens);
   if (tokens->added() > kMaxPerlContexts + 1) std::abort();
   constexpr std::size_t kMost = 4;
@@ -54,8 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read_perl_function(perl.layout, reader, token, *text);
     if (memory.reads > 100) std::abort();
   }
-  PerlDetection found = detect_perl({kBegin, kBegin + size}, kBegin, {&read_memory, &memory});
+  PerlDetection found = detect_perl({kBegin, kBegin + size}, kBegin, memory.reader());
   found.runtime = perl;
-  start_perl(found, kBegin, {&read_memory, &memory});
+  start_perl(found, kBegin, memory.reader());
   return 0;
 }

@@ -2,13 +2,13 @@
 // is the memory, which repeats, so that every address is readable.
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <span>
 
 #include "preload/runtimes/php/php_frames.h"
 #include "preload/runtimes/php/php_names.h"
+#include "tests/fuzz/repeating_memory.h"
 
 namespace {
 
@@ -16,37 +16,19 @@ using namespace swipr::runtimes;
 
 constexpr std::uint64_t kBegin = 0x7f00'0000'0000;
 
-struct Memory {
-  std::span<const std::byte> bytes;
-  std::uint64_t reads = 0;
-};
-
-bool read_memory(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
-  auto& memory = *static_cast<Memory*>(state);
-  ++memory.reads;
-  while (!out.empty()) {
-    const auto part = memory.bytes.subspan(address % memory.bytes.size());
-    const std::size_t count = std::min(part.size(), out.size());
-    std::memcpy(out.data(), part.data(), count);
-    out = out.subspan(count);
-    address += count;
-  }
-  return true;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::uint32_t kVersions[] = {20190902, 20200930, 20210902,
                                          20220829, 20230831, 20240924};
   if (size < 64) return 0;
-  Memory memory{.bytes = std::as_bytes(std::span(data, size)).subspan(1)};
+  RepeatingMemory memory{std::as_bytes(std::span(data, size)).subspan(1)};
   static const auto tokens = std::make_unique<TokenBuffer>();
   static const auto text = std::make_unique<FunctionText>();
   const PhpRuntime php{.layout = *find_php_layout(kVersions[data[0] % std::size(kVersions)]),
                        .current_frame = kBegin,
                        .loop = {}};
-  ObjectPieces reader({&read_memory, &memory});
+  ObjectPieces reader(memory.reader());
   walk_php(php, reader, {kBegin, kBegin + 32}, *tokens);
   if (tokens->added() > kMaxPhpFrames) std::abort();
   constexpr std::size_t kMost = 4;
@@ -55,6 +37,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read_php_function(reader, token, *text);
     if (memory.reads > 100) std::abort();
   }
-  detect_php(kBegin, {kBegin, kBegin + size}, kBegin, {&read_memory, &memory});
+  detect_php(kBegin, {kBegin, kBegin + size}, kBegin, memory.reader());
   return 0;
 }

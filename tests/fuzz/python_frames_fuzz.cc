@@ -12,6 +12,7 @@
 #include "preload/runtimes/python/python_names.h"
 #include "preload/runtimes/python/python_tasks.h"
 #include "preload/runtimes/splice.h"
+#include "tests/fuzz/repeating_memory.h"
 
 namespace {
 
@@ -21,24 +22,6 @@ constexpr std::uint64_t kBegin = 0x7f00'0000'0000;
 constexpr std::uint64_t kCodeType = kBegin + 0x1000;
 constexpr std::uint64_t kMaxTaskReads = std::uint64_t{2} * kMaxPythonAwaits * 20 + 4096;
 constexpr std::uint64_t kMaxReads = std::uint64_t{kMaxPythonThreads} * 8 + kMaxPythonFrames * 8;
-
-struct Memory {
-  std::span<const std::byte> bytes;
-  std::uint64_t reads = 0;
-};
-
-bool read_memory(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
-  auto& memory = *static_cast<Memory*>(state);
-  ++memory.reads;
-  while (!out.empty()) {
-    const auto part = memory.bytes.subspan(address % memory.bytes.size());
-    const std::size_t count = std::min(part.size(), out.size());
-    std::memcpy(out.data(), part.data(), count);
-    out = out.subspan(count);
-    address += count;
-  }
-  return true;
-}
 
 void read_tokens(const PythonRuntime& python, ObjectPieces& reader, const TokenBuffer& tokens) {
   constexpr std::size_t kMost = 16;
@@ -72,7 +55,7 @@ void splice_tokens(const TokenBuffer& tokens, std::span<const std::byte> bytes) 
   if (is_whole && found != tokens.tokens().size()) std::abort();
 }
 
-void read_tasks(const PythonRuntime& python, Memory& memory, ObjectPieces& reader,
+void read_tasks(const PythonRuntime& python, RepeatingMemory& memory, ObjectPieces& reader,
                 std::uint64_t address) {
   static const auto list = std::make_unique<PythonTaskList>();
   static const auto awaits = std::make_unique<PythonAwaits>();
@@ -103,13 +86,13 @@ void read_tasks(const PythonRuntime& python, Memory& memory, ObjectPieces& reade
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 32) return 0;
-  Memory memory{.bytes = std::as_bytes(std::span(data, size)).subspan(2)};
+  RepeatingMemory memory{std::as_bytes(std::span(data, size)).subspan(2)};
   static const auto tokens = std::make_unique<TokenBuffer>();
   const PythonRuntime python{.layout = *find_python_layout(8 + data[0] % (kNewestPython - 7)),
                              .runtime = kBegin,
                              .code_type = kCodeType,
                              .loop = {}};
-  ObjectPieces reader({&read_memory, &memory});
+  ObjectPieces reader(memory.reader());
   const std::uint64_t thread = kBegin + data[1] * std::uint64_t{8};
   find_python_states(python, reader, {.tid = data[1], .pthread = 0, .tid_in_pthread = 16}, 1)
       .first();
@@ -120,6 +103,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read_tasks(python, memory, reader, thread);
   PythonGil gil;
   read_python_gil(python, reader, thread, gil);
-  detect_python({kBegin, kBegin + size}, kBegin, {&read_memory, &memory});
+  detect_python({kBegin, kBegin + size}, kBegin, memory.reader());
   return 0;
 }

@@ -2,13 +2,13 @@
 // the rest is the memory, which repeats, so that every address is readable.
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <span>
 
 #include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/ruby/ruby_names.h"
 #include "preload/runtimes/ruby/ruby_waits.h"
+#include "tests/fuzz/repeating_memory.h"
 
 namespace {
 
@@ -16,29 +16,11 @@ using namespace swipr::runtimes;
 
 constexpr std::uint64_t kBegin = 0x7f00'0000'0000;
 
-struct Memory {
-  std::span<const std::byte> bytes;
-  std::uint64_t reads = 0;
-};
-
-bool read_memory(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
-  auto& memory = *static_cast<Memory*>(state);
-  ++memory.reads;
-  while (!out.empty()) {
-    const auto part = memory.bytes.subspan(address % memory.bytes.size());
-    const std::size_t count = std::min(part.size(), out.size());
-    std::memcpy(out.data(), part.data(), count);
-    out = out.subspan(count);
-    address += count;
-  }
-  return true;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 64) return 0;
-  Memory memory{.bytes = std::as_bytes(std::span(data, size)).subspan(1)};
+  RepeatingMemory memory{std::as_bytes(std::span(data, size)).subspan(1)};
   static const auto tokens = std::make_unique<TokenBuffer>();
   static const auto text = std::make_unique<FunctionText>();
   const unsigned version = data[0] % 6;
@@ -47,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ruby.names = kBegin + 64;
   ruby.classes.base = kBegin;
   ruby.classes.variables.fill(72);
-  ObjectPieces reader({&read_memory, &memory});
+  ObjectPieces reader(memory.reader());
   walk_ruby(ruby, reader, kBegin, *tokens);
   if (tokens->added() > kMaxRubyFrames) std::abort();
   constexpr std::size_t kMost = 4;
@@ -68,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   find_ruby_collector(ruby, reader, kBegin + 64);
   if (memory.reads > 500) std::abort();
   if (ruby.collector.flag != 0) walk_ruby(ruby, reader, kBegin, *tokens);
-  detect_ruby({kBegin, kBegin + size}, kBegin, {&read_memory, &memory});
-  start_ruby(ruby, kBegin, kBegin, {&read_memory, &memory});
+  detect_ruby({kBegin, kBegin + size}, kBegin, memory.reader());
+  start_ruby(ruby, kBegin, kBegin, memory.reader());
   return 0;
 }

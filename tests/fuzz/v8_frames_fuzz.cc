@@ -11,6 +11,7 @@
 #include "preload/runtimes/v8/v8_code.h"
 #include "preload/runtimes/v8/v8_frames.h"
 #include "preload/runtimes/v8/v8_names.h"
+#include "tests/fuzz/repeating_memory.h"
 
 namespace {
 
@@ -20,24 +21,6 @@ constexpr std::uint64_t kBegin = 0x7f00'0000'0000;
 constexpr std::uint32_t kFrames = 32;
 constexpr std::uint64_t kMaxReads =
     3 * std::uint64_t{kMaxV8SourceUnits} / 256 + kFrames * std::uint64_t{10} + 10'000;
-
-struct Memory {
-  std::span<const std::byte> bytes;
-  std::uint64_t reads = 0;
-};
-
-bool read_memory(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
-  auto& memory = *static_cast<Memory*>(state);
-  ++memory.reads;
-  while (!out.empty()) {
-    const auto part = memory.bytes.subspan(address % memory.bytes.size());
-    const std::size_t count = std::min(part.size(), out.size());
-    std::memcpy(out.data(), part.data(), count);
-    out = out.subspan(count);
-    address += count;
-  }
-  return true;
-}
 
 V8Runtime v8_of(std::uint8_t version, std::span<const std::byte> bytes, std::size_t from) {
   constexpr std::array<std::array<std::int32_t, 2>, 4> kVersions = {
@@ -75,13 +58,13 @@ void adopt_types(V8Layout& layout, ObjectPieces& reader, const Token& token) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 64) return 0;
-  Memory memory{.bytes = std::as_bytes(std::span(data, size)).subspan(2)};
+  RepeatingMemory memory{std::as_bytes(std::span(data, size)).subspan(2)};
   static const auto frames = std::make_unique<swipr::unwind::FrameBuffer>();
   static const auto tokens = std::make_unique<TokenBuffer>();
   static const auto text = std::make_unique<FunctionText>();
   const auto lines = std::make_unique<V8LineCache>();
   V8Runtime v8 = v8_of(data[0], memory.bytes, data[1]);
-  ObjectPieces reader({&read_memory, &memory});
+  ObjectPieces reader(memory.reader());
   frames->frame_count = kFrames;
   for (std::uint32_t i = 0; i < kFrames; ++i) {
     frames->stacks[i] = kBegin + i * std::uint64_t{48};
@@ -107,6 +90,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::abort();
     }
   }
-  detect_v8({kBegin, kBegin + size}, kBegin, {&read_memory, &memory});
+  detect_v8({kBegin, kBegin + size}, kBegin, memory.reader());
   return 0;
 }

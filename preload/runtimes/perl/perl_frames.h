@@ -208,14 +208,16 @@ class PerlWalk {
   // Of the statement that runs.
   bool add_file(std::uint8_t flags) noexcept {
     PerlStatement statement;
-    return read_perl_statement(reader_, statement_, statement) &&
-           add({.file = file_of(statement)}, statement.line, flags);
+    return read_perl_statement(reader_, statement_, statement) && add_file(statement, flags);
+  }
+  bool add_file(const PerlStatement& statement, std::uint8_t flags) noexcept {
+    return add({.file = file_of(statement)}, statement.line, flags);
   }
   // A file that is being compiled, or has ended, has no loop that its frame could replace.
   bool add_main_file() noexcept {
     PerlStatement statement;
-    if (!read_perl_statement(reader_, statement_, statement)) return false;
-    return !statement.is_run || add_file(kTokenEndsLoop);
+    return read_perl_statement(reader_, statement_, statement) &&
+           (!statement.is_run || add_file(statement, kTokenEndsLoop));
   }
   bool add_block(std::uint64_t name) noexcept {
     PerlStatement statement;

@@ -1,6 +1,5 @@
 #include "preload/runtimes/perl/perl_names.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "preload/runtimes/perl/perl_frames.h"

@@ -1,8 +1,8 @@
 // What a token of Perl says: function, file and line. Names are read after the frame was seen, and
-// code made by eval may be gone by then. What was read has the hashes that the handler has seen, or
-// it is a loss, never a guess.
-// Context: control thread.  Allocates: never.  Bounds: 4,096 bytes of a text; ordinarily 5 to 8
-// reads of 512 bytes.
+// code made by eval may be gone by then. The function's name has the hash that the handler has
+// seen, and the file's name its first 64 bytes, or it is a loss. The rest is not proven: what
+// follows in a longer file name, and the package's name. Context: control thread.  Allocates:
+// never.  Bounds: 4,096 bytes of a text; ordinarily 5 to 8 reads of 512 bytes.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ std::string find_slice_name(const std::string& folder, std::string_view end_time
 
 host::Result<void> replace_link(const std::string& folder, const std::string& name,
                                 const std::string& file) {
-  const std::string link = folder + "/" + name;
+  const std::string link = fmt::format("{}/{}", folder, name);
   const std::string temporary = fmt::format("{}/.{}.{}", folder, name, ::getpid());
   ::unlink(temporary.c_str());
   if (::symlink(file.c_str(), temporary.c_str()) == 0 &&
@@ -99,7 +99,7 @@ std::size_t remove_old_slices(const std::string& folder, std::size_t keep) {
   const std::vector<std::string> old = old_slice_files(names, keep);
   for (const std::string& name : names) {
     if (!name.starts_with(kLinkPrefix)) continue;
-    const std::string link = folder + "/" + name;
+    const std::string link = fmt::format("{}/{}", folder, name);
     std::error_code none;
     const std::string target = std::filesystem::read_symlink(link, none);
     if (std::ranges::find(old, target) != old.end()) ::unlink(link.c_str());

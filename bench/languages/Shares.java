@@ -45,7 +45,7 @@ public class Shares {
   public static void main(String[] arguments) throws Exception {
     Thread worker = new Thread(Shares::work, "worker");
     worker.start();
-    var input = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
+    java.io.BufferedReader input = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
     System.out.println("ready");
     while (input.readLine() != null) {
       System.out.println(units + " " + used[0] + " " + used[1] + " " + used[2]);

@@ -44,13 +44,18 @@ JavaRuntime java_of(std::uint8_t options, std::span<const std::byte> bytes, std:
   if (is_set(3)) java.layout.threads_array = kNoJavaField;
   if (is_set(4)) java.layout.thread_owner_id = kNoJavaField;
   for (std::uint64_t JavaStatics::*address :
-       {&JavaStatics::major_version, &JavaStatics::code_heaps, &JavaStatics::code_low,
-        &JavaStatics::code_high, &JavaStatics::interpreter, &JavaStatics::call_stub_return,
-        &JavaStatics::threads, &JavaStatics::first_thread, &JavaStatics::counters,
-        &JavaStatics::class_base, &JavaStatics::class_shift}) {
+       {&JavaStatics::major_version, &JavaStatics::code_heaps, &JavaStatics::code_heap,
+        &JavaStatics::code_low, &JavaStatics::code_high, &JavaStatics::interpreter,
+        &JavaStatics::call_stub_return, &JavaStatics::threads, &JavaStatics::first_thread,
+        &JavaStatics::counters, &JavaStatics::class_base, &JavaStatics::class_shift}) {
     java.statics.*address = kBegin + offsets[0] * std::uint64_t{8};
   }
   java.version = is_set(5) ? 17 : 25;
+  if (is_set(7)) {
+    java.version = 8;
+  } else {
+    java.statics.code_heap = 0;
+  }
   java.segment_shift = 7;
   java.code = {kBegin, kBegin + kCodeBytes};
   if (is_set(6)) java.interpreter = {kBegin, kBegin + kCodeBytes / 2};

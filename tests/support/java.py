@@ -10,7 +10,7 @@ import tempfile
 from support import root
 from support.case import SwiprCase
 
-OLDEST = 11
+OLDEST = 8
 SOURCES = pathlib.Path(__file__).parents[1] / "targets/java"
 
 
@@ -24,7 +24,7 @@ def machines():
         release = pathlib.Path(path).parent.parent / "release"
         path = path.removeprefix(inside)
         text = release.read_text() if release.exists() else said_by(path, "-XshowSettings:properties")
-        version = re.search(r"(?:JAVA_VERSION=\"|java\.specification\.version = )(\d+)", text)
+        version = re.search(r"(?:JAVA_VERSION=\"|java\.specification\.version = )(?:1\.)?(\d+)", text)
         if version and int(version[1]) >= OLDEST:
             found[int(version[1])] = path
     return [found[version] for version in sorted(found)]
@@ -36,7 +36,7 @@ def said_by(path, *options):
 
 
 def version_of(path):
-    return int(re.search(r"version \"(\d+)", said_by(path))[1])
+    return int(re.search(r"version \"(?:1\.)?(\d+)", said_by(path))[1])
 
 
 class JavaCase(SwiprCase):

@@ -1,6 +1,8 @@
 // Methods whose names can be checked: each one called rNUMBER and letters is called by the one with a letter less.
 // They are those of the class Made0000, which is loaded again and again with other digits in its names.
 // usage: Stress ordinary|hostile. Ends with its input; with code 0 if all calls returned what they should.
+import java.io.DataInputStream;
+import java.io.InputStream;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.nio.charset.StandardCharsets;
@@ -172,7 +174,9 @@ public class Stress {
   }
 
   public static void main(String[] arguments) throws Exception {
-    byte[] code = Stress.class.getResourceAsStream("Made0000.class").readAllBytes();
+    InputStream file = Stress.class.getResourceAsStream("Made0000.class");
+    byte[] code = new byte[file.available()];
+    new DataInputStream(file).readFully(code);
     List<Thread> threads = new ArrayList<>();
     if (arguments[0].equals("hostile")) {
       threads.add(new Thread(() -> storm(code)));

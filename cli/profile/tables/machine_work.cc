@@ -14,6 +14,10 @@ struct KnownThread {
   MachineWork work;
 };
 constexpr std::array kThreads = {KnownThread{"GC Thread#", MachineWork::kCollector},
+                                 KnownThread{"GC task thread#", MachineWork::kCollector},  // 8
+                                 KnownThread{"Gang worker#", MachineWork::kCollector},     // 8
+                                 KnownThread{"Concurrent Mark", MachineWork::kCollector},  // 8
+                                 KnownThread{"CMS ", MachineWork::kCollector},             // 11
                                  KnownThread{"G1 ", MachineWork::kCollector},
                                  KnownThread{"ZDirector", MachineWork::kCollector},
                                  KnownThread{"ZDriver", MachineWork::kCollector},
@@ -51,6 +55,7 @@ constexpr std::array kFunctions = {
     KnownFunction{Language::kJava, "VM_ParallelGC", MachineWork::kCollector},
     KnownFunction{Language::kJava, "VM_ParallelCollect", MachineWork::kCollector},
     KnownFunction{Language::kJava, "VM_G1", MachineWork::kCollector},
+    KnownFunction{Language::kJava, "VM_CMS_", MachineWork::kCollector},
     KnownFunction{Language::kJava, "VM_CollectFor", MachineWork::kCollector},
     KnownFunction{Language::kJavaScript, "v8::internal::Heap::CollectGarbage",
                   MachineWork::kCollector},

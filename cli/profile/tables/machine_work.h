@@ -2,7 +2,7 @@
 // functions of the runtime in the stack (V8, HotSpot and Go have symbols or names in all
 // distributions, PHP's collector is exported; CRuby's functions need debug symbols), by frames that
 // say so (Python), and by the names that HotSpot gives its threads (src/hotspot/share/gc, runtime;
-// 11 to 25), of which the kernel keeps 15 bytes. Pure.
+// 8 to 27), of which the kernel keeps 15 bytes. Pure.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // Counters that a Java virtual machine keeps in memory (jvmstat), unless it runs with
-// -XX:-UsePerfData. Source: src/hotspot/share/runtime/perfMemory.hpp, 11 to 25.
+// -XX:-UsePerfData. Source: src/hotspot/share/runtime/perfMemory.hpp, 8 to 27.
 // Context: control thread.  Allocates: never.
 #pragma once
 

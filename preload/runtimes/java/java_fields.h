@@ -1,5 +1,5 @@
 // The names by which HotSpot describes what JavaLayout and JavaStatics hold. Source:
-// src/hotspot/share/runtime/vmStructs.cpp, 11 to 25.
+// src/hotspot/share/runtime/vmStructs.cpp, 8 to 27.
 // Pure.
 #pragma once
 
@@ -39,6 +39,7 @@ inline constexpr std::array kOffsets = {
     DescribedOffset{"CodeHeap._log2_segment_size", &JavaLayout::heap_segment_shift},
     DescribedOffset{"VirtualSpace._low", &JavaLayout::space_low},
     DescribedOffset{"VirtualSpace._high", &JavaLayout::space_high},
+    DescribedOffset{"VirtualSpace._high_boundary", &JavaLayout::space_end, Need::kOptional},
     DescribedOffset{"HeapBlock::Header._used", &JavaLayout::block_is_used},
     DescribedOffset{"CodeBlob._name", &JavaLayout::blob_name},
     DescribedOffset{"CodeBlob._frame_size", &JavaLayout::blob_frame_words},
@@ -114,9 +115,10 @@ inline constexpr std::array kOffsets = {
 };
 inline constexpr std::array kStatics = {
     DescribedStatic{"Abstract_VM_Version._vm_major_version", &JavaStatics::major_version},
-    DescribedStatic{"CodeCache._heaps", &JavaStatics::code_heaps},
-    DescribedStatic{"CodeCache._low_bound", &JavaStatics::code_low},
-    DescribedStatic{"CodeCache._high_bound", &JavaStatics::code_high},
+    DescribedStatic{"CodeCache._heaps", &JavaStatics::code_heaps, Need::kOptional},
+    DescribedStatic{"CodeCache._heap", &JavaStatics::code_heap, Need::kOptional},
+    DescribedStatic{"CodeCache._low_bound", &JavaStatics::code_low, Need::kOptional},
+    DescribedStatic{"CodeCache._high_bound", &JavaStatics::code_high, Need::kOptional},
     DescribedStatic{"AbstractInterpreter._code", &JavaStatics::interpreter},
     DescribedStatic{"StubRoutines._call_stub_return_address", &JavaStatics::call_stub_return},
     DescribedStatic{"ThreadsSMRSupport._java_thread_list", &JavaStatics::threads, Need::kOptional},

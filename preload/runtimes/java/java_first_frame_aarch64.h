@@ -3,7 +3,7 @@
 // x30.
 // Context: as java_frames.h.
 // Source: src/hotspot/cpu/aarch64, macroAssembler_aarch64.cpp (build_frame, remove_frame,
-// safepoint_poll), 11 to 25.
+// safepoint_poll), 8 to 27.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // Steps of JavaStepper that depend on the machine: the first frame of a stack, whose code may not
 // have made its frame yet, or has left it, and stubs. x86-64: `call` pushes the return address.
 // Context: as java_frames.h.
-// Source: src/hotspot/cpu/x86, 11 to 25.
+// Source: src/hotspot/cpu/x86, 8 to 27.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // What every step through Java's frames needs, on each machine.
 // Context: as java_frames.h.
-// Source: src/hotspot/cpu/x86/frame_x86.hpp and src/hotspot/cpu/aarch64/frame_aarch64.hpp, 11
-// to 25.
+// Source: src/hotspot/cpu/x86/frame_x86.hpp and src/hotspot/cpu/aarch64/frame_aarch64.hpp, 8
+// to 27.
 #pragma once
 
 #include <cstdint>

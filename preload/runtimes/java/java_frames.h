@@ -14,8 +14,8 @@
 // `Reader`: ProbedObjects in the handler, ObjectPieces on the control thread (object_reader.h).
 // Context: signal handler (only for the calling thread) or control thread.  Allocates: never.
 // Errno: kept.  Bounds: see the constants.
-// Source: src/hotspot/cpu/x86/frame_x86.hpp and src/hotspot/cpu/aarch64/frame_aarch64.hpp, 11
-// to 25.
+// Source: src/hotspot/cpu/x86/frame_x86.hpp and src/hotspot/cpu/aarch64/frame_aarch64.hpp, 8
+// to 27.
 #pragma once
 
 #include <array>
@@ -84,6 +84,7 @@ class JavaStepper : private JavaFirstFrame<Reader, Stack> {
       std::uint64_t saved_frame, return_address;
     } slots{};
     constexpr std::uint64_t kBelow = 8 * kWord;
+    constexpr std::uint32_t kFirstWithMirror = 9;
     const std::uint64_t frame = registers.frame;
     if (frame % kWord != 0 || frame + 2 * kWord < registers.stack ||
         frame > registers.stack + kMaxInterpreterFrame || frame < kBelow) {
@@ -98,7 +99,9 @@ class JavaStepper : private JavaFirstFrame<Reader, Stack> {
     token.fingerprint = method.fingerprint;
     token.kind = TokenKind::kJava;
     const bool is_in_register = registers.exact && method.bytecode.contains(registers.bytecode);
-    const std::uint64_t bytecode = is_in_register ? registers.bytecode : slots.bytecode;
+    // Without a mirror the slots below it are one higher.
+    const std::uint64_t saved = java_.version < kFirstWithMirror ? slots.locals : slots.bytecode;
+    const std::uint64_t bytecode = is_in_register ? registers.bytecode : saved;
     if (method.bytecode.contains(bytecode)) {
       token.position = static_cast<std::uint32_t>(bytecode - method.bytecode.begin);
     }

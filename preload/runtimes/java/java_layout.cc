@@ -185,6 +185,10 @@ class JavaDetector {
   static const char* find_missing_alternative(const JavaLayout& layout,
                                               const JavaStatics& statics) noexcept {
     const auto has = [](std::uint32_t offset) { return offset != kNoJavaField; };
+    const bool has_heaps =
+        statics.code_heaps != 0 && statics.code_low != 0 && statics.code_high != 0;
+    const bool has_heap = statics.code_heap != 0 && has(layout.space_end);
+    if (!has_heaps && !has_heap) return "CodeCache._heaps";
     if (!has(layout.blob_code_begin) && !has(layout.blob_code_offset))
       return "CodeBlob._code_offset";
     if (!has(layout.nmethod_scopes_begin) && !has(layout.nmethod_scopes_offset)) {
@@ -234,16 +238,26 @@ bool read_heap(const JavaLayout& layout, std::uint64_t heap, unwind::ImageReader
   return true;
 }
 
+// Where the addresses of the heaps are.
+bool find_heaps(const JavaRuntime& java, unwind::ImageReader reader, std::uint64_t& out,
+                std::uint32_t& count) noexcept {
+  const JavaLayout& layout = java.layout;
+  if (java.statics.code_heap != 0) {
+    out = java.statics.code_heap;
+    count = 1;
+    return true;
+  }
+  std::uint64_t list = 0;
+  return reader.read_value(java.statics.code_heaps, list) && list != 0 &&
+         reader.read_value(list + layout.array_length, count) && count != 0 &&
+         count <= JavaRuntime::kMaxHeaps && reader.read_value(list + layout.array_data, out);
+}
+
 bool read_heaps(JavaRuntime& java, unwind::ImageReader reader) noexcept {
   const JavaLayout& layout = java.layout;
-  std::uint64_t list = 0;
-  std::uint32_t count = 0;
   std::uint64_t heaps = 0;
-  if (!reader.read_value(java.statics.code_heaps, list) || list == 0 ||
-      !reader.read_value(list + layout.array_length, count) || count == 0 ||
-      count > JavaRuntime::kMaxHeaps || !reader.read_value(list + layout.array_data, heaps)) {
-    return false;
-  }
+  std::uint32_t count = 0;
+  if (!find_heaps(java, reader, heaps, count)) return false;
   java.heaps = {};
   for (std::uint32_t i = 0; i < count; ++i) {
     std::uint64_t heap = 0;
@@ -253,6 +267,29 @@ bool read_heaps(JavaRuntime& java, unwind::ImageReader reader) noexcept {
       return false;
     }
   }
+  return true;
+}
+
+bool read_code(JavaRuntime& java, unwind::ImageReader reader) noexcept {
+  const JavaLayout& layout = java.layout;
+  const JavaStatics& statics = java.statics;
+  std::uint64_t memory = 0;
+  if (statics.code_heap == 0) {
+    return reader.read_value(statics.code_low, java.code.begin) &&
+           reader.read_value(statics.code_high, java.code.end) && !java.code.empty();
+  }
+  if (!reader.read_value(statics.code_heap, memory)) return false;
+  memory += layout.heap_memory;
+  return reader.read_value(memory + layout.space_low, java.code.begin) &&
+         reader.read_value(memory + layout.space_end, java.code.end) && !java.code.empty();
+}
+
+// The virtual machine of 8, the only one with one heap, has a number of its own, 25.
+bool read_version(JavaRuntime& java, unwind::ImageReader reader) noexcept {
+  if (java.statics.code_heap == 0) {
+    return reader.read_value(java.statics.major_version, java.version);
+  }
+  java.version = 8;
   return true;
 }
 
@@ -278,9 +315,7 @@ JavaDetection detect_java(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
 bool refresh_java(JavaRuntime& java, unwind::ImageReader reader) noexcept {
   JavaRuntime read = java;
   const JavaStatics& statics = java.statics;
-  const bool is_ready = reader.read_value(statics.major_version, read.version) &&
-                        reader.read_value(statics.code_low, read.code.begin) &&
-                        reader.read_value(statics.code_high, read.code.end) && !read.code.empty() &&
+  const bool is_ready = read_version(read, reader) && read_code(read, reader) &&
                         reader.read_value(statics.call_stub_return, read.call_stub_return) &&
                         read.call_stub_return != 0 && read_heaps(read, reader) &&
                         read_interpreter(read, reader);

@@ -1,7 +1,7 @@
 // Where HotSpot keeps what a stack walk reads, and how a process is seen to run it. The VM
 // describes its fields in exported tables (gHotSpotVMStructs, gHotSpotVMTypes): no offset is known
 // beforehand, but a field that is not described is a refusal. Nothing of the VM is called. Source:
-// src/hotspot/share/runtime/vmStructs.hpp, 11 to 25.
+// src/hotspot/share/runtime/vmStructs.hpp, 11 to 27, and src/share/vm/runtime/vmStructs.cpp, 8.
 #pragma once
 
 #include <array>
@@ -26,6 +26,7 @@ struct JavaLayout {
   std::uint32_t heap_segment_shift = kNoJavaField;
   std::uint32_t space_low = kNoJavaField;
   std::uint32_t space_high = kNoJavaField;
+  std::uint32_t space_end = kNoJavaField;  // of what is reserved
   std::uint32_t block_is_used = kNoJavaField;
   std::uint32_t block_bytes = kNoJavaField;
   std::uint32_t blob_name = kNoJavaField;
@@ -88,7 +89,8 @@ struct JavaLayout {
 // Addresses of static fields; 0: this version has none.
 struct JavaStatics {
   std::uint64_t major_version = 0;
-  std::uint64_t code_heaps = 0;
+  std::uint64_t code_heaps = 0;  // a list …
+  std::uint64_t code_heap = 0;   // … or, 8, the only one: the next two are those of its memory
   std::uint64_t code_low = 0;
   std::uint64_t code_high = 0;
   std::uint64_t interpreter = 0;

@@ -1,6 +1,6 @@
 // What a blocked thread of Java waits for: a monitor that another thread holds (a synchronized
 // block or method), or to be notified (Object.wait). Locks of java.util.concurrent are objects of
-// Java: the stack shows them. Source: src/hotspot/share/runtime/objectMonitor.hpp, 11 to 25.
+// Java: the stack shows them. Source: src/hotspot/share/runtime/objectMonitor.hpp, 8 to 27.
 // Context: control thread.  Allocates: never.
 #pragma once
 

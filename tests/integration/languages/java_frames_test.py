@@ -237,7 +237,9 @@ class JavaTest(JavaCase):
         running = [s for s in storm if any(f.startswith("java.lang.Thread.run") for f in s.frames)]
         self.assertGreater(profiles.total(running), 0.5 * profiles.total(storm))
         java = json.loads(self.swipr("report", "--json", recording).out)["java"]
-        self.assertGreater(java["collectors_ns"], 0)  # the serial one works in the VM's thread
+        # The serial one works in the VM's thread, where functions tell; the library of 8 has no symbols.
+        if version_of(path) > 8 or option != "-XX:+UseSerialGC":
+            self.assertGreater(java["collectors_ns"], 0)
         self.assertLess(java["collectors_ns"] + java["compilers_ns"] + java["machine_ns"], java["cpu_ns"])
         lost = sum(s.weight for s in storm if "[function gone]" in s.frames)
         self.assertLessEqual(lost, 0.02 * profiles.total(storm))  # of classes that are gone
@@ -274,7 +276,7 @@ class JavaTest(JavaCase):
         self.for_each_machine(self.check_embedded, "Native", host, library)
 
     def check_embedded(self, path, name, host, library):
-        machine = pathlib.Path(path).parent.parent / "lib/server/libjvm.so"
+        machine = next(pathlib.Path(path).parent.parent.glob("lib/**/server/libjvm.so"))
         program = self.start(host, machine, self.folder, name, library, preloaded=True)
         program.wait_ready()
         recording = self.check_native_code(program)
@@ -334,6 +336,7 @@ class JavaTest(JavaCase):
         for stack in self.convert(recording, "collapsed", "--frames", "native"):
             self.assertEqual(java_frames(stack), [])
 
+    @unittest.skipIf(root.current(), "swipr starts no program inside the root")
     def test_started_with_the_recording(self):
         """The virtual machine is found once it has started, and its runtime is in the recording."""
         self.compile("Shares")

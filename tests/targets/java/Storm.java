@@ -1,4 +1,6 @@
 // Classes that are loaded, compiled and unloaded, deep recursion, exceptions, garbage, short threads.
+import java.io.DataInputStream;
+import java.io.InputStream;
 import java.util.*;
 public class Storm {
   static volatile Object sink;
@@ -32,7 +34,9 @@ public class Storm {
   }
   interface Work { void run() throws Exception; }
   public static void main(String[] arguments) throws Exception {
-    byte[] code = Storm.class.getResourceAsStream("Storm$Part.class").readAllBytes();
+    InputStream file = Storm.class.getResourceAsStream("Storm$Part.class");
+    byte[] code = new byte[file.available()];
+    new DataInputStream(file).readFully(code);
     List<Thread> threads = new ArrayList<>();
     for (Work work : new Work[] {() -> loads(code), Storm::recurses, Storm::allocates, Storm::starts}) {
       threads.add(new Thread(() -> {

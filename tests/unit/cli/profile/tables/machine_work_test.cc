@@ -14,6 +14,9 @@ using std::chrono::milliseconds;
 TEST(MachineWork, IsKnownByTheNamesOfThreads) {
   EXPECT_EQ(java_work_of("GC Thread#3"), MachineWork::kCollector);
   EXPECT_EQ(java_work_of("G1 Conc#0"), MachineWork::kCollector);
+  for (const char* const name : {"GC task thread#", "Gang worker#1 (", "Concurrent Mark"}) {
+    EXPECT_EQ(java_work_of(name), MachineWork::kCollector) << name;
+  }
   EXPECT_EQ(java_work_of("ZWorkerYoung#0"), MachineWork::kCollector);
   EXPECT_EQ(java_work_of("C2 CompilerThre"), MachineWork::kCompiler);
   EXPECT_EQ(java_work_of("VM Thread"), MachineWork::kMachine);

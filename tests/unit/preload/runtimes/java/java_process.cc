@@ -35,7 +35,7 @@ class CompiledApp {
     if (::mkdtemp(folder.data()) == nullptr) return;
     folder_ = folder;
     const std::string command =
-        "javac -encoding UTF-8 --release 11 -d " + folder_ + " " SWIPR_JAVA_APP;
+        "javac -encoding UTF-8 --release 8 -nowarn -d " + folder_ + " " SWIPR_JAVA_APP;
     if (std::system(command.c_str()) != 0) folder_.clear();
   }
   ~CompiledApp() {

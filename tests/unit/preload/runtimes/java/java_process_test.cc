@@ -232,7 +232,24 @@ TEST_P(JavaProcesses, AreNotReadyBeforeTheyHaveHeaps) {
   JavaRuntime starting = java();
   EXPECT_TRUE(refresh_java(starting, process_->reader()));
   starting.statics.code_heaps = 0;
+  starting.statics.code_heap = 0;
   EXPECT_FALSE(refresh_java(starting, process_->reader()));
+}
+
+// That of 8 has one heap, to which a static field points.
+TEST_P(JavaProcesses, MayHaveOneHeap) {
+  if (java().statics.code_heap != 0) GTEST_SKIP() << "it is that of 8";
+  JavaRuntime one = java();
+  std::uint64_t list = 0;
+  ASSERT_TRUE(reader_->read_value(one.statics.code_heaps, list));
+  ASSERT_TRUE(reader_->read_value(list + one.layout.array_data, one.statics.code_heap));
+  ASSERT_TRUE(refresh_java(one, process_->reader()));
+  EXPECT_EQ(one.version, 8u);
+  EXPECT_EQ(one.heaps[0], java().heaps[0]);
+  EXPECT_EQ(one.heaps[1], JavaCodeHeap{});
+  EXPECT_EQ(one.code.begin, java().heaps[0].memory.begin);
+  EXPECT_GE(one.code.end, java().heaps[0].memory.end);
+  EXPECT_LE(one.code.end, java().code.end);
 }
 
 // Without a virtual machine the suite fails: nothing would have been tested.

@@ -55,18 +55,19 @@ JavaRuntime random_runtime(std::mt19937_64& random) {
   if (random() % 2 == 0) java.layout.blob_code_begin = kNoJavaField;
   if (random() % 2 == 0) java.layout.blob_mutable_data = kNoJavaField;
   if (random() % 2 == 0) java.layout.nmethod_immutable_data = kNoJavaField;
-  java.statics = {kBegin,
-                  kBegin + 8,
-                  kBegin,
-                  kBegin,
-                  kBegin,
-                  kBegin,
-                  kBegin + 800,
-                  kBegin + 1600,
-                  kBegin + 2400,
-                  kBegin,
-                  kBegin + random() % 800 * 8};
-  java.version = random() % 2 == 0 ? 17 : 25;
+  java.statics = {.major_version = kBegin,
+                  .code_heaps = kBegin + 8,
+                  .code_heap = random() % 2 == 0 ? 0 : kBegin + 8,
+                  .code_low = kBegin,
+                  .code_high = kBegin,
+                  .interpreter = kBegin,
+                  .call_stub_return = kBegin,
+                  .threads = kBegin + 800,
+                  .first_thread = kBegin + 1600,
+                  .counters = kBegin + 2400,
+                  .class_base = kBegin,
+                  .class_shift = kBegin + random() % 800 * 8};
+  java.version = std::array{8u, 17u, 25u}[random() % 3];
   java.segment_shift = 7;
   java.code = {kBegin, kBegin + kBytes};
   java.interpreter = {kBegin, kBegin + kBytes / 2};

@@ -30,8 +30,10 @@ constexpr auto kBetweenLooks = 1s;
 // Every tick of every process would wake the agent. In this time 200 threads send 10 KB at 100 Hz,
 // of 200 KB that a socket holds.
 constexpr auto kBetweenReads = 100ms;
-constexpr auto kDrain = 1s;           // for the last data of all processes
-constexpr auto kLastExport = 10s;     // at the end
+constexpr auto kDrain = 1s;  // for the last data of all processes
+// At the end. With kDrain and kLastPushes within the 30 s that Kubernetes waits before it kills.
+constexpr auto kRunningExport = 10s;
+constexpr auto kAllExports = 22s;
 constexpr auto kLastPushes = 5s;      // what is not sent stays in the spool
 constexpr auto kLeastPatience = 60s;  // with a worker
 
@@ -197,15 +199,15 @@ void AgentLoop::finish() {
   collector_.request_end();
   const auto drained = Clock::now() + kDrain;
   while (collector_.is_recording() && Clock::now() < drained) wait_until(drained);
-  const auto wait_for_worker = [this] {
-    const auto exported = Clock::now() + kLastExport;
+  const auto wait_for_worker = [this](Clock::time_point exported) {
     while (worker_ && Clock::now() < exported) wait_until(exported);
     if (worker_) worker_->kill();
     while (worker_) wait_until(Clock::now() + 1s);
   };
-  wait_for_worker();
+  const auto begin = Clock::now();
+  wait_for_worker(begin + kRunningExport);
   end_slice(true);
-  wait_for_worker();
+  wait_for_worker(begin + kAllExports);
   pushers_.finish();
   const auto pushed = Clock::now() + kLastPushes;
   while (!pushers_.have_ended() && Clock::now() < pushed) {

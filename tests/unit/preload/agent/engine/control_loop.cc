@@ -54,11 +54,16 @@ void run(const std::vector<Wanted>& wanted, const Hooks& hooks, const std::atomi
   const bool ok = starts(wanted, all);
   if (ok && hooks.after_start) hooks.after_start();
   started.release();
+  std::size_t judged_bytes = 0;
   while (ok) {
     bool complete = true;
     for (std::size_t at = 0; at < all.size(); ++at) {
       if (!wanted[at].reader_is_awake || wanted[at].reader_is_awake()) drain(*all[at]);
       complete = complete && recorder.is_complete(all[at]->recording);
+    }
+    if (hooks.is_enough && all.front()->bytes.size() != judged_bytes) {
+      judged_bytes = all.front()->bytes.size();
+      complete = complete || hooks.is_enough(decode_recording(all.front()->bytes));
     }
     if (complete || stop.load()) break;
     sleep_until(recorder.next_deadline());

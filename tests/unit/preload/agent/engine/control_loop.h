@@ -25,6 +25,8 @@ struct Hooks {
   std::function<void()> before_ticks;
   // In the calling thread, while the recordings run. Recordings without a limit end after it.
   std::function<void()> meanwhile;
+  // Given what the first recording has written so far, after each growth. True: recordings end.
+  std::function<bool(const DecodedRecording&)> is_enough{};
 };
 
 std::vector<DecodedRecording> record(const std::vector<Wanted>& wanted, const Hooks& hooks = {});

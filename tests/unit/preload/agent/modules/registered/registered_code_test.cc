@@ -167,23 +167,22 @@ TEST_F(RegisteredCodeTest, WhatIsRegisteredBothWaysIsReadOnce) {
 
 constexpr auto kTick = std::chrono::milliseconds(5);
 
-// Long enough for readings that cost a hundred times as much, as with sanitizers: their rate is
-// limited.
+// Each step waits for the one before: how often lists are read depends on what a reading costs.
 TEST_F(RegisteredCodeTest, RecordingsTellTheNamesAndWhenTheyNoLongerHold) {
   announce();
   code::JitObject late_object;
   code::JitEntry late{};
-  int ticks = 0;
   test::Hooks hooks;
-  hooks.before_ticks = [&] {
-    ++ticks;
-    if (ticks == 5) {
+  hooks.is_enough = [&](const test::DecodedRecording& so_far) {
+    if (so_far.code.contains("generated") && late.object == nullptr) {
       code::describe(late_object, *page_, "late", ET_REL);
       announce(late, late_object);
     }
-    if (ticks == 150) __jit_debug_descriptor.first = late.next;
+    if (so_far.code.contains("late")) __jit_debug_descriptor.first = late.next;
+    return !so_far.code_gone.empty();
   };
-  const auto recording = test::record_one({.interval = kTick, .ticks = 300}, hooks);
+  const auto recording =
+      test::record_one({.interval = kTick, .duration = std::chrono::minutes(1)}, hooks);
   EXPECT_FALSE(recording.damaged);
   ASSERT_TRUE(recording.code.contains("generated"));
   const wire::CodeRecord& early = recording.code.at("generated");

@@ -1,14 +1,13 @@
 """Frames of Ruby in recordings: shares, chains, lines and waits of programs whose truth is known, in the ruby of this
-machine and in those that SWIPR_RUBIES names (separated by colons)."""
+machine, or of the root in SWIPR_TEST_ROOT, and in those that SWIPR_RUBIES names (separated by colons)."""
 
 import json
 import os
 import re
 import shutil
-import subprocess
 import unittest
 
-from support import profiles, raw, sampling
+from support import profiles, raw, root, sampling
 from support.case import SwiprCase
 
 # The worker's functions use 70, 20 and 10 % of its CPU time, and say so themselves.
@@ -201,6 +200,8 @@ puts 'whole'
 
 
 def programs():
+    if root.current():
+        return ["/usr/bin/ruby"]
     found = [shutil.which("ruby"), *os.environ.get("SWIPR_RUBIES", "").split(":")]
     return list(dict.fromkeys(path for path in found if path))
 
@@ -231,8 +232,7 @@ class RubyTest(SwiprCase):
         return finished.out.decode()
 
     def has_compiler(self, path):
-        told = subprocess.run([path, *YJIT, "-e", "puts RUBY_DESCRIPTION"], capture_output=True, text=True)
-        return "+YJIT" in told.stdout
+        return b"+YJIT" in self.start(path, *YJIT, "-e", "puts RUBY_DESCRIPTION").wait().out
 
     def check_lost(self, stacks, most):
         lost = sum(s.weight for s in stacks if "[function gone]" in s.frames)

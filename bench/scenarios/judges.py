@@ -12,6 +12,7 @@ import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import time
 
 from scenarios.bootstrap import bounds
@@ -45,6 +46,21 @@ def until_begun(output):
 def swipr(program, rate, output):
     return as_process((SWIPR, "record", "--pid", program.process.pid, "--rate", rate, "--mode", "cpu", "-o", output),
                       output, until_begun, program.environment)
+
+
+SLEEPER = """
+import sys, time
+interval = 1 / int(sys.argv[1])
+due = time.monotonic()
+while True:
+    due += interval
+    time.sleep(max(due - time.monotonic(), 0))
+"""
+
+
+def sleeper(program, rate, output):
+    """No profiler: what waking up as often costs on this machine, with 2 µs of Python."""
+    return as_process((sys.executable, "-c", SLEEPER, rate), output, lambda _: time.sleep(0.3))
 
 
 def py_spy(program, rate, output):
@@ -171,7 +187,8 @@ def profiled_slice(program, start, rate, seconds):
 
 def slices(program, rounds, seconds):
     """By profiler and rate: [(slice before, profiled slice, slice behind)]. Each round has all cases in turn."""
-    cases = [(f"{name}, {rate:,} Hz", start, rate) for name, start in profilers(program.language) for rate in (100, 1000)]
+    started = [*profilers(program.language), ("a process that only wakes up", sleeper)]
+    cases = [(f"{name}, {rate:,} Hz", start, rate) for name, start in started for rate in (100, 1000)]
     found = {name: [] for name, _, _ in cases}
     rest = slice_of(program, seconds)
     for number in range(rounds):

@@ -1,6 +1,7 @@
 // Which system call a thread has made: the kernel does not tell a signal handler. x86-64 only.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,10 +21,12 @@ struct CallPlace {
   std::uint64_t pc;
   std::uint64_t sp;
   std::uint64_t fp;
+  std::array<std::uint64_t, 5> kept{};  // rbx, r12, r13, r14, r15
 };
 
-// As decode_call_number, and from the stack, where glibc since 2.41 has the number. False: there is
-// no `syscall` before the return address. -1 in `number`: not recognised.
+// As decode_call_number, and from the stack, where glibc since 2.41 has the number, or a register
+// that functions keep, where musl has it. False: there is no `syscall` before the return address.
+// -1 in `number`: not recognised.
 SWIPR_SIGNAL_SAFE bool read_call_number(const CallPlace& place, std::int32_t& number) noexcept;
 
 }  // namespace swipr::handler

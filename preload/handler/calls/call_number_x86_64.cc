@@ -83,9 +83,10 @@ std::int32_t futex_by_ecx(Code before) noexcept {
   return found == before.end() ? -1 : SYS_futex;
 }
 
-// The end of __syscall_cancel_arch, through which glibc since 2.41 makes all calls that can be
+// The end of the function through which glibc since 2.41 and musl make all calls that can be
 // cancelled. Written in assembly, so it is the same in every build.
-// Source: glibc, sysdeps/unix/sysv/linux/x86_64/syscall_cancel.S.
+// Source: glibc, sysdeps/unix/sysv/linux/x86_64/syscall_cancel.S; musl,
+// src/thread/x86_64/syscall_cp.s.
 constexpr std::uint8_t kCancellable[] = {0x49, 0x89, 0xfb,              // mov %rdi,%r11
                                          0x48, 0x89, 0xf0,              // mov %rsi,%rax: the number
                                          0x48, 0x89, 0xd7,              // mov %rdx,%rdi
@@ -112,11 +113,32 @@ std::uint64_t loaded_from(Code code, std::uint8_t to, std::uint64_t sp, std::uin
   return ends_in(rest, from_fp) ? fp + offset : 0;
 }
 
-std::int32_t number_at(std::uint64_t address, unwind::PageProbeReader& reader) noexcept {
+std::int32_t checked(std::uint64_t number) noexcept {
   constexpr std::uint64_t kNumbers = 1024;
+  return number < kNumbers ? static_cast<std::int32_t>(number) : -1;
+}
+
+std::int32_t number_at(std::uint64_t address, unwind::PageProbeReader& reader) noexcept {
   std::uint64_t number = 0;
-  if (address == 0 || !reader.read_word(address, number) || number >= kNumbers) return -1;
-  return static_cast<std::int32_t>(number);
+  return address != 0 && reader.read_word(address, number) ? checked(number) : -1;
+}
+
+// The register that mov REGISTER,%rsi at the end of `code` copies, if functions keep it. nullptr:
+// it ends in another instruction.
+const std::uint64_t* copied_to_rsi(Code code, const CallPlace& place) noexcept {
+  struct Copy {
+    std::uint8_t code[3];
+    const std::uint64_t* from;
+  };
+  const Copy copies[] = {
+      {{0x48, 0x89, 0xde}, &place.kept[0]}, {{0x48, 0x89, 0xee}, &place.fp},
+      {{0x4c, 0x89, 0xe6}, &place.kept[1]}, {{0x4c, 0x89, 0xee}, &place.kept[2]},
+      {{0x4c, 0x89, 0xf6}, &place.kept[3]}, {{0x4c, 0x89, 0xfe}, &place.kept[4]},
+  };
+  for (const Copy& copy : copies) {
+    if (ends_in(code, copy.code)) return copy.from;
+  }
+  return nullptr;
 }
 
 // Code that the thread has just executed, or returns to: unmapping it would crash the thread in any
@@ -132,8 +154,8 @@ bool read_code(std::uint64_t end, std::array<std::uint8_t, kSize>& code,
   return true;
 }
 
-// The caller of __syscall_cancel_arch has the number as its own seventh argument, and loads it
-// within a few instructions before the call.
+// glibc's caller of that function has the number as its own seventh argument, musl's as its first.
+// Both move it to rsi within a few instructions before the call.
 std::int32_t number_of_caller(const CallPlace& place, unwind::PageProbeReader& reader) noexcept {
   constexpr std::size_t kCallBytes = 5;
   constexpr std::uint8_t kCall = 0xe8;
@@ -147,6 +169,8 @@ std::int32_t number_of_caller(const CallPlace& place, unwind::PageProbeReader& r
   for (std::size_t end = code.size() - kCallBytes; end > kLoadBytes; --end) {
     const std::uint64_t from = loaded_from(code.first(end), kToRsi, callers_sp, place.fp);
     if (from != 0) return number_at(from, reader);
+    const std::uint64_t* const copied = copied_to_rsi(code.first(end), place);
+    if (copied != nullptr) return checked(*copied);
   }
   return -1;
 }

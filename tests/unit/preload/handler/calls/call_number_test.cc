@@ -145,7 +145,7 @@ TEST(CallNumber, OfACancellableCallIsAnArgumentOfItsCaller) {
   const auto by_sp = padded({0x48, 0x8b, 0x74, 0x24, 0x20,  // mov 32(%rsp),%rsi
                              0x49, 0x89, 0xd0, 0x4c, 0x89, 0xdf, 0xe8, 0, 0, 0, 0});
   const auto by_fp = padded({0x48, 0x8b, 0x75, 0x10, 0xe8, 0, 0, 0, 0});  // mov 16(%rbp),%rsi
-  const auto by_rbx = padded({0x48, 0x89, 0xde, 0xe8, 0, 0, 0, 0});
+  const auto by_rcx = padded({0x48, 0x89, 0xce, 0xe8, 0, 0, 0, 0});
   const auto no_call = padded({0x48, 0x8b, 0x74, 0x24, 0x20, 0x90, 0x90, 0x90, 0x90, 0x90});
   Stack stack;
   stack.words[1 + 4] = SYS_poll;
@@ -157,10 +157,37 @@ TEST(CallNumber, OfACancellableCallIsAnArgumentOfItsCaller) {
   };
   EXPECT_EQ(number_below(by_sp), SYS_poll);
   EXPECT_EQ(number_below(by_fp), SYS_epoll_wait);
-  EXPECT_EQ(number_below(by_rbx), -1);
+  EXPECT_EQ(number_below(by_rcx), -1);
   EXPECT_EQ(number_below(no_call), -1);
   stack.words[1 + 4] = 1 << 20;
   EXPECT_EQ(number_below(by_sp), -1);
+}
+
+// The caller of __syscall_cp_asm as Debian's musl 1.2.3 has it, and the same with other registers.
+TEST(CallNumber, OfACancellableCallOfMuslIsInARegister) {
+  const auto number_in = [](int first, int last, const CallPlace& registers) {
+    const auto caller =
+        padded({0x48,  0x8d, 0x7b, 0x3c,                          // lea 60(%rbx),%rdi
+                first, 0x89, last,                                // mov REGISTER,%rsi
+                0x41,  0x51, 0x4d, 0x89, 0xc1, 0x49, 0x89, 0xd0,  // push %r9; mov %r8,%r9 …
+                0x4c,  0x89, 0xea, 0xe8, 0,    0,    0,    0});   // mov %r13,%rdx; call
+    Stack stack;
+    stack.words[0] = end_of(caller);
+    CallPlace place = registers;
+    place.pc = end_of(kCancelPoint);
+    place.sp = stack.sp();
+    return number_at_place(place);
+  };
+  const CallPlace registers{.pc = 0,
+                            .sp = 0,
+                            .fp = SYS_wait4,
+                            .kept = {SYS_poll, SYS_nanosleep, SYS_futex, SYS_accept, 1 << 20}};
+  EXPECT_EQ(number_in(0x48, 0xde, registers), SYS_poll);
+  EXPECT_EQ(number_in(0x48, 0xee, registers), SYS_wait4);
+  EXPECT_EQ(number_in(0x4c, 0xe6, registers), SYS_nanosleep);
+  EXPECT_EQ(number_in(0x4c, 0xee, registers), SYS_futex);
+  EXPECT_EQ(number_in(0x4c, 0xf6, registers), SYS_accept);
+  EXPECT_EQ(number_in(0x4c, 0xfe, registers), -1);  // no number of a call
 }
 
 TEST(CallNumber, IsReadFromTheStackWhereItWasLoadedFromThere) {

@@ -104,7 +104,11 @@ class OutageTest(AgentCase):
         for status, times in ((429, 3), (503, 1)):
             store.fault(path="/push", status=status, times=times, headers={"Retry-After": "0"})
         self.start_worker()
-        finished = self.run_agent_for(store, 3)
+        agent = self.start_agent(*self.push_to(store))
+        deadline.wait_until(lambda: len(store.received()) >= 2, "two profiles in the store")
+        agent.signal(signal.SIGTERM)
+        finished = agent.wait()
+        self.assertEqual(finished.code, 0, finished.err)
         self.assertIn("does not accept profiles now", finished.err)
         self.assertEqual(self.stored_cpu(store), self.known_cpu())
         self.assert_outcomes(stored=len(self.accounts()), asked_again=4)

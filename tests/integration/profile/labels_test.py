@@ -129,7 +129,9 @@ class LabelsTest(SwiprCase):
         child = int(program.read_line().split()[1])
         self.wait_for_socket(child)
         stacks = self.pprof(self.record(child, "--count", 200, "--interval", "1ms"))
-        self.assertEqual({stack.labels.get("who") for stack in stacks if stack.tid == child}, {"child"})
+        # A sample without a stack, which a busy machine may cause, is without labels.
+        seen = [stack for stack in stacks if stack.frames != ["[no stack]"]]
+        self.assertEqual({stack.labels.get("who") for stack in seen if stack.tid == child}, {"child"})
         self.assertEqual({key for stack in stacks for key in stack.labels} & {"work"}, set())
         self.assertEqual({stack.labels.get("who") for stack in stacks if stack.thread == "after"}, {None})
         program.end()

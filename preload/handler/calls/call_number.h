@@ -1,7 +1,8 @@
 // Which system call a thread has made: the kernel does not tell a signal handler. x86-64 only.
 #pragma once
 
-#include <array>
+#include <sys/ucontext.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,17 +17,10 @@ inline constexpr std::size_t kCodeBytes = 48;
 SWIPR_SIGNAL_SAFE std::int32_t decode_call_number(
     std::span<const std::uint8_t, kCodeBytes> code) noexcept;
 
-// Registers of the calling thread directly after its `syscall`.
-struct CallPlace {
-  std::uint64_t pc;
-  std::uint64_t sp;
-  std::uint64_t fp;
-  std::array<std::uint64_t, 5> kept{};  // rbx, r12, r13, r14, r15
-};
-
 // As decode_call_number, and from the stack, where glibc since 2.41 has the number, or a register
 // that functions keep, where musl has it. False: there is no `syscall` before the return address.
-// -1 in `number`: not recognised.
-SWIPR_SIGNAL_SAFE bool read_call_number(const CallPlace& place, std::int32_t& number) noexcept;
+// -1 in `number`: not recognised. `registers`: of the calling thread directly after its `syscall`.
+// Also runs on the program's alternate stacks, which may have next to no room.
+SWIPR_SIGNAL_SAFE bool read_call_number(const gregset_t& registers, std::int32_t& number) noexcept;
 
 }  // namespace swipr::handler

@@ -123,22 +123,17 @@ std::int32_t number_at(std::uint64_t address, unwind::PageProbeReader& reader) n
   return address != 0 && reader.read_word(address, number) ? checked(number) : -1;
 }
 
-// The register that mov REGISTER,%rsi at the end of `code` copies, if functions keep it. nullptr:
-// it ends in another instruction.
-const std::uint64_t* copied_to_rsi(Code code, const CallPlace& place) noexcept {
-  struct Copy {
-    std::uint8_t code[3];
-    const std::uint64_t* from;
-  };
-  const Copy copies[] = {
-      {{0x48, 0x89, 0xde}, &place.kept[0]}, {{0x48, 0x89, 0xee}, &place.fp},
-      {{0x4c, 0x89, 0xe6}, &place.kept[1]}, {{0x4c, 0x89, 0xee}, &place.kept[2]},
-      {{0x4c, 0x89, 0xf6}, &place.kept[3]}, {{0x4c, 0x89, 0xfe}, &place.kept[4]},
-  };
-  for (const Copy& copy : copies) {
-    if (ends_in(code, copy.code)) return copy.from;
-  }
-  return nullptr;
+// mov REGISTER,%rsi, of the registers that functions keep.
+struct Copy {
+  std::uint8_t code[3];
+  std::uint8_t from;
+};
+constexpr Copy kCopiesToRsi[] = {{{0x48, 0x89, 0xde}, REG_RBX}, {{0x48, 0x89, 0xee}, REG_RBP},
+                                 {{0x4c, 0x89, 0xe6}, REG_R12}, {{0x4c, 0x89, 0xee}, REG_R13},
+                                 {{0x4c, 0x89, 0xf6}, REG_R14}, {{0x4c, 0x89, 0xfe}, REG_R15}};
+
+std::uint64_t reg(const gregset_t& registers, int number) noexcept {
+  return static_cast<std::uint64_t>(registers[number]);
 }
 
 // Code that the thread has just executed, or returns to: unmapping it would crash the thread in any
@@ -156,31 +151,35 @@ bool read_code(std::uint64_t end, std::array<std::uint8_t, kSize>& code,
 
 // glibc's caller of that function has the number as its own seventh argument, musl's as its first.
 // Both move it to rsi within a few instructions before the call.
-std::int32_t number_of_caller(const CallPlace& place, unwind::PageProbeReader& reader) noexcept {
+std::int32_t number_of_caller(const gregset_t& registers,
+                              unwind::PageProbeReader& reader) noexcept {
   constexpr std::size_t kCallBytes = 5;
   constexpr std::uint8_t kCall = 0xe8;
   constexpr std::size_t kLoadBytes = 4;
   std::uint64_t behind = 0;
   std::array<std::uint8_t, 32> bytes;
-  if (!reader.read_word(place.sp, behind) || !read_code(behind, bytes, reader)) return -1;
+  const std::uint64_t sp = reg(registers, REG_RSP);
+  if (!reader.read_word(sp, behind) || !read_code(behind, bytes, reader)) return -1;
   const Code code{bytes};
   if (code[code.size() - kCallBytes] != kCall) return -1;
-  const std::uint64_t callers_sp = place.sp + sizeof(behind);
+  const std::uint64_t callers_sp = sp + sizeof(behind);
   for (std::size_t end = code.size() - kCallBytes; end > kLoadBytes; --end) {
-    const std::uint64_t from = loaded_from(code.first(end), kToRsi, callers_sp, place.fp);
+    const Code before = code.first(end);
+    const std::uint64_t from = loaded_from(before, kToRsi, callers_sp, reg(registers, REG_RBP));
     if (from != 0) return number_at(from, reader);
-    const std::uint64_t* const copied = copied_to_rsi(code.first(end), place);
-    if (copied != nullptr) return checked(*copied);
+    for (const Copy& copy : kCopiesToRsi) {
+      if (ends_in(before, copy.code)) return checked(reg(registers, copy.from));
+    }
   }
   return -1;
 }
 
-std::int32_t number_on_stack(const CallPlace& place, Code code,
+std::int32_t number_on_stack(const gregset_t& registers, Code code,
                              unwind::PageProbeReader& reader) noexcept {
-  if (ends_in(code, kCancellable)) return number_of_caller(place, reader);
-  return number_at(
-      loaded_from(code.first(code.size() - unwind::kSyscallBytes), kToRax, place.sp, place.fp),
-      reader);
+  if (ends_in(code, kCancellable)) return number_of_caller(registers, reader);
+  return number_at(loaded_from(code.first(code.size() - unwind::kSyscallBytes), kToRax,
+                               reg(registers, REG_RSP), reg(registers, REG_RBP)),
+                   reader);
 }
 
 }  // namespace
@@ -202,13 +201,13 @@ std::int32_t decode_call_number(std::span<const std::uint8_t, kCodeBytes> code) 
   return number >= 0 ? number : futex_by_ecx(before);
 }
 
-bool read_call_number(const CallPlace& place, std::int32_t& number) noexcept {
+bool read_call_number(const gregset_t& registers, std::int32_t& number) noexcept {
   std::array<std::uint8_t, kCodeBytes> code;
   unwind::PageProbeReader reader;
-  if (!read_code(place.pc, code, reader)) return false;
+  if (!read_code(reg(registers, REG_RIP), code, reader)) return false;
   if (code[kCodeBytes - 2] != 0x0f || code[kCodeBytes - 1] != 0x05) return false;
   number = decode_call_number(code);
-  if (number < 0) number = number_on_stack(place, code, reader);
+  if (number < 0) number = number_on_stack(registers, code, reader);
   return true;
 }
 

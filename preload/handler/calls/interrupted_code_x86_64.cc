@@ -26,19 +26,12 @@ void set_reg(ucontext_t& context, int number, std::uint64_t value) noexcept {
 // Most code is spared reading it.
 bool has_just_returned(const ucontext_t& context, std::int32_t& number) noexcept {
   constexpr std::uint64_t kStepping = 0x1'0100;  // TF and RF, of debuggers
-  const std::uint64_t rip = reg(context, REG_RIP);
   const std::uint64_t rcx = reg(context, REG_RCX);
   const std::uint64_t changed = reg(context, REG_R11) ^ reg(context, REG_EFL);
-  const bool is_possible =
-      calls_keep_registers ? rcx != kForeignMark : rcx == rip && (changed & ~kStepping) == 0;
-  if (!is_possible) return false;
-  const CallPlace place{
-      .pc = rip,
-      .sp = reg(context, REG_RSP),
-      .fp = reg(context, REG_RBP),
-      .kept = {reg(context, REG_RBX), reg(context, REG_R12), reg(context, REG_R13),
-               reg(context, REG_R14), reg(context, REG_R15)}};
-  return read_call_number(place, number);
+  const bool is_possible = calls_keep_registers
+                               ? rcx != kForeignMark
+                               : rcx == reg(context, REG_RIP) && (changed & ~kStepping) == 0;
+  return is_possible && read_call_number(context.uc_mcontext.gregs, number);
 }
 
 // Modulo 2^64: also back.

@@ -136,9 +136,25 @@ struct Stack {
   std::uint64_t sp() const { return reinterpret_cast<std::uint64_t>(words.data()); }
 };
 
-std::int32_t number_at_place(const CallPlace& place) {
+struct Place {
+  std::uint64_t pc = 0;
+  std::uint64_t sp = 0;
+  std::uint64_t fp = 0;
+  std::array<std::uint64_t, 5> kept{};  // rbx, r12 to r15
+};
+
+std::int32_t number_at_place(const Place& place) {
+  gregset_t registers{};
+  const auto set = [&](int number, std::uint64_t value) {
+    registers[number] = static_cast<greg_t>(value);
+  };
+  set(REG_RIP, place.pc);
+  set(REG_RSP, place.sp);
+  set(REG_RBP, place.fp);
+  set(REG_RBX, place.kept[0]);
+  for (int at = 1; at < 5; ++at) set(REG_R12 + at - 1, place.kept[static_cast<std::size_t>(at)]);
   std::int32_t number = -2;
-  return read_call_number(place, number) ? number : -2;
+  return read_call_number(registers, number) ? number : -2;
 }
 
 TEST(CallNumber, OfACancellableCallIsAnArgumentOfItsCaller) {
@@ -165,7 +181,7 @@ TEST(CallNumber, OfACancellableCallIsAnArgumentOfItsCaller) {
 
 // The caller of __syscall_cp_asm as Debian's musl 1.2.3 has it, and the same with other registers.
 TEST(CallNumber, OfACancellableCallOfMuslIsInARegister) {
-  const auto number_in = [](int first, int last, const CallPlace& registers) {
+  const auto number_in = [](int first, int last, const Place& registers) {
     const auto caller =
         padded({0x48,  0x8d, 0x7b, 0x3c,                          // lea 60(%rbx),%rdi
                 first, 0x89, last,                                // mov REGISTER,%rsi
@@ -173,15 +189,15 @@ TEST(CallNumber, OfACancellableCallOfMuslIsInARegister) {
                 0x4c,  0x89, 0xea, 0xe8, 0,    0,    0,    0});   // mov %r13,%rdx; call
     Stack stack;
     stack.words[0] = end_of(caller);
-    CallPlace place = registers;
+    Place place = registers;
     place.pc = end_of(kCancelPoint);
     place.sp = stack.sp();
     return number_at_place(place);
   };
-  const CallPlace registers{.pc = 0,
-                            .sp = 0,
-                            .fp = SYS_wait4,
-                            .kept = {SYS_poll, SYS_nanosleep, SYS_futex, SYS_accept, 1 << 20}};
+  const Place registers{.pc = 0,
+                        .sp = 0,
+                        .fp = SYS_wait4,
+                        .kept = {SYS_poll, SYS_nanosleep, SYS_futex, SYS_accept, 1 << 20}};
   EXPECT_EQ(number_in(0x48, 0xde, registers), SYS_poll);
   EXPECT_EQ(number_in(0x48, 0xee, registers), SYS_wait4);
   EXPECT_EQ(number_in(0x4c, 0xe6, registers), SYS_nanosleep);

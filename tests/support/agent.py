@@ -57,7 +57,8 @@ class AgentCase(SwiprCase):
 
     def accounts(self):
         """Of all slices, in order."""
-        return [json.loads(path.read_text()) for path in sorted(self.out.glob("profile_*.json"))]
+        return sorted((json.loads(path.read_text()) for path in self.out.glob("profile_*.json")),
+                      key=lambda slice_: slice_["begin_ns"])
 
     def wait_for_slices(self, count):
         deadline.wait_until(lambda: len(list(self.out.glob("profile_*.json"))) >= count, f"{count} slices")

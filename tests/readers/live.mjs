@@ -120,6 +120,8 @@ async function waits_and_locks_have_owners() {
   await page.click('#panes [value=callers]');
   await wait_for_text(page, '#callers', 'Choose a function');
   await page.click('#panes [value=functions]');
+  await page.keyboard.press('p');  // a slow machine replaces the rows faster than it clicks
+  await wait_for_text(page, '#state', 'paused');
   await page.click('#functions tbody button:has-text("enter_mutex")');
   await page.click('#panes [value=callers]');
   await wait_for_text(page, '#callers', 'Called by');

@@ -237,8 +237,8 @@ class JavaTest(JavaCase):
         running = [s for s in storm if any(f.startswith("java.lang.Thread.run") for f in s.frames)]
         self.assertGreater(profiles.total(running), 0.5 * profiles.total(storm))
         java = json.loads(self.swipr("report", "--json", recording).out)["java"]
-        # The serial one works in the VM's thread, where functions tell; the library of 8 has no symbols.
-        if version_of(path) > 8 or option != "-XX:+UseSerialGC":
+        # The serial one works in the VM's thread, where functions tell; Debian's libraries have no symbols.
+        if option != "-XX:+UseSerialGC" or (version_of(path) > 8 and not root.current()):
             self.assertGreater(java["collectors_ns"], 0)
         self.assertLess(java["collectors_ns"] + java["compilers_ns"] + java["machine_ns"], java["cpu_ns"])
         lost = sum(s.weight for s in storm if "[function gone]" in s.frames)

@@ -7,7 +7,7 @@ import os
 import re
 import unittest
 
-from support import sampling
+from support import root, sampling
 from support.case import SwiprCase
 from support.interpreters import interpreters
 
@@ -108,6 +108,8 @@ asyncio.run(main())
 class PythonTasksTest(SwiprCase):
     def for_each_interpreter(self, check):
         paths = [path for path in interpreters() if minor(path) >= FIRST]
+        if root.current() and not paths:
+            self.skipTest("this Python is older than those whose tasks are read")
         self.assertTrue(paths, "no CPython of a supported version on this machine")
         for path in paths:
             with self.subTest(interpreter=path):

@@ -174,8 +174,9 @@ std::int32_t number_of_caller(const gregset_t& registers,
   return -1;
 }
 
-std::int32_t number_on_stack(const gregset_t& registers, Code code,
-                             unwind::PageProbeReader& reader) noexcept {
+// No instruction of the code has the number: a caller passed it, or the stack has it.
+std::int32_t passed_number(const gregset_t& registers, Code code,
+                           unwind::PageProbeReader& reader) noexcept {
   if (ends_in(code, kCancellable)) return number_of_caller(registers, reader);
   return number_at(loaded_from(code.first(code.size() - unwind::kSyscallBytes), kToRax,
                                reg(registers, REG_RSP), reg(registers, REG_RBP)),
@@ -207,7 +208,7 @@ bool read_call_number(const gregset_t& registers, std::int32_t& number) noexcept
   if (!read_code(reg(registers, REG_RIP), code, reader)) return false;
   if (code[kCodeBytes - 2] != 0x0f || code[kCodeBytes - 1] != 0x05) return false;
   number = decode_call_number(code);
-  if (number < 0) number = number_on_stack(registers, code, reader);
+  if (number < 0) number = passed_number(registers, code, reader);
   return true;
 }
 

@@ -14,9 +14,12 @@ if(SWIPR_SANITIZE STREQUAL thread)
   set(SWIPR_SANITIZER SWIPR_TSAN)
 endif()
 
+# Functions and lines for back-traces, without variables, which took a third of the time of compiling.
+set(SWIPR_DEBUG_INFO $<$<CONFIG:RelWithDebInfo>:-g1>)
+
 function(swipr_defaults target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_options(${target} PRIVATE ${SWIPR_PATHS})
+  target_compile_options(${target} PRIVATE ${SWIPR_PATHS} ${SWIPR_DEBUG_INFO})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${SWIPR_WARNINGS}>)
   target_compile_definitions(${target} PRIVATE SWIPR_VERSION="${PROJECT_VERSION}")
   if(SWIPR_SANITIZE)
@@ -58,8 +61,8 @@ endif()
 # wait in it, so it has frame pointers for whoever unwinds them; elsewhere they would be 4 % of the code.
 # initial-exec: no TLS resolver call in a handler. No stack protector: its canary lives in TLS that
 # a half-made thread may lack. Tables and walks are hot: -O2 also in debug builds.
-# The name is built twice: NAME goes into the preload, NAME_host (sanitizers allowed) into tests, several files
-# at once but for those that ALONE names: they have names of their own that others have, too.
+# The name is built twice: NAME goes into the preload, NAME_host (sanitizers allowed) into tests. Both are unity
+# builds but for the files that ALONE names: they have names of their own that others have, too.
 function(swipr_guest_library name)
   cmake_parse_arguments(arg "SMALL;WAITS" "" "SOURCES;LINK;ALONE" ${ARGN})
   set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -72,7 +75,6 @@ function(swipr_guest_library name)
     -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables
     -ffunction-sections ${SWIPR_GUEST_OPTIONS} ${SWIPR_PATHS})
   target_link_libraries(${name} PRIVATE ${arg_LINK})
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # small files; the gates look at each object
   set(host_link ${arg_LINK})
   list(TRANSFORM host_link APPEND _host)
   add_library(${name}_host STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
@@ -85,13 +87,15 @@ function(swipr_guest_library name)
   target_link_libraries(${name}_host PRIVATE ${host_link})
 endfunction()
 
-# What sanitizer builds need of a build: unit tests, and those of code with several threads.
-add_custom_target(unit_tests)
+# What sanitizer builds need of a build: unit tests of the CLI, those of other code, and those of code with several threads.
+add_custom_target(cli_tests)
+add_custom_target(library_tests)
 add_custom_target(threaded_tests)
 
 # swipr_test(NAME SOURCES … LINK … [ALONE …]): a GoogleTest program, one ctest entry per test case, or with a
-# sanitizer, whose start takes longer than most tests, one for all. Part of unit_tests and, where
-# SWIPR_THREADED_TESTS is set, of threaded_tests; labelled accordingly. ALONE: as of swipr_guest_library.
+# sanitizer, whose start takes longer than most tests, one for all. Part of library_tests or, below tests/unit/cli and
+# tests/golden, of cli_tests, and where SWIPR_THREADED_TESTS is set, of threaded_tests; labels are library,
+# cli and threaded. ALONE: as of swipr_guest_library.
 function(swipr_test name)
   if(NOT SWIPR_TESTS)
     return()
@@ -99,26 +103,31 @@ function(swipr_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;ALONE" ${ARGN})
   set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_executable(${name} ${arg_SOURCES})
-  add_dependencies(unit_tests ${name})
-  set(labels unit)
+  set(part library)
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/(unit/cli|golden)")
+    set(part cli)
+  endif()
+  add_dependencies(${part}_tests ${name})
+  set(labels ${part})
   if(SWIPR_THREADED_TESTS)
     add_dependencies(threaded_tests ${name})
     list(APPEND labels threaded)
   endif()
   swipr_defaults(${name})
   target_compile_options(${name} PRIVATE -O0)  # a test runs for an instant, and compiles for long
+  set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)  # more have helpers of one name
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
   if(SWIPR_SANITIZE)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${labels}")
   else()
     include(GoogleTest)
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS unit)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS ${part})
   endif()
 endfunction()
 
-# swipr_fuzz(NAME SOURCES … LINK …): compiled in every build. With SWIPR_FUZZ it is a libFuzzer
-# program; otherwise tests/fuzz/replay_main.cc feeds it its corpus and mutations of it, as a test.
+# swipr_fuzz(NAME SOURCES … LINK …). With SWIPR_FUZZ it is a libFuzzer program; otherwise
+# tests/fuzz/replay_main.cc feeds it its corpus and mutations of it, as a test.
 # The corpus is the folder tests/fuzz/corpus/NAME. MUTATIONS: how many, where one takes long.
 function(swipr_fuzz name)
   cmake_parse_arguments(arg "" "MUTATIONS" "SOURCES;LINK" ${ARGN})

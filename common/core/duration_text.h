@@ -40,7 +40,7 @@ inline constexpr std::array kUnits = {
 constexpr std::string_view take_digits(std::string_view& text) noexcept {
   std::size_t count = 0;
   while (count < text.size() && text[count] >= '0' && text[count] <= '9') ++count;
-  const std::string_view digits = text.substr(0, count);
+  const std::string_view digits(text.data(), count);  // substr() can throw, which a preload cannot
   text.remove_prefix(count);
   return digits;
 }

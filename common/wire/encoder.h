@@ -3,6 +3,7 @@
 // signal handlers included.  Allocates: never.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -59,7 +60,7 @@ class Encoder {
     size_ += bytes.size();
   }
   void put_string(std::string_view text) noexcept {
-    put_bytes(std::as_bytes(std::span(text.substr(0, kMaxStringBytes))));
+    put_bytes(std::as_bytes(std::span(text.data(), std::min(text.size(), kMaxStringBytes))));
   }
 
   // Opens a record; returns the mark for end_record.

@@ -170,7 +170,7 @@ std::string_view cut(std::string_view value, std::size_t room) noexcept {
   process.cut.fetch_add(1, std::memory_order_relaxed);
   const auto continues = [value](std::size_t at) { return (value[at] & 0xc0) == 0x80; };
   while (room != 0 && continues(room)) --room;
-  return value.substr(0, room);
+  return {value.data(), room};
 }
 
 // Without an instruction for it the compiler calls libgcc, which is not linked.

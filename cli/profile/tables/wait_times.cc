@@ -9,12 +9,12 @@
 namespace swipr::profile {
 
 std::vector<WaitTimes> wait_times(const Recording& recording) {
-  using Place = std::pair<std::string_view, std::string_view>;  // system call and channel
-  std::map<Place, WaitTimes> by_place;
-  std::set<std::pair<Place, std::uint32_t>> seen;  // place and thread
+  using CallPlace = std::pair<std::string_view, std::string_view>;  // system call and channel
+  std::map<CallPlace, WaitTimes> by_place;
+  std::set<std::pair<CallPlace, std::uint32_t>> seen;  // place and thread
   for (const Sample& sample : recording.samples) {
     if (sample.state != State::kBlocked) continue;
-    Place place;
+    CallPlace place;
     if (sample.stack != kNone) {
       const Stack& stack = recording.stacks[sample.stack];
       if (stack.runtime_wait == RuntimeWait::kAwait) continue;  // no thread

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "preload/agent/base/mapped_memory.h"
+
 namespace swipr::agent {
 
-namespace {
-constexpr std::size_t kPageBytes = 4096;
-}
-
 bool OutputQueue::create(std::size_t capacity_bytes) noexcept {
-  const std::size_t bytes = (capacity_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const std::size_t bytes = round_to_pages(capacity_bytes);
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return false;

@@ -13,7 +13,7 @@
 namespace swipr::runtimes {
 namespace {
 
-constexpr unsigned kMaxEntries = 8192;
+constexpr unsigned kMaxDescriptions = 8192;
 constexpr std::size_t kMaxEntryBytes = 128;
 constexpr std::size_t kTextBytes = 64;  // longer names are of no field that is looked for
 
@@ -25,7 +25,7 @@ class DescriptionTable {
 
   // False: the end, or unreadable.
   bool next() noexcept {
-    if (count_++ == kMaxEntries) return false;
+    if (count_++ == kMaxDescriptions) return false;
     if (!reader_.read(reader_.state, next_,
                       std::as_writable_bytes(std::span(bytes_)).first(stride_)))
       return false;

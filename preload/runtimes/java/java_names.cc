@@ -89,9 +89,9 @@ bool is_same_java_code(const JavaRuntime& java, ObjectPieces& reader, const Toke
 
 // The debug information of compiled code: for each place that may be asked about, a chain of
 // scopes, the innermost inlined method first.
-class ScopeReader {
+class JavaScopeReader {
  public:
-  ScopeReader(const JavaRuntime& java, ObjectPieces& reader, std::uint64_t blob) noexcept
+  JavaScopeReader(const JavaRuntime& java, ObjectPieces& reader, std::uint64_t blob) noexcept
       : java_(java), layout_(java.layout), reader_(reader), blob_(blob) {}
 
   bool open() noexcept {
@@ -213,7 +213,7 @@ bool make_method_token(const JavaRuntime& java, ObjectPieces& reader, std::uint6
 // 0: there are no scopes, or they cannot be read.
 std::size_t expand_scopes(const JavaRuntime& java, ObjectPieces& reader, const Token& token,
                           std::span<Token> out) noexcept {
-  ScopeReader scopes(java, reader, token.code);
+  JavaScopeReader scopes(java, reader, token.code);
   if (!scopes.open()) return 0;
   std::size_t count = 0;
   std::uint32_t scope = scopes.find(token.position);

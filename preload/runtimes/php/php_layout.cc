@@ -13,7 +13,7 @@
 namespace swipr::runtimes {
 namespace {
 
-constexpr std::array kLayouts = {
+constexpr std::array kPhpLayouts = {
     PhpLayout{20190902, 7, 4, 60, 64, 136}, PhpLayout{20200930, 8, 0, 68, 72, 144},
     PhpLayout{20210902, 8, 1, 68, 72, 144}, PhpLayout{20220829, 8, 2, 80, 88, 152},
     PhpLayout{20230831, 8, 3, 76, 80, 144}, PhpLayout{20240924, 8, 4, 96, 104, 168},
@@ -108,7 +108,7 @@ class BuildText {
 }  // namespace
 
 const PhpLayout* find_php_layout(std::uint32_t api) noexcept {
-  for (const PhpLayout& layout : kLayouts) {
+  for (const PhpLayout& layout : kPhpLayouts) {
     if (layout.api == api) return &layout;
   }
   return nullptr;

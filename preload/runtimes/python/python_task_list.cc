@@ -12,7 +12,7 @@ namespace swipr::runtimes {
 
 namespace {
 
-constexpr std::uint64_t kMaxEntries = 16384;  // of a dict, set or list
+constexpr std::uint64_t kMaxMembers = 16384;  // of a dict, set or list
 
 constexpr std::uint32_t kTaskLink = 152;  // 3.14+: in a task
 
@@ -35,7 +35,7 @@ std::uint64_t find_item(const PythonTaskReader& read, std::uint64_t dictionary,
   const bool has_hashes = (sizes >> 16 & 0xff) == 0;
   std::uint64_t key = keys + 32 + (std::uint64_t{1} << (sizes >> 8 & 31)) + (has_hashes ? 8 : 0);
   const std::uint64_t entry_bytes = has_hashes ? 24 : 16;
-  const std::uint64_t count = std::min(read.word(keys + 24), kMaxEntries);
+  const std::uint64_t count = std::min(read.word(keys + 24), kMaxMembers);
   if (read.minor() >= 13 && values != 0) values += 8;
   for (std::uint64_t at = 0; at < count; ++at, key += entry_bytes) {
     if (is_text(read, read.word(key), name))
@@ -81,8 +81,8 @@ void add_task(PythonTaskList& out, std::uint64_t task) noexcept {
 
 void list_set(const PythonTaskReader& read, std::uint64_t set, PythonTaskList& out) noexcept {
   constexpr std::uint64_t kUsed = 24;  // PySetObject: used, mask, table
-  const std::uint64_t used = std::min(read.word(set + kUsed), kMaxEntries);
-  const std::uint64_t places = std::min(read.word(set + kUsed + 8) + 1, 8 * kMaxEntries);
+  const std::uint64_t used = std::min(read.word(set + kUsed), kMaxMembers);
+  const std::uint64_t places = std::min(read.word(set + kUsed + 8) + 1, 8 * kMaxMembers);
   const std::uint64_t table = read.word(set + kUsed + 16);
   for (std::uint64_t at = 0; at < places && out.count < out.tasks.size(); ++at) {
     const std::uint64_t key = read.word(table + 16 * at);
@@ -96,7 +96,7 @@ void list_set(const PythonTaskReader& read, std::uint64_t set, PythonTaskList& o
 void list_threads(const PythonTaskReader& read, std::uint32_t thread_tasks,
                   PythonTaskList& out) noexcept {
   std::uint64_t thread = read.word(main_interpreter(read) + read.python.layout.interpreter_threads);
-  std::uint64_t steps_left = kMaxEntries;
+  std::uint64_t steps_left = kMaxMembers;
   for (; thread != 0 && steps_left != 0; thread = read.word(thread + kPythonThreadNext)) {
     const std::uint64_t head = thread + thread_tasks;
     std::uint64_t link = read.word(head);

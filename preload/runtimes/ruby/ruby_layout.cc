@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint8_t kBehindLock = 8 + sizeof(pthread_mutex_t);
 
-constexpr std::array kLayouts = {
+constexpr std::array kRubyLayouts = {
     RubyLayout{2, 7, 56, 8, 120, true, false, false, false, 56, 32, 72, 88, kBehindLock},
     RubyLayout{3, 0, 56, 8, 120, true, false, false, false, 56, 40, 80, 96, kBehindLock},
     RubyLayout{3, 1, 64, 12, 120, true, false, true, false, 48, 40, 80, 104, kBehindLock},
@@ -26,7 +26,7 @@ constexpr std::array kLayouts = {
 }  // namespace
 
 const RubyLayout* find_ruby_layout(unsigned major, unsigned minor) noexcept {
-  for (const RubyLayout& layout : kLayouts) {
+  for (const RubyLayout& layout : kRubyLayouts) {
     if (layout.major == major && layout.minor == minor) return &layout;
   }
   return nullptr;

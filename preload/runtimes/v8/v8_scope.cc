@@ -7,7 +7,7 @@ namespace swipr::runtimes {
 namespace {
 
 // Bits of the flags, in all versions that are known.
-constexpr std::uint32_t kTypeMask = 0xf;
+constexpr std::uint32_t kScopeTypeMask = 0xf;
 constexpr std::uint32_t kSavedClass = 1 << 10;
 constexpr std::uint32_t kFunctionNameMask = 3 << 12;
 constexpr std::uint32_t kInferredName = 1 << 14;
@@ -16,9 +16,9 @@ constexpr std::uint32_t kMaxInlinedLocals = 75;  // the names of more are in a t
 constexpr std::uint32_t kMaxLocals = 1 << 16;
 constexpr std::int32_t kPositionsFirst = 5;  // scope_first, if the positions precede it
 
-class ScopeReader {
+class V8ScopeReader {
  public:
-  ScopeReader(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t scope) noexcept
+  V8ScopeReader(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t scope) noexcept
       : v8_(v8), reader_(reader), scope_(scope) {}
 
   bool read(V8Scope& out) noexcept {
@@ -29,7 +29,7 @@ class ScopeReader {
         locals > kMaxLocals) {
       return false;
     }
-    out.type = flags & kTypeMask;
+    out.type = flags & kScopeTypeMask;
     const bool is_counted =
         v8_.traits.is_module_counted_first && out.type == v8_.traits.module_scope;
     const bool is_inlined = locals < kMaxInlinedLocals;
@@ -87,7 +87,7 @@ class ScopeReader {
 bool read_v8_scope(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t scope,
                    V8Scope& out) noexcept {
   out = {};
-  return ScopeReader(v8, reader, scope).read(out);
+  return V8ScopeReader(v8, reader, scope).read(out);
 }
 
 }  // namespace swipr::runtimes

@@ -87,20 +87,20 @@ function(swipr_guest_library name)
   target_link_libraries(${name}_host PRIVATE ${host_link})
 endfunction()
 
-# What sanitizer builds need of a build: unit tests of the CLI, those of other code, and those of code with several threads.
+# What sanitizer builds need of a build: unit tests of the CLI, of other code, and of code with several threads.
 add_custom_target(cli_tests)
 add_custom_target(library_tests)
 add_custom_target(threaded_tests)
 
-# swipr_test(NAME SOURCES … LINK … [ALONE …]): a GoogleTest program, one ctest entry per test case, or with a
-# sanitizer, whose start takes longer than most tests, one for all. Part of library_tests or, below tests/unit/cli and
-# tests/golden, of cli_tests, and where SWIPR_THREADED_TESTS is set, of threaded_tests; labels are library,
-# cli and threaded. ALONE: as of swipr_guest_library.
+# swipr_test(NAME [WHOLE] SOURCES … LINK … [ALONE …]): a GoogleTest program, one ctest entry per test case, or one
+# for all: WHOLE, where they share what takes long to start, and with a sanitizer, which takes long itself. Part of
+# library_tests or, below tests/unit/cli and tests/golden, of cli_tests, and where SWIPR_THREADED_TESTS is set, of
+# threaded_tests; labels are library, cli and threaded. ALONE: as of swipr_guest_library.
 function(swipr_test name)
   if(NOT SWIPR_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "SOURCES;LINK;ALONE" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE" "" "SOURCES;LINK;ALONE" ${ARGN})
   set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_executable(${name} ${arg_SOURCES})
   set(part library)
@@ -117,7 +117,7 @@ function(swipr_test name)
   target_compile_options(${name} PRIVATE -O0)  # a test runs for an instant, and compiles for long
   set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)  # more have helpers of one name
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
-  if(SWIPR_SANITIZE)
+  if(SWIPR_SANITIZE OR arg_WHOLE)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${labels}")
   else()

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 from support import deadline, products, profiles, raw, root
@@ -265,10 +266,12 @@ class SwiprCase(unittest.TestCase):
             progress.write_bytes(so_far)
             return condition(self.convert(progress))
 
-        while True:
+        end = time.monotonic() + 2 * deadline.DEADLINE_SECONDS
+        while time.monotonic() < end:
             data = self.read_until(running, data, lambda now, seen=len(data): len(now) > seen)
             if fulfilled(data):
                 return self.finish_streaming(running, data)
+        self.fail(f"the recording does not fulfil the condition:\n{self.convert(progress)}")
 
     def listed(self):
         """What `swipr list` shows of this test's programs; it finds those of other tests as well."""

@@ -195,6 +195,8 @@ def can_mount():
 class FileSystemTest(SwiprCase):
     """Real file systems that are full or read-only."""
 
+    BURN_MS = 2000  # more than 16 KiB of samples on a machine that takes half of the ticks only
+
     SCRIPT = """
         options=$1 fill=$2 place=$3 kept=$4; shift 4
         mount -t tmpfs -o "$options" none "$place" || exit 99
@@ -229,7 +231,7 @@ class FileSystemTest(SwiprCase):
     def test_recorder_on_a_full_disk(self):
         path = self.place / "x.swipr"
         ran = self.folder / "ran"
-        command = f'"{self.target_path("burn_nofp")}" 700 3; echo $? > "{ran}"'
+        command = f'"{self.target_path("burn_nofp")}" {self.BURN_MS} 3; echo $? > "{ran}"'
         finished, kept = self.run_on("full", self.program, "record", "--interval", "100us", "-o", path, "--", "sh", "-c", command)
         self.assertEqual(finished.code, 1, repr(finished))
         self.assertRegex(finished.err, "x.swipr.*[Nn]o space")
@@ -237,7 +239,7 @@ class FileSystemTest(SwiprCase):
         self.check_converts(kept / "x.swipr")
 
     def test_program_that_records_itself_on_a_full_disk(self):
-        finished, kept = self.run_on("full", "env", f"LD_PRELOAD={self.preload}", self.target_path("burn_nofp"), 700, 3,
+        finished, kept = self.run_on("full", "env", f"LD_PRELOAD={self.preload}", self.target_path("burn_nofp"), self.BURN_MS, 3,
                                      SWIPR_RECORD=str(self.place / "x.swipr"), SWIPR_RECORD_INTERVAL="100us")
         self.assertEqual((finished.code, finished.err), (3, ""))
         self.assertRegex(self.log.read_text(), "the recording ends early: cannot write its file: errno 28")

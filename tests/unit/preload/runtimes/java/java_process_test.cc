@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "preload/runtimes/java/java_names.h"
@@ -63,10 +64,18 @@ std::vector<ExpectedJavaFrame> java_frames_of(const JavaRuntime& java, ObjectPie
   return frames;
 }
 
+// One process for all tests of a machine: they only read it, and it takes seconds to start.
+JavaProcess& process_of(const JavaMachine& machine) {
+  static std::map<std::string, std::unique_ptr<JavaProcess>> processes;
+  std::unique_ptr<JavaProcess>& process = processes[machine.program + " " + machine.mode];
+  if (process == nullptr) process = std::make_unique<JavaProcess>(machine);
+  return *process;
+}
+
 class JavaProcesses : public ::testing::TestWithParam<JavaMachine> {
  protected:
   void SetUp() override {
-    process_ = std::make_unique<JavaProcess>(GetParam());
+    process_ = &process_of(GetParam());
     ASSERT_TRUE(process_->is_ready());
     ASSERT_EQ(process_->stacks().size(), 9u);
     found_ = process_->detect();
@@ -91,7 +100,7 @@ class JavaProcesses : public ::testing::TestWithParam<JavaMachine> {
     return read_java_wait(java(), *reader_, thread, holder, type);
   }
 
-  std::unique_ptr<JavaProcess> process_;
+  JavaProcess* process_ = nullptr;
   JavaDetection found_;
   std::unique_ptr<ObjectPieces> reader_;
   std::unique_ptr<TokenBuffer> tokens_ = std::make_unique<TokenBuffer>();

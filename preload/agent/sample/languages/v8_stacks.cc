@@ -10,11 +10,11 @@ std::span<const std::uint64_t> V8Stacks::expand(const runtimes::Token& token, st
                                                 const handler::RuntimeSnapshot& snapshot,
                                                 ProcMemory& memory, TokenNames& names,
                                                 FunctionTable& functions, Moment now) noexcept {
-  constexpr std::chrono::seconds kTrusted{1};
+  constexpr std::chrono::seconds kPlaceTrusted{1};
   if (snapshot.v8.image.contains(pc)) return {};
   KnownPlace& known = known_[unwind::hash_word(pc, token.code) % kPlaces];
   if (known.function == token.code && known.fingerprint == token.fingerprint && known.pc == pc &&
-      now - known.read_at < kTrusted) {
+      now - known.read_at < kPlaceTrusted) {
     return std::span(known.pcs).first(known.count);
   }
   runtimes::ObjectPieces reader(memory.image_reader());

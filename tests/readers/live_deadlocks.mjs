@@ -27,7 +27,7 @@ async function locks_of(browser, args, text, screenshot) {
     await page.goto(await first_line(server.stdout));
     await page.waitForSelector('html[data-ready]', { state: 'attached' });
     await page.click('#panes [value=locks]');
-    await page.waitForFunction((wanted) => document.querySelector('#locks').innerText.includes(wanted), text, { timeout: 60_000 });
+    await page.waitForFunction((wanted) => document.querySelector('#locks').innerText.includes(wanted), text, { timeout: 150_000 });
     await page.screenshot({ path: path.join(folder, screenshot) });
     const said = await page.innerText('#locks');
     assert.deepEqual(problems, []);

@@ -7,7 +7,7 @@ import path from 'node:path';
 import readline from 'node:readline';
 import { launch_browser } from './browser.mjs';
 
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 150_000;
 
 const first_line = (stream) => new Promise((resolve) => readline.createInterface({ input: stream }).once('line', resolve));
 const end_of = (child) => new Promise((resolve) => child.on('exit', (code) => resolve(code)));

@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 import unittest
 
 from support import deadline, products, profiles, raw, root
@@ -262,16 +261,14 @@ class SwiprCase(unittest.TestCase):
         """Records on until the stacks so far fulfil the condition (a cut-off file converts), then ends."""
         progress = self.folder / "so-far.swipr"
 
-        def fulfilled(so_far):
-            progress.write_bytes(so_far)
+        def is_fulfilled():
+            nonlocal data
+            data = self.read_until(running, data, lambda now, seen=len(data): len(now) > seen)
+            progress.write_bytes(data)
             return condition(self.convert(progress))
 
-        end = time.monotonic() + 2 * deadline.DEADLINE_SECONDS
-        while time.monotonic() < end:
-            data = self.read_until(running, data, lambda now, seen=len(data): len(now) > seen)
-            if fulfilled(data):
-                return self.finish_streaming(running, data)
-        self.fail(f"the recording does not fulfil the condition:\n{self.convert(progress)}")
+        deadline.wait_until(is_fulfilled, "a recording that fulfils the condition", seconds=4 * deadline.DEADLINE_SECONDS)
+        return self.finish_streaming(running, data)
 
     def listed(self):
         """What `swipr list` shows of this test's programs; it finds those of other tests as well."""

@@ -77,7 +77,7 @@ bool Sampler::sample(Recording& recording, unsigned number, std::uint32_t place,
     --thread.looks.name_looks_left;
     process_.threads.refresh_name(place);
   }
-  recording.plan_look(place, judge(recording, *known, clock_ns));
+  recording.plan_look(place, judge(recording, thread, *known, clock_ns));
   split_bursts(recording, place, *known, clock_ns);
   act(observe(recording, thread, *known, clock_ns), recording, number, place, *known, clock_ns,
       now);
@@ -212,20 +212,34 @@ void Sampler::follow(Look found, bool ran, Recording& recording, unsigned number
   }
 }
 
-// Share of the time since its last check that the thread has run.
-Activity Sampler::judge(const Recording& recording, RecordedThread& known,
+// Share of the time since its last check that the thread has run. One that waits for a CPU looks
+// idle by its clock, and may run all the time from the next moment on: only sleep makes a thread
+// idle.
+Activity Sampler::judge(const Recording& recording, Thread& thread, RecordedThread& known,
                         std::int64_t clock_ns) noexcept {
   constexpr std::uint8_t kStillBeforeIdle = 4;
-  const std::int64_t ran_ns = clock_ns - known.account.cpu_ns();
-  known.looks.still =
-      ran_ns != 0 ? 0 : std::min<std::uint8_t>(known.looks.still + 1, kStillBeforeIdle);
+  const bool ran = clock_ns != known.account.cpu_ns();
+  known.looks.still = ran ? 0 : std::min<std::uint8_t>(known.looks.still + 1, kStillBeforeIdle);
   // It ran or waited for a CPU at its last check: its answer is outstanding, or its timer has its
   // stack.
   const bool awake = known.run.kind() == Run::kNone && known.burst.is_timed();
   if (known.run.kind() == Run::kAwaiting || (awake && recording.mode() == RecordMode::kWall))
     return Activity::kBusy;
-  if (known.looks.still == kStillBeforeIdle) return Activity::kIdle;
-  return has_hardly_run(recording, known, clock_ns) ? Activity::kLight : Activity::kBusy;
+  if (ran) return has_hardly_run(recording, known, clock_ns) ? Activity::kLight : Activity::kBusy;
+  const bool still = known.looks.still == kStillBeforeIdle;
+  if (thread.looks.asleep_cpu_ns == clock_ns || (still && sleeps(thread, clock_ns)))
+    return still ? Activity::kIdle : Activity::kLight;
+  if (still) known.looks.still = 0;
+  return Activity::kBusy;
+}
+
+// It has slept since its clock showed this.
+bool Sampler::sleeps(Thread& thread, std::int64_t clock_ns) noexcept {
+  if (!is_asleep(thread)) return false;
+  const auto clock = read_thread_clock(thread.tid);
+  if (!clock || clock->count() != clock_ns) return false;
+  thread.looks.asleep_cpu_ns = clock_ns;
+  return true;
 }
 
 void Sampler::close_account(Recording& recording, std::uint32_t place, Moment now) noexcept {

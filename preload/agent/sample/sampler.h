@@ -95,7 +95,9 @@ class Sampler {
 
  private:
   void finish_own_walk(handler::Slot& slot) noexcept;
-  Activity judge(const Recording& recording, RecordedThread& known, std::int64_t clock_ns) noexcept;
+  Activity judge(const Recording& recording, Thread& thread, RecordedThread& known,
+                 std::int64_t clock_ns) noexcept;
+  bool sleeps(Thread& thread, std::int64_t clock_ns) noexcept;
   wire::ThreadState state_of(const handler::Slot& slot, const Thread& thread) noexcept;
   bool is_of_own_wait(const Thread& thread, const unwind::FrameBuffer& frames) noexcept;
   bool is_in_own_code(Recording& recording, const Thread& thread, RecordedThread& known,

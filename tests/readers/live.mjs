@@ -23,7 +23,9 @@ async function a_change_of_phase_is_seen() {
   await wait_for_most(page, 'phase_one');
   target.stdin.write('\n');
   await wait_for_most(page, 'phase_two');
-  await wait_for_text(page, '#functions', 'phase_one');  // the last minutes are there still
+  await page.selectOption('#window', 'all');
+  await wait_for_text(page, '#functions', 'phase_one');
+  await page.selectOption('#window', 'last10');
   const trends = await page.locator('#functions canvas.trend').count();
   assert.equal(trends, (await functions_of(page)).length);
   target.stdin.write('\n');

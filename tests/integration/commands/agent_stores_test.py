@@ -82,7 +82,11 @@ class OutageTest(AgentCase):
         store = self.start_store()
         store.fault(path="/push", status=503, times=40, headers={"Retry-After": "60"})
         self.start_worker()
-        self.run_agent_for(store, 3)
+        agent = self.start_agent(*self.push_to(store))
+        deadline.wait_until(lambda: self.outcomes().get("asked_again"), "the first refusal")
+        self.wait_for_slices(len(self.accounts()) + 2)
+        agent.signal(signal.SIGTERM)
+        self.assertEqual(agent.wait().code, 0, agent.err())
         self.assertEqual(store.received(), [])
         self.assert_outcomes(asked_again=2)  # once more at the end
         store.fault(clear=True)

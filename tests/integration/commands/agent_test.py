@@ -65,8 +65,8 @@ class AccountsTest(AgentCase):
             self.assertAlmostEqual(explained, used, delta=0.01 * used + 0.04, msg=entries)
         # The first slice in which it runs decides that it is recorded.
         busy = self.entries_of(workers[0].pid)
-        unrecorded = sum(time for one in busy for why, time in one["unrecorded_ns"].items() if why != "starting")
-        self.assertLess(unrecorded, 0.02 * sum(one["cpu_ns"] for one in busy), [one["unrecorded_ns"] for one in busy])
+        missed = sum(time for one in busy for why, time in one["unrecorded_ns"].items() if why not in ("starting", "swipr"))
+        self.assertLess(missed, 0.005 * sum(one["cpu_ns"] for one in busy), [one["unrecorded_ns"] for one in busy])
 
 
 @sampling.sampled

@@ -42,9 +42,8 @@ bool detect_python(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
   runtime.language = Language::kPython;
   runtime.python = found.runtime;
   write_version(found, runtime.version);
-  if (found.state == runtimes::PythonState::kRefused) {
-    TextWriter(runtime.refusal).append(found.reason);
-  }
+  runtime.is_starting = found.state == runtimes::PythonState::kStarting;
+  TextWriter(runtime.refusal).append(found.reason == nullptr ? "" : found.reason);
   return true;
 }
 
@@ -117,8 +116,7 @@ bool detect_ruby(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& m
   TextWriter refusal(runtime.refusal);
   if (found.state == runtimes::RubyState::kRefused) {
     refusal.append(found.reason);
-  } else if (!start_ruby(runtime, memory)) {
-    runtime.is_starting = true;
+  } else if (runtime.is_starting = !start_ruby(runtime, memory); runtime.is_starting) {
     refusal.append("its main thread runs no Ruby");
   }
   return true;
@@ -141,29 +139,19 @@ bool detect_php(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
   return true;
 }
 
-// Sets what detect_perl or start_perl has found. False: no Perl.
-bool take_perl(FoundRuntime& runtime, const runtimes::PerlDetection& found) noexcept {
+// False: the image holds none. Until it runs, it is refused for now.
+bool detect_perl(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& memory) noexcept {
+  runtimes::PerlDetection found = runtimes::detect_perl(runtime.dynamic, runtime.load_bias, image);
   if (found.state == runtimes::PerlState::kAbsent) return false;
+  if (found.state == runtimes::PerlState::kStarting) {
+    const std::uint64_t thread_pointer = find_thread_pointer(Tid{::getpid()}, memory);
+    runtimes::start_perl(found, thread_pointer, memory.image_reader());
+  }
   runtime.language = Language::kPerl;
   runtime.perl = found.runtime;
   runtime.is_starting = found.state == runtimes::PerlState::kStarting;
-  TextWriter(runtime.refusal).append(found.reason == nullptr ? "" : found.reason);
-  return true;
-}
-
-void start_perl(FoundRuntime& runtime, ProcMemory& memory) noexcept {
-  runtimes::PerlDetection found{.runtime = runtime.perl};
-  runtimes::start_perl(found, find_thread_pointer(Tid{::getpid()}, memory), memory.image_reader());
-  take_perl(runtime, found);
-}
-
-// False: the image holds none. Until it runs, it is refused for now.
-bool detect_perl(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& memory) noexcept {
-  const runtimes::PerlDetection found =
-      runtimes::detect_perl(runtime.dynamic, runtime.load_bias, image);
-  if (!take_perl(runtime, found)) return false;
   TextWriter(runtime.version).append(found.version);
-  if (runtime.is_starting) start_perl(runtime, memory);
+  TextWriter(runtime.refusal).append(found.reason == nullptr ? "" : found.reason);
   return true;
 }
 
@@ -253,14 +241,7 @@ bool RuntimeRegistry::is_ruby_starting() const noexcept {
 
 // It gets the next id, and the last place: others may have been found meanwhile.
 bool RuntimeRegistry::start(FoundRuntime& runtime, ProcMemory& memory) noexcept {
-  if (runtime.language == Language::kJava) {
-    detect(runtime, memory);
-  } else if (runtime.language == Language::kPerl) {
-    start_perl(runtime, memory);
-  } else if (start_ruby(runtime, memory)) {
-    runtime.is_starting = false;
-    runtime.refusal[0] = '\0';
-  }
+  detect(runtime, memory);
   if (runtime.is_starting) return false;
   refresh_pause_ = {};
   runtime.id = ++last_id_;

@@ -12,6 +12,7 @@ namespace swipr::runtimes {
 namespace {
 
 constexpr const char* kUnsupported = "unsupported version; 3.8 to 3.15 are";
+constexpr const char* kLoading = "it is being loaded";
 
 // From 3.13 on _PyRuntime begins with a description of itself (_Py_DebugOffsets), 8 bytes a field.
 // Which field is where differs from version to version.
@@ -56,6 +57,7 @@ class Detector {
     found_.state = PythonState::kRefused;
     found_.reason = find_reason();
     if (found_.reason == nullptr) found_.state = PythonState::kFound;
+    if (found_.reason == kLoading) found_.state = PythonState::kStarting;
     return found_;
   }
 
@@ -80,7 +82,7 @@ class Detector {
     if (runtime.code_type == 0) return "PyCode_Type is not exported";
     runtime.loop =
         unwind::find_exported_range(dynamic_, load_bias_, "_PyEval_EvalFrameDefault", reader_);
-    return members_agree() ? nullptr : "its code objects have an unknown layout";
+    return compare_members();
   }
 
   bool read_version() noexcept {
@@ -127,8 +129,10 @@ class Detector {
     return nullptr;
   }
 
-  // The interpreter's own list of the fields of code objects has the same offsets.
-  bool members_agree() const noexcept {
+  // The interpreter's own list of the fields of code objects has the same offsets. Before its
+  // pointers are relocated, it seems to be empty.
+  const char* compare_members() const noexcept {
+    constexpr const char* kUnknown = "its code objects have an unknown layout";
     constexpr std::uint64_t kTypeMembers = 240;  // PyTypeObject.tp_members
     constexpr std::uint64_t kMemberBytes = 40;   // PyMemberDef: name, type, offset, flags, doc
     constexpr unsigned kMaxMembers = 64;
@@ -141,9 +145,10 @@ class Detector {
                     {"co_firstlineno", layout.code_first_line},
                     {"co_consts", layout.code_constants},
                     {"co_qualname", layout.code_qualified_name}};
-    unsigned missing = layout.code_qualified_name != 0 ? 5 : 4;
+    const unsigned wanted = layout.code_qualified_name != 0 ? 5 : 4;
+    unsigned found = 0;
     std::uint64_t member = 0;
-    if (!reader_.read_value(found_.runtime.code_type + kTypeMembers, member)) return false;
+    if (!reader_.read_value(found_.runtime.code_type + kTypeMembers, member)) return kLoading;
     for (unsigned step = 0; step < kMaxMembers; ++step, member += kMemberBytes) {
       std::array<std::uint64_t, 3> words{};  // name, type, offset
       if (!reader_.read(reader_.state, member, std::as_writable_bytes(std::span(words))) ||
@@ -152,11 +157,12 @@ class Detector {
       }
       for (const auto& field : expected) {
         if (!is_text(words[0], field.name)) continue;
-        if (words[2] != field.offset) return false;
-        --missing;
+        if (words[2] != field.offset) return kUnknown;
+        ++found;
       }
     }
-    return missing == 0;
+    if (found == 0) return kLoading;
+    return found == wanted ? nullptr : kUnknown;
   }
 
   bool is_text(std::uint64_t address, std::string_view text) const noexcept {

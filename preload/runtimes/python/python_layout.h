@@ -78,9 +78,10 @@ struct PythonRuntime {
 };
 
 enum class PythonState : std::uint8_t {
-  kAbsent,   // the image holds no CPython
-  kFound,    // its frames can be read
-  kRefused,  // it holds one whose frames must not be read; `reason` says why
+  kAbsent,    // the image holds no CPython
+  kFound,     // its frames can be read
+  kStarting,  // the loader has not relocated it yet: look again
+  kRefused,   // it holds one whose frames must not be read; `reason` says why
 };
 
 struct PythonDetection {
@@ -88,13 +89,13 @@ struct PythonDetection {
   unsigned minor = 0;            // of version 3.minor; 0: unknown
   unsigned micro = 0;            // of version 3.minor.micro, where has_micro
   bool has_micro = false;        // 3.11+
-  const char* reason = nullptr;  // static text, for "frames not read (REASON)"
+  const char* reason = nullptr;  // static text, for "frames not read (REASON)"; with kFound none
   PythonRuntime runtime;         // with kFound
 };
 
 // Looks for CPython in a mapped image: `dynamic` is its PT_DYNAMIC (run-time addresses), as for
-// find_exported. An image that has none costs three or four small reads. The image has been
-// relocated; whether the interpreter has been initialised does not matter.
+// find_exported. An image that has none costs three or four small reads. Whether the
+// interpreter has been initialised does not matter.
 // Context: control thread.  Allocates: never.  Bounds: about 200 small reads.
 PythonDetection detect_python(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
                               unwind::ImageReader reader) noexcept;

@@ -172,6 +172,23 @@ class ConstructsTest(TruthCase):
                 self.check(PYBIND11_USER, how, order=order)
 
 
+# An indirect function, which takes long to be resolved.
+SLOW = """
+static int value(void) { return 1; }
+static int (*resolve(void))(void) {
+  for (volatile long step = 0; step < 300000000; ++step) {}
+  return value;
+}
+int slow_value(void) __attribute__((ifunc("resolve")));
+int slow(void) { return slow_value(); }
+"""
+
+
+def find_libpython():
+    (library,) = glob.glob("/usr/lib/*/libpython3.11.so.1.0")
+    return library
+
+
 @sampling.sampled
 class EmbeddedTest(TruthCase):
     def test_a_thread_of_a_program_that_embeds_python(self):
@@ -204,26 +221,36 @@ class EmbeddedTest(TruthCase):
         self.assertGreater(profiles.total(python), 0.95 * profiles.total(stacks))
 
     def test_loaded_while_it_is_recorded(self):
-        (library,) = glob.glob("/usr/lib/*/libpython3.11.so.1.0")
         script = self.write(PLAIN + "\nouter()\n")
         for how in ("wait", "burn"):
             with self.subTest(how=how):
-                program = self.start(self.target_path("python_late_nofp"), library, script, preloaded=True,
-                                     env={"HOW": how})
-                self.assertEqual(program.read_line(), "waiting")
-                self.wait_for_socket(program.pid)
-                running, data = self.start_streaming(program.pid, "--interval", "5ms")
-                program.send("\n")
-                told = self.read_truth(program)
-
-                def is_seen(stacks):
-                    return sum(stack.weight for stack in stacks if "here (app.py)" in stack.frames) > 20
-
-                recording = self.finish_streaming_when(running, data, is_seen)
-                self.finish(program)
+                recording, told = self.record_late(find_libpython(), script, how)
                 chains = [chain for chain in self.chains(recording)
                           if any(name == "outer" for name, _, _ in chain.python)]
                 self.assert_true(chains, told, share=0.8, least=15)
+
+    def test_met_before_it_is_relocated(self):
+        """The loader runs code of a library, which takes long, and then relocates Python."""
+        self.folder.joinpath("slow.c").write_text(SLOW)
+        self.folder.joinpath("late.c").write_text("int late;")
+        for name, *needed in (("slow",), ("late", "-Wl,--no-as-needed", find_libpython(), "./slow.so")):
+            subprocess.run(["cc", "-O1", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so", *needed], cwd=self.folder, check=True)
+        script = self.write(PLAIN + "\nouter()\n")
+        self.record_late(self.folder / "late.so", script, "burn")
+
+    def record_late(self, library, script, how):
+        """Until there are frames of the script, which runs in a Python that is loaded meanwhile."""
+        program = self.start(self.target_path("python_late_nofp"), library, script, preloaded=True, env={"HOW": how},
+                             cwd=self.folder)
+        self.assertEqual(program.read_line(), "waiting")
+        self.wait_for_socket(program.pid)
+        running, data = self.start_streaming(program.pid, "--interval", "5ms")
+        program.send("\n")
+        told = self.read_truth(program)
+        recording = self.finish_streaming_when(running, data, lambda stacks: sum(
+            stack.weight for stack in stacks if "here (app.py)" in stack.frames) > 20)
+        self.finish(program)
+        return recording, told
 
 
 SUBINTERPRETERS = HERE + """

@@ -27,8 +27,7 @@ class FakePython : public FakeImage {
       add_member("co_qualname", layout->code_qualified_name);
     }
     members_.resize(members_.size() + kMemberWords);  // the end of the list
-    constexpr std::size_t kTypeMembers = 240 / 8;
-    code_type_[kTypeMembers] = address_of(members_.data());
+    relocate();
     add_symbol("_PyRuntime", &runtime_);
     add_symbol("Py_Version", &version_);
     add_symbol("PyCode_Type", code_type_.data());
@@ -40,8 +39,12 @@ class FakePython : public FakeImage {
     finish();
   }
   std::uint64_t runtime() const { return address_of(&runtime_); }
+  // As a loader does, and as the image was before.
+  void relocate() { code_type_[kTypeMembers] = address_of(members_.data()); }
+  void undo_relocation() { code_type_[kTypeMembers] = 0; }
 
  private:
+  static constexpr std::size_t kTypeMembers = 240 / 8;
   static constexpr std::size_t kMemberWords = 5;
 
   void add_member(std::string_view name, std::uint64_t offset) {

@@ -88,6 +88,21 @@ TEST_F(RuntimeRegistryTest, RefusesAnUnknownVersion) {
   EXPECT_EQ(published(), python_.runtime());
 }
 
+// The code of a library that it needs may run before the loader has relocated it.
+TEST_F(RuntimeRegistryTest, ReadsPythonAsSoonAsItIsRelocated) {
+  FakePython loading{11, 2};
+  loading.undo_relocation();
+  update({&loading});
+  EXPECT_EQ(refusals(), Refusals{"it is being loaded"});
+  EXPECT_EQ(registry_.runtimes()[0].id, 0u);
+  EXPECT_FALSE(registry_.refresh(memory_, Moment(std::chrono::seconds(1)), false));
+  loading.relocate();
+  EXPECT_TRUE(registry_.refresh(memory_, Moment(std::chrono::seconds(3)), false));
+  EXPECT_EQ(refusals(), Refusals{""});
+  EXPECT_EQ(registry_.runtimes()[0].id, 1u);
+  EXPECT_EQ(published(), loading.runtime());
+}
+
 TEST_F(RuntimeRegistryTest, ReadsTheFirstOfTwoInterpreters) {
   update({&python_, &other_});
   EXPECT_EQ(refusals(), (Refusals{"", kSecond}));

@@ -155,6 +155,7 @@ class SprTextReader::Impl {
     OpenSample open;
     open.sample.time = time_of(*seconds, *nanoseconds);
     open.sample.wall = interval_;
+    open.sample.has_clocks = false;
     const std::uint32_t process = process_of(Pid{kernel_id(*pid)}, open.sample.time);
     open.sample.thread =
         thread_of(process, Tid{kernel_id(*tid)}, object.find_text("name").value_or(""));

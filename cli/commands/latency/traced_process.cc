@@ -20,7 +20,7 @@ using host::Result;
 using tracing::Probe;
 
 constexpr auto kAnswerTime = 10s;
-constexpr auto kEndTime = 3s;  // for the last records, after Ctrl-C
+constexpr auto kEndTime = 3s;  // without a record, after Ctrl-C
 constexpr std::chrono::nanoseconds kLongestTick = 100ms;
 constexpr std::chrono::nanoseconds kShortestTick = 1ms;
 
@@ -132,7 +132,9 @@ Result<bool> TracedProcess::read() {
 }
 
 Result<void> TracedProcess::run(session::SignalWatch& signals) {
-  for (bool more = true; more && Clock::now() < deadline_;) {
+  for (bool more = true; more;) {
+    if (Clock::now() >= deadline_)
+      return Error("the process does not answer: its last calls are missing");
     std::array<pollfd, 2> waits = {{{stream_->fd(), POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
     if (::poll(waits.data(), waits.size(), milliseconds_until(deadline_)) <= 0) continue;
     if (signals.try_take() && !end()) break;
@@ -140,6 +142,7 @@ Result<void> TracedProcess::run(session::SignalWatch& signals) {
     const auto read_more = read();
     if (!read_more) return read_more.error();
     more = *read_more;
+    if (deadline_ != Clock::time_point::max()) deadline_ = Clock::now() + kEndTime;
   }
   return {};
 }

@@ -50,7 +50,8 @@ class TracedProcess {
   // Reads what has arrived.  Returns false at the end.  Errors: as run().
   host::Result<bool> read();
   // Reads until the end; a signal asks for it, a second one does not wait for it.
-  // Errors: the process refuses, with its reason; it is too old; the stream is damaged.
+  // Errors: the process refuses, with its reason; it is too old; it does not end; the stream is
+  // damaged.
   host::Result<void> run(session::SignalWatch& signals);
   // Asks for the end.  Returns false if that has been asked for already.
   bool end();

@@ -160,6 +160,7 @@ struct Sample {
   std::chrono::nanoseconds credited{0};
   std::uint32_t calls = kNone;   // the CallSet it is in; kNone: in no traced call
   std::uint32_t labels = kNone;  // of the thread; kNone: none
+  bool has_clocks = true;        // false: `cpu` and `runqueue` are unknown, and 0
 
   std::chrono::nanoseconds begin() const { return time - (wall - credited); }
 };

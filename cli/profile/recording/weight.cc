@@ -59,8 +59,8 @@ std::uint64_t weight_of(const Sample& sample, Weight weight) {
     case Weight::kWall:
       return count(sample.wall);
     case Weight::kBlocked:
-      // Without CPU times blocked time is unknown: the thread may have run all the time.
-      if (sample.state == State::kUnknown) return 0;
+      // The thread may have run all the time.
+      if (!sample.has_clocks) return 0;
       return count(sample.wall - sample.cpu - sample.runqueue);
     case Weight::kRunqueue:
       return count(sample.runqueue);

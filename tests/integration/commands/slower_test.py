@@ -2,6 +2,7 @@
 line that makes them, which `swipr latency` has, too."""
 
 import json
+import os
 import pathlib
 import signal
 import unittest
@@ -71,7 +72,7 @@ class SlowerTest(SwiprCase):
         self.assertEqual(len(numbers), len(set(numbers)))
         slow = {number for number in calls if number % 1000 % EVERY == EVERY - 1}
         self.assertEqual(len(slow), THREADS * COUNT // EVERY)
-        self.assertLessEqual(slow, set(numbers))
+        self.assertLessEqual(slow, set(numbers), last)
         # Others lost their CPU for as long.
         for number in set(numbers) - slow:
             self.assertGreater(calls[number][1], THRESHOLD)
@@ -84,6 +85,16 @@ class SlowerTest(SwiprCase):
         self.assertEqual(function["slow_ns"], sum(call["duration_ns"] for call in listed))
         self.assertEqual(function["not_listed"], 0)
         self.assertEqual(target.end().code, 0)
+
+    def test_a_process_that_does_not_end_the_measurement(self):
+        target = self.start_calls()
+        running = self.start_tracing("slower", target, "labelled_call", "30ms", "--json")
+        os.kill(target.pid, signal.SIGSTOP)
+        running.signal(signal.SIGINT)
+        finished = running.end()
+        self.assertEqual(finished.code, 1, repr(finished))
+        self.assertIn("the process does not answer: its last calls are missing", finished.err)
+        os.kill(target.pid, signal.SIGCONT)
 
     def test_quantiles_become_thresholds(self):
         target = self.start_calls()

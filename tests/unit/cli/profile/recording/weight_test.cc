@@ -23,8 +23,10 @@ TEST(WeightOf, IsNeverNegative) {
   EXPECT_EQ(weight_of(sample, Weight::kBlocked), 0u);
 }
 
-TEST(WeightOf, CallsNothingBlockedWhoseStateIsUnknown) {
-  const Sample sample{0ns, 0, 0, State::kUnknown, 1, 0ns, 0ns, 10ns};
+TEST(WeightOf, CallsNothingBlockedWithoutClocks) {
+  Sample sample{0ns, 0, 0, State::kUnknown, 1, 0ns, 0ns, 10ns};
+  EXPECT_EQ(weight_of(sample, Weight::kBlocked), 10u);
+  sample.has_clocks = false;
   EXPECT_EQ(weight_of(sample, Weight::kBlocked), 0u);
 }
 

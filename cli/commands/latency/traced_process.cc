@@ -20,7 +20,9 @@ using host::Result;
 using tracing::Probe;
 
 constexpr auto kAnswerTime = 10s;
-constexpr auto kEndTime = 3s;  // without a record, after Ctrl-C
+// After Ctrl-C: without a record, and for all of the last records.
+constexpr auto kSilentTime = 3s;
+constexpr auto kEndTime = 10s;
 constexpr std::chrono::nanoseconds kLongestTick = 100ms;
 constexpr std::chrono::nanoseconds kShortestTick = 1ms;
 
@@ -133,8 +135,9 @@ Result<bool> TracedProcess::read() {
 
 Result<void> TracedProcess::run(session::SignalWatch& signals) {
   for (bool more = true; more;) {
-    if (Clock::now() >= deadline_)
-      return Error("the process does not answer: its last calls are missing");
+    if (Clock::now() >= deadline_) {
+      return Error("the process does not end the measurement: its last calls are missing");
+    }
     std::array<pollfd, 2> waits = {{{stream_->fd(), POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
     if (::poll(waits.data(), waits.size(), milliseconds_until(deadline_)) <= 0) continue;
     if (signals.try_take() && !end()) break;
@@ -142,14 +145,15 @@ Result<void> TracedProcess::run(session::SignalWatch& signals) {
     const auto read_more = read();
     if (!read_more) return read_more.error();
     more = *read_more;
-    if (deadline_ != Clock::time_point::max()) deadline_ = Clock::now() + kEndTime;
+    if (has_asked_for_end()) deadline_ = std::min(Clock::now() + kSilentTime, last_deadline_);
   }
   return {};
 }
 
 bool TracedProcess::end() {
-  if (deadline_ != Clock::time_point::max()) return false;
-  deadline_ = Clock::now() + kEndTime;
+  if (has_asked_for_end()) return false;
+  deadline_ = Clock::now() + kSilentTime;
+  last_deadline_ = Clock::now() + kEndTime;
   stream_->request_end();
   return true;
 }

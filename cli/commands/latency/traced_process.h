@@ -59,12 +59,18 @@ class TracedProcess {
   const tracing::LatencyRecords& records() const { return records_; }
 
  private:
+  bool has_asked_for_end() const {
+    return deadline_ != std::chrono::steady_clock::time_point::max();
+  }
+
   tracing::LatencyRecords records_;
   OnRecords on_records_;
   session::BlockStream blocks_;
   host::Result<void> fed_;
   std::unique_ptr<session::LiveStream> stream_;
+  // For the next record, and for the end; max(): the end has not been asked for.
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
+  std::chrono::steady_clock::time_point last_deadline_ = deadline_;
 };
 
 // What is wrong with a stream that has ended: nothing was traced, or `ran`.

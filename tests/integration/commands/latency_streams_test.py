@@ -134,8 +134,9 @@ class LatencyStreamsTest(SwiprCase):
                 send(fake.block(fake.tick()))
                 time.sleep(0.02)
 
-        finished = self.latency(answer, "-i", "1s", "--count", "1", functions=("hot_call",))
+        finished = self.latency(answer, "-i", "1s", "--count", "1", functions=("hot_call",), expect=1)
         self.assertIn("7 calls in 1 s", finished.out.decode())
+        self.assertIn("the process does not end the measurement: its last calls are missing", finished.err)
 
 
 if __name__ == "__main__":

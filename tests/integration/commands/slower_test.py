@@ -93,7 +93,7 @@ class SlowerTest(SwiprCase):
         running.signal(signal.SIGINT)
         finished = running.end()
         self.assertEqual(finished.code, 1, repr(finished))
-        self.assertIn("the process does not answer: its last calls are missing", finished.err)
+        self.assertIn("the process does not end the measurement: its last calls are missing", finished.err)
         os.kill(target.pid, signal.SIGCONT)
 
     def test_quantiles_become_thresholds(self):

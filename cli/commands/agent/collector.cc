@@ -143,10 +143,14 @@ fleet::CpuReading Collector::reading_of(const AgentTarget& target, bool is_last)
   // minutes.
   const bool is_open = target.stream.has_value() && !is_last && !target.has_ended;
   reading.settled = is_open ? target.before_stream : reading.now;
+  // A recording begins anew when its rate changes.
+  const fleet::Usage usage{target.kernel_cpu - target.slice_cpu, 0ns};
+  const bool is_starting =
+      target.was_opened || (!target.stream && fleet::is_worth_recording(usage));
   using fleet::Unrecorded;
   reading.reason = !target.refusal.empty() && !target.was_opened ? Unrecorded::kRefused
                    : target.has_ended                            ? Unrecorded::kEnded
-                   : target.was_opened                           ? Unrecorded::kStarting
+                   : is_starting                                 ? Unrecorded::kStarting
                    : target.stream                               ? Unrecorded::kLost
                                                                  : Unrecorded::kIdle;
   return reading;

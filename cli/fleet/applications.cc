@@ -161,6 +161,13 @@ Application php(Arguments arguments) {
   return script("php", arguments, {"-c", "-d", "-z", "-t", "-S", "-f"}, {"-r"});
 }
 
+// What R itself is started with, by Rscript too.
+Application r(Arguments arguments) {
+  if (auto file = value_of(arguments, {"-f", "--file"})) return named("r", *file);
+  const bool is_text = std::find(arguments.begin(), arguments.end(), "-e") != arguments.end();
+  return named("r", is_text ? "-e" : "-");
+}
+
 // Titles that servers give to their processes: "gunicorn: worker [shop.wsgi:app]",
 // "puma 5.6.5 (tcp://…) [shop]", "php-fpm: pool www".
 std::optional<Application> titled(std::string_view title) {
@@ -234,6 +241,7 @@ Application find_application(Arguments command_line, std::string_view executable
     return script("ruby", arguments, {"-I", "-r", "-C", "-E"}, {"-e"});
   }
   if (is_version_of(program, "php")) return php(arguments);
+  if (program == "R") return r(arguments);
   if (is_version_of(program, "perl")) return script("perl", arguments, {"-I"}, {"-e", "-E"});
   return named("native", command_line.front());
 }

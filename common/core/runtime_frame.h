@@ -20,9 +20,10 @@ enum class Language : std::uint8_t {
   kDotNet = 6,  // of this one and the next no frames are read
   kErlang = 7,
   kPerl = 8,
+  kR = 9,
 };
-inline constexpr std::array<std::string_view, 9> kLanguageNames = {
-    "native", "python", "java", "javascript", "ruby", "php", ".net", "erlang", "perl"};
+inline constexpr std::array<std::string_view, 10> kLanguageNames = {
+    "native", "python", "java", "javascript", "ruby", "php", ".net", "erlang", "perl", "r"};
 constexpr std::string_view language_name(Language language) noexcept {
   const auto index = static_cast<std::size_t>(language);
   return index < kLanguageNames.size() ? kLanguageNames[index] : "unknown language";

@@ -7,6 +7,7 @@
 #include "preload/runtimes/java/java_stack.h"
 #include "preload/runtimes/perl/perl_frames.h"
 #include "preload/runtimes/php/php_frames.h"
+#include "preload/runtimes/r/r_frames.h"
 #include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/v8/v8_frames.h"
 
@@ -68,6 +69,12 @@ void take_perl(const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
   if (interpreter != 0) runtimes::walk_perl(snapshot.perl, memory, interpreter, out.tokens);
 }
 
+void take_r(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
+  if (::syscall(SYS_gettid) != ::syscall(SYS_getpid)) return;
+  runtimes::ProbedObjects memory(out.pages);
+  runtimes::walk_r(snapshot.r, memory, slot.frames.stacks[0], out.tokens);
+}
+
 void take_javascript(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
   const auto& registers = slot.registers.values;
   runtimes::ProbedObjects memory(out.pages);
@@ -108,6 +115,8 @@ void take_tokens(const Slot& slot, const RuntimeOfSlot& runtime) noexcept {
       return take_php(slot, *runtime.snapshot, *runtime.slot);
     case Language::kPerl:
       return take_perl(*runtime.snapshot, *runtime.slot);
+    case Language::kR:
+      return take_r(slot, *runtime.snapshot, *runtime.slot);
     default:
       return take_javascript(slot, *runtime.snapshot, *runtime.slot);
   }

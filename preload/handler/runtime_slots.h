@@ -16,6 +16,7 @@
 #include "preload/runtimes/perl/perl_layout.h"
 #include "preload/runtimes/php/php_layout.h"
 #include "preload/runtimes/python/python_frames.h"
+#include "preload/runtimes/r/r_layout.h"
 #include "preload/runtimes/ruby/ruby_layout.h"
 #include "preload/runtimes/token.h"
 #include "preload/runtimes/v8/v8_layout.h"
@@ -32,6 +33,7 @@ struct RuntimeSnapshot {
   runtimes::RubyRuntime ruby{};
   runtimes::PhpRuntime php{};
   runtimes::PerlRuntime perl{};
+  runtimes::RRuntime r{};
   std::uint32_t tid_in_pthread = 0;  // ThreadIdentity
   std::uint64_t pthread_offset = 0;  // from the thread pointer
 };

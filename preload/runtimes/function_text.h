@@ -31,6 +31,9 @@ class BoundedText {
     put(kFirst[more] | c >> 6 * more);
     for (unsigned rest = more; rest-- > 0;) put(0x80 | (c >> 6 * rest & 0x3f));
   }
+  void append_ascii(std::string_view text) noexcept {
+    for (const char c : text) append(static_cast<unsigned char>(c));
+  }
   void cut() noexcept {
     if (is_cut_) return;
     is_cut_ = true;

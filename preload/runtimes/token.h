@@ -21,6 +21,7 @@ enum class TokenKind : std::uint8_t {
   kPhp = 8,
   kJavaHidden = 9,  // stands for callers that are not on the stack, but in an object of the heap
   kPerl = 10,
+  kR = 11,
 };
 
 enum TokenFlags : std::uint8_t {
@@ -35,7 +36,8 @@ enum TokenFlags : std::uint8_t {
 inline constexpr std::uint32_t kNoPosition = ~std::uint32_t{0};  // the function has not begun
 
 struct Token {
-  // Address of the object that describes the function. PHP and Perl: see pack_names, as for `mark`.
+  // Address of the object that describes the function. PHP and Perl: see pack_names, as for `mark`;
+  // R: see r/r_frames.h.
   std::uint64_t code = 0;
   std::uint64_t fingerprint = 0;  // of that object, to recognise another one at its address
   // An address in the native frame of the loop. Only with kTokenEndsLoop; 0: none is known. Java:

@@ -28,6 +28,8 @@ std::string_view suffix_of(const profile::NamedFrame& frame) {
       return "_[php]";
     case Language::kPerl:
       return "_[pl]";
+    case Language::kR:
+      return "_[r]";
     case Language::kDotNet:
       return "_[net]";
     case Language::kNative:

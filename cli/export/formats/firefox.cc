@@ -42,7 +42,8 @@ constexpr std::string_view kCategories =
     R"({"name":"JavaScript","color":"yellow","subcategories":["Other"]},)"
     R"({"name":"Ruby","color":"magenta","subcategories":["Other"]},)"
     R"({"name":"PHP","color":"lightblue","subcategories":["Other"]},)"
-    R"({"name":"Perl","color":"lightred","subcategories":["Other"]}])";
+    R"({"name":"Perl","color":"lightred","subcategories":["Other"]},)"
+    R"({"name":"R","color":"lightblue","subcategories":["Other"]}])";
 
 constexpr unsigned kLibraryResource = 1;
 
@@ -149,6 +150,7 @@ class FirefoxWriter {
     if (code.is_collector) return kCollector;
     const auto language = static_cast<unsigned>(code.language);
     if (code.language == Language::kPerl) return kPerl;
+    if (code.language == Language::kR) return kR;
     if (language != 0 && code.language <= Language::kPhp) return kLanguages + language - 1;
     return code.is_code ? kOnCpu : kNotKnown;
   }

@@ -24,7 +24,8 @@ enum Category : unsigned {
   kCompiler,
   kMachine,
   kLanguages,  // from Python to PHP, in the order of Language
-  kPerl = kLanguages + 5
+  kPerl = kLanguages + 5,
+  kR
 };
 
 struct FirefoxFrame {

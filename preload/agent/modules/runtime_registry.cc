@@ -155,6 +155,17 @@ bool detect_perl(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& m
   return true;
 }
 
+// False: the image holds none. Until it runs, it is refused for now.
+bool detect_r(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
+  const runtimes::RDetection found = runtimes::detect_r(runtime.dynamic, runtime.load_bias, image);
+  if (found.state == runtimes::RState::kAbsent) return false;
+  runtime.language = Language::kR;
+  runtime.r = found.runtime;
+  runtime.is_starting = found.state == runtimes::RState::kStarting;
+  TextWriter(runtime.refusal).append(found.reason == nullptr ? "" : found.reason);
+  return true;
+}
+
 // The first of all runtimes that the image holds. False: none. `memory`: for what changes while a
 // machine starts.
 bool detect(FoundRuntime& runtime, ProcMemory& memory) noexcept {
@@ -163,7 +174,7 @@ bool detect(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   return detect_python(runtime, image) || detect_java(runtime, image, memory) ||
          detect_v8(runtime, image) || detect_ruby(runtime, image, memory) ||
          detect_php(runtime, image) || detect_perl(runtime, image, memory) ||
-         detect_unread(runtime, image);
+         detect_r(runtime, image) || detect_unread(runtime, image);
 }
 
 // Mapped once, and never unmapped: a handler may be about to use them.
@@ -210,27 +221,34 @@ void RuntimeRegistry::end_update() noexcept {
 }
 
 bool RuntimeRegistry::refresh(ProcMemory& memory, Moment now, bool is_outdated) noexcept {
-  const auto changes = [](const FoundRuntime& runtime) {
-    return runtime.is_starting || (runtime.language == Language::kJava && !runtime.is_refused());
-  };
   FoundRuntime* const end = found_.data() + count_;
-  FoundRuntime* const java = std::find_if(found_.data(), end, changes);
-  if (java == end || !memory.is_open()) return false;
-  const bool was_starting = java->is_starting;
-  if (now < refreshed_at_ + (is_outdated && !was_starting ? kRefreshPause : refresh_pause_)) {
+  FoundRuntime* const java = std::find_if(found_.data(), end, [this](const FoundRuntime& runtime) {
+    return runtime.language == Language::kJava && runtime.id != 0 && runtime.id == published_;
+  });
+  const bool has_java = java != end;
+  const bool is_one_starting = std::any_of(
+      found_.data(), end, [](const FoundRuntime& runtime) { return runtime.is_starting; });
+  if ((!has_java && !is_one_starting) || !memory.is_open()) return false;
+  if (now < refreshed_at_ + (is_outdated && has_java ? kRefreshPause : refresh_pause_)) {
     return false;
   }
   refreshed_at_ = now;
-  refresh_pause_ = std::clamp<Moment>(2 * refresh_pause_, kRefreshPause,
-                                      was_starting ? kMaxStartPause : kMaxPause);
-  if (was_starting) return start(*java, memory);
-  const runtimes::JavaRuntime before = java->java;
-  runtimes::ObjectPieces pieces(memory.image_reader());
-  runtimes::refresh_java(java->java, pieces.image_reader());
-  if (java->java == before || published_ != java->id) return false;
-  refresh_pause_ = kRefreshPause;
-  if (!publish(java)) java->java = before;  // next time
+  refresh_pause_ =
+      std::clamp<Moment>(2 * refresh_pause_, kRefreshPause, has_java ? kMaxPause : kMaxStartPause);
+  for (FoundRuntime* runtime = found_.data(); runtime != end; ++runtime) {
+    if (runtime->is_starting && start(*runtime, memory)) return true;
+  }
+  if (has_java) refresh_java(*java, memory);
   return false;
+}
+
+void RuntimeRegistry::refresh_java(FoundRuntime& java, ProcMemory& memory) noexcept {
+  const runtimes::JavaRuntime before = java.java;
+  runtimes::ObjectPieces pieces(memory.image_reader());
+  runtimes::refresh_java(java.java, pieces.image_reader());
+  if (java.java == before) return;
+  refresh_pause_ = kRefreshPause;
+  if (!publish(&java)) java.java = before;  // next time
 }
 
 bool RuntimeRegistry::is_ruby_starting() const noexcept {
@@ -300,6 +318,7 @@ bool RuntimeRegistry::publish(const FoundRuntime* runtime) noexcept {
                                                  .ruby = runtime->ruby,
                                                  .php = runtime->php,
                                                  .perl = runtime->perl,
+                                                 .r = runtime->r,
                                                  .tid_in_pthread = runtimes::find_tid_in_pthread(),
                                                  .pthread_offset = runtimes::find_pthread_offset()};
   }

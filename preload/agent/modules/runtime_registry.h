@@ -32,6 +32,7 @@ struct FoundRuntime {
   runtimes::RubyRuntime ruby{};
   runtimes::PhpRuntime php{};
   runtimes::PerlRuntime perl{};
+  runtimes::RRuntime r{};
   bool is_starting = false;
   bool seen = false;  // in the current update
 
@@ -73,6 +74,7 @@ class RuntimeRegistry {
   const FoundRuntime* choose() noexcept;
   void publish_chosen(const FoundRuntime* chosen) noexcept;
   bool start(FoundRuntime& runtime, ProcMemory& memory) noexcept;
+  void refresh_java(FoundRuntime& java, ProcMemory& memory) noexcept;
   bool publish(const FoundRuntime* runtime) noexcept;
 
   std::array<FoundRuntime, kMost> found_{};

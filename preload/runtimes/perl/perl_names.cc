@@ -16,11 +16,6 @@ constexpr std::string_view kRegexBlockName = "regex code";
 constexpr std::string_view kEvaluationName = "(eval)";
 constexpr std::uint64_t kMaxPerlFile = 4096;
 
-template <std::size_t kBytes>
-void append_ascii(std::string_view text, BoundedText<kBytes>& out) noexcept {
-  for (const char c : text) out.append(static_cast<unsigned char>(c));
-}
-
 // Names that are no UTF-8 are Latin-1.
 bool append_perl_name(ObjectPieces& reader, std::uint64_t name, BoundedText<1024>& out) noexcept {
   constexpr std::uint8_t kIsUtf8 = 1;
@@ -61,7 +56,7 @@ bool append_perl_function(const PerlLayout& layout, ObjectPieces& reader, const 
                           FunctionText& out) noexcept {
   if (names.class_name != 0) {
     if (!append_perl_package(layout, reader, names.class_name, out.name)) return false;
-    append_ascii("::", out.name);
+    out.name.append_ascii("::");
   }
   return append_perl_name(reader, names.name, out.name);
 }
@@ -107,17 +102,17 @@ bool read_perl_function(const PerlLayout& layout, ObjectPieces& reader, const To
   out.name.clear();
   out.file.clear();
   if (is_evaluation) {
-    append_ascii(kEvaluationName, out.file);
+    out.file.append_ascii(kEvaluationName);
   } else if (!append_utf8(reader, path, file.bytes, out.file)) {
     return false;
   }
   if (names.name == kPerlSortBlock || names.name == kPerlRegexBlock) {
-    append_ascii(names.name == kPerlSortBlock ? kSortBlockName : kRegexBlockName, out.name);
+    out.name.append_ascii(names.name == kPerlSortBlock ? kSortBlockName : kRegexBlockName);
     return true;
   }
   if (names.name != 0) return append_perl_function(layout, reader, names, out);
   if (is_evaluation) {
-    append_ascii(kEvaluationName, out.name);
+    out.name.append_ascii(kEvaluationName);
     return true;
   }
   return append_utf8(reader, path + file.last_part, file.bytes - file.last_part, out.name);

@@ -3,6 +3,7 @@ this machine, or of the root in SWIPR_TEST_ROOT, and in those that SWIPR_NODES n
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -204,6 +205,15 @@ def programs():
     return list(dict.fromkeys(os.path.realpath(path) for path in found if path))
 
 
+def has_collector_names():
+    """Debian's libnode of some releases, without debug information, has no names for what collects garbage."""
+    if not root.current():
+        return True
+    libraries = pathlib.Path(root.current()).glob("usr/lib/*/libnode.so.*")
+    return any(b"v8::internal::Heap::" in subprocess.run(["nm", "-DC", library], capture_output=True, check=True).stdout
+               for library in libraries)
+
+
 @sampling.sampled
 class JavaScriptTest(SwiprCase):
     def setUp(self):
@@ -329,6 +339,8 @@ class JavaScriptTest(SwiprCase):
             self.assertGreater(found, least * profiles.total(inside), expression)
 
     def test_garbage_collection(self):
+        if not has_collector_names():
+            self.skipTest("the V8 of this root exports none of its own functions")
         self.for_each_node(self.check_garbage, GARBAGE, "garbage")
 
     def check_garbage(self, path, source):

@@ -11,6 +11,7 @@
 #include "preload/runtimes/perl/perl_frames.h"
 #include "preload/runtimes/php/php_frames.h"
 #include "preload/runtimes/python/python_frames.h"
+#include "preload/runtimes/r/r_frames.h"
 #include "preload/runtimes/ruby/ruby_frames.h"
 #include "preload/runtimes/ruby/ruby_names.h"
 #include "preload/runtimes/ruby/ruby_waits.h"
@@ -104,6 +105,8 @@ Range<std::uint64_t> loop_of(const handler::RuntimeSnapshot& snapshot) noexcept 
       return snapshot.php.loop;
     case Language::kPerl:
       return snapshot.perl.loop;
+    case Language::kR:
+      return {};  // its tokens have marks
     default:
       return snapshot.python.loop;
   }
@@ -200,6 +203,12 @@ RuntimeWaitFound LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, P
   if (snapshot->language == Language::kPhp) {
     if (thread.tid.value == ::getpid()) {
       runtimes::walk_php(snapshot->php, reader, {}, own_->tokens);
+    }
+    return {};
+  }
+  if (snapshot->language == Language::kR) {
+    if (thread.tid.value == ::getpid()) {
+      runtimes::walk_r(snapshot->r, reader, frames.stacks[0], own_->tokens);
     }
     return {};
   }

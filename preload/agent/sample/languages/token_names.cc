@@ -5,6 +5,7 @@
 #include "preload/runtimes/perl/perl_names.h"
 #include "preload/runtimes/php/php_names.h"
 #include "preload/runtimes/python/python_names.h"
+#include "preload/runtimes/r/r_names.h"
 #include "preload/runtimes/ruby/ruby_names.h"
 #include "preload/runtimes/v8/v8_names.h"
 #include "preload/unwind/base/code_hash.h"
@@ -41,6 +42,8 @@ Language language_of(const Token& token) noexcept {
       return Language::kPhp;
     case TokenKind::kPerl:
       return Language::kPerl;
+    case TokenKind::kR:
+      return Language::kR;
     default:
       return Language::kJava;
   }
@@ -67,6 +70,8 @@ bool TokenNames::read_function(const Token& token, const RuntimeSnapshot& snapsh
       return runtimes::read_php_function(reader, token, text_);
     case Language::kPerl:
       return runtimes::read_perl_function(snapshot.perl.layout, reader, token, text_);
+    case Language::kR:
+      return runtimes::read_r_function(reader, token, text_);
     default:
       return runtimes::read_java_function(snapshot.java, reader, token, text_);
   }
@@ -105,7 +110,7 @@ std::uint32_t TokenNames::function_of(const Token& token, const RuntimeSnapshot&
   // Files that are run differ in their fingerprints only. Those of PHP consist of the hashes of all
   // names, so that what was read once is proven for code that has the same names and is gone.
   const bool is_php = language == Language::kPhp;
-  const bool is_packed = is_php || language == Language::kPerl;
+  const bool is_packed = is_php || language == Language::kPerl || language == Language::kR;
   KnownFunction& known =
       known_functions_[place_of(token.code, is_packed ? token.fingerprint : 0, kPlaces)];
   const std::uint64_t proof = proof_of(token);
@@ -128,6 +133,7 @@ std::uint32_t TokenNames::line_of(const Token& token, const RuntimeSnapshot& sna
                                   ObjectPieces& reader, Moment now) noexcept {
   if (token.kind == TokenKind::kPhp) return runtimes::php_line(token);
   if (token.kind == TokenKind::kPerl) return runtimes::perl_line(token);
+  if (token.kind == TokenKind::kR) return 0;
   KnownLine& known = known_lines_[place_of(token.code, token.position, kPlaces)];
   const std::uint64_t proof = proof_of(token);
   if (known.position == token.position && is_valid(known, token, proof, now)) return known.line;

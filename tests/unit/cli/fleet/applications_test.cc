@@ -55,6 +55,11 @@ TEST(FindApplication, NamesScriptsOfOtherLanguages) {
   EXPECT_EQ(application_of({"php8.2", "-d", "a=b", "artisan", "queue"}), "php: artisan");
   EXPECT_EQ(application_of({"perl", "-w", "-I", "lib", "shop.pl"}), "perl: shop.pl");
   EXPECT_EQ(application_of({"perl5.36", "-e", "secret()"}), "perl: -e");
+  EXPECT_EQ(application_of({"/usr/lib/R/bin/exec/R", "--no-echo", "--no-restore", "--file=fit.R",
+                            "--args", "--file=other"}),
+            "r: fit.R");
+  EXPECT_EQ(application_of({"/usr/lib/R/bin/exec/R", "--no-echo", "-e", "secret()"}), "r: -e");
+  EXPECT_EQ(application_of({"/usr/lib/R/bin/exec/R"}), "r: -");
 }
 
 TEST(FindApplication, IsNativeOtherwise) {

@@ -214,6 +214,17 @@ TEST_F(RuntimeRegistryTest, RefusesRubyUntilItRunsAndUnknownVersions) {
   EXPECT_EQ(registry_.current(), nullptr);
 }
 
+TEST_F(RuntimeRegistryTest, ReadsOneThatStartsBesideOneThatNeverDoes) {
+  const FakeRuby ruby{3, 1};
+  FakePython loading{11, 2};
+  loading.undo_relocation();
+  update({&ruby, &loading});
+  loading.relocate();
+  EXPECT_TRUE(registry_.refresh(memory_, Moment(std::chrono::seconds(1)), false));
+  EXPECT_EQ(refusals(), (Refusals{"its main thread runs no Ruby", ""}));
+  EXPECT_EQ(published(), loading.runtime());
+}
+
 class FakeUnread : public FakeImage {
  public:
   explicit FakeUnread(std::initializer_list<const char*> names) {
@@ -221,6 +232,18 @@ class FakeUnread : public FakeImage {
     finish();
   }
 };
+
+TEST_F(RuntimeRegistryTest, RefusesRUntilItRunsAndWithoutItsVariables) {
+  const FakeUnread r{"R_NilValue", "R_BaseEnv", "R_NamesSymbol", "R_CStackStart",
+                     "R_GlobalContext"};
+  const FakeUnread other{"R_NilValue", "R_BaseEnv"};
+  update({&r, &other});
+  EXPECT_EQ(refusals(), (Refusals{"its main thread runs no R", "its variables are not exported"}));
+  EXPECT_EQ(registry_.runtimes()[0].language, Language::kR);
+  EXPECT_EQ(registry_.runtimes()[0].id, 0u) << "recordings do not have it yet";
+  EXPECT_NE(registry_.runtimes()[1].id, 0u);
+  EXPECT_EQ(registry_.current(), nullptr);
+}
 
 TEST_F(RuntimeRegistryTest, NamesRuntimesThatNobodyReads) {
   struct Case {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <utility>
 
 #include "preload/agent/base/log.h"
 #include "preload/agent/base/text/text_view.h"
@@ -44,7 +45,8 @@ Connection* Connection::create(int fd, const Listener* listener, RouteFunction r
   return new (memory) Connection(fd, listener, route, now);
 }
 
-void Connection::destroy(Connection* connection) noexcept {
+void Connection::destroy(Connection*& place) noexcept {
+  Connection* const connection = std::exchange(place, nullptr);
   connection->~Connection();
   ::munmap(connection, sizeof(Connection));
 }

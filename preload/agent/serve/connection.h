@@ -29,7 +29,8 @@ class Connection {
   // with the connection. nullptr: no memory (the caller still owns `fd`).
   static Connection* create(int fd, const Listener* listener, RouteFunction route,
                             Moment now) noexcept;
-  static void destroy(Connection* connection) noexcept;
+  // `place` is cleared first: the program may fork meanwhile, and the child forgets what is there.
+  static void destroy(Connection*& place) noexcept;
   // After a fork, in the child: frees memory; descriptors and recording belong to the parent.
   static void forget(Connection* connection) noexcept;
 

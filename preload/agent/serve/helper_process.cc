@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <new>
+#include <utility>
 
 #include "preload/agent/base/text/text_view.h"
 #include "preload/agent/proc/proc_files.h"
@@ -218,8 +219,8 @@ HelperState try_reap_helper(HelperProcess& helper) noexcept {
 }
 
 void release_helper_memory(HelperProcess& helper) noexcept {
-  if (helper.memory != nullptr) ::munmap(helper.memory, sizeof(Plan));
-  helper.memory = nullptr;
+  auto* const memory = std::exchange(helper.memory, nullptr);  // first: see Connection::destroy
+  if (memory != nullptr) ::munmap(memory, sizeof(Plan));
 }
 
 }  // namespace swipr::agent

@@ -190,7 +190,6 @@ Connection** Server::find_slot() noexcept {
   if (oldest == nullptr) return nullptr;
   (*oldest)->make_room();
   Connection::destroy(*oldest);
-  *oldest = nullptr;
   return oldest;
 }
 
@@ -259,7 +258,6 @@ void Server::step(Moment now) noexcept {
     if (connection == meeting_) report_meeting();
     if (!connection->is_closed()) continue;
     Connection::destroy(connection);
-    connection = nullptr;
   }
   exit_gate::update(recording);
   // Last: their first poll entries are filled in the next round.
@@ -344,12 +342,11 @@ void Server::park() noexcept {
            "swipr's thread ends because the program makes a call that requires it (unshare, setns, "
            "seccomp, fork with ThreadSanitizer)");
   end_recordings(wire::EndReason::kStopped, kParkedText);
-  for (Connection* connection : connections_) {
+  for (Connection*& connection : connections_) {
     if (connection == nullptr) continue;
     leave_helper(connection->take_helper());
     Connection::destroy(connection);
   }
-  std::fill_n(connections_, kMaxConnections, nullptr);
   exit_gate::update(false);
   close_listeners();
 }

@@ -22,7 +22,7 @@ constexpr std::string_view kRAnonymousName = "<anonymous>";
 // marked are in the encoding of the locale, which is taken for UTF-8.
 bool append_r_symbol(ObjectPieces& reader, std::uint64_t symbol, BoundedText<1024>& out) noexcept {
   constexpr std::uint64_t kCharacters = 16;
-  constexpr std::uint64_t kMaxLength = 10'000;  // MAXIDSIZE
+  constexpr std::uint64_t kMaxRName = 10'000;  // MAXIDSIZE
   constexpr std::uint32_t kIsLatin1 = 1u << (8 + 2);
   std::uint32_t symbol_info = 0;
   std::uint32_t info = 0;
@@ -31,7 +31,7 @@ bool append_r_symbol(ObjectPieces& reader, std::uint64_t symbol, BoundedText<102
   if (!reader.read_value(symbol, symbol_info) || (symbol_info & kRTypeBits) != kRSymbol ||
       !reader.read_value(symbol + kRContents, name) || !reader.read_value(name, info) ||
       (info & kRTypeBits) != kRText || !reader.read_value(name + kRContents, length) ||
-      length > kMaxLength) {
+      length > kMaxRName) {
     return false;
   }
   const std::uint64_t text = name + kRContents + kCharacters;

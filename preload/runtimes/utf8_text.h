@@ -1,4 +1,4 @@
-// Text in UTF-8 that lies in one place of a runtime's memory.
+// Text in UTF-8 or Latin-1 that lies in one place of a runtime's memory.
 // Context: control thread.  Allocates: never.
 #pragma once
 
@@ -42,6 +42,18 @@ bool append_utf8(ObjectPieces& reader, std::uint64_t address, std::uint64_t leng
     out.cut();
   } else if (more != 0) {
     out.append(kInvalid);
+  }
+  return true;
+}
+
+// As append_utf8, of text in Latin-1.
+template <std::size_t kBytes>
+bool append_latin1(ObjectPieces& reader, std::uint64_t address, std::uint64_t length,
+                   BoundedText<kBytes>& out) noexcept {
+  for (std::uint64_t at = 0; at < length; ++at) {
+    std::uint8_t byte = 0;
+    if (!reader.read_value(address + at, byte)) return false;
+    out.append(byte);
   }
   return true;
 }

@@ -27,13 +27,8 @@ bool append_perl_name(ObjectPieces& reader, std::uint64_t name, BoundedText<1024
   const std::uint64_t text = name + kPerlNameText;
   const auto bytes = static_cast<std::uint64_t>(head.bytes);
   if (!reader.read_value(text + bytes + 1, flags)) return false;
-  if ((flags & kIsUtf8) != 0) return append_utf8(reader, text, bytes, out);
-  for (std::uint64_t at = 0; at < bytes; ++at) {
-    std::uint8_t byte = 0;
-    if (!reader.read_value(text + at, byte)) return false;
-    out.append(byte);
-  }
-  return true;
+  return (flags & kIsUtf8) != 0 ? append_utf8(reader, text, bytes, out)
+                                : append_latin1(reader, text, bytes, out);
 }
 
 // A text that ends with NUL.

@@ -35,13 +35,8 @@ bool append_r_symbol(ObjectPieces& reader, std::uint64_t symbol, BoundedText<102
     return false;
   }
   const std::uint64_t text = name + kRContents + kCharacters;
-  if ((info & kIsLatin1) == 0) return append_utf8(reader, text, length, out);
-  for (std::uint64_t at = 0; at < length; ++at) {
-    std::uint8_t byte = 0;
-    if (!reader.read_value(text + at, byte)) return false;
-    out.append(byte);
-  }
-  return true;
+  return (info & kIsLatin1) != 0 ? append_latin1(reader, text, length, out)
+                                 : append_utf8(reader, text, length, out);
 }
 
 bool read_r_function(ObjectPieces& reader, const Token& token, FunctionText& out) noexcept {

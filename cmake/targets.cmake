@@ -117,6 +117,9 @@ function(swipr_test name)
   target_compile_options(${name} PRIVATE -O0)  # a test runs for an instant, and compiles for long
   set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)  # more have helpers of one name
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
+  if(SWIPR_TESTS_OF_A_SYSTEM)
+    return()
+  endif()
   if(SWIPR_SANITIZE OR arg_WHOLE)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${labels}")

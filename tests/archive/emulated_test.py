@@ -95,10 +95,10 @@ class EmulatedTest(unittest.TestCase):
     def test_names_have_files_and_lines(self):
         self.check("pprof")
         self.assertIn(b"tests/targets/times/shares.cc", gzip.decompress((OUT / "pprof").read_bytes()))
-        self.assertRegex(self.check("explain"), r"emulated_shares\n  .*\n  .*\n  names from DWARF.*\n  .*, [1-9]\d* with a line")
+        self.assertRegex(self.check("explain"), r"shares_nofp\n  .*\n  .*\n  names from DWARF.*\n  .*, [1-9]\d* with a line")
 
     def test_records_a_process(self):
-        self.assertIn("emulated_blocke", self.check("list"))
+        self.assertIn("blocked_nofp", self.check("list"))
         self.check("pid")
         self.assertRegex(self.check("waits"), r" futex \(")
 

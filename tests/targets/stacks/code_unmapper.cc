@@ -7,21 +7,8 @@
 
 #include "tests/targets/target.h"
 
-// Spins with `address` on top of the stack.
+// Spins with `address` on top of the stack. One file per architecture.
 extern "C" void bare_spin(std::uint64_t address, std::uint64_t count);
-asm(R"(
-  .text
-  .globl bare_spin
-  .type bare_spin, @function
-bare_spin:
-  push %rdi
-1:
-  sub $1, %rsi
-  jnz 1b
-  pop %rdi
-  ret
-  .size bare_spin, . - bare_spin
-)");
 
 namespace {
 

@@ -1,5 +1,7 @@
 // Code that no table describes, or no longer does: made at run time, written in assembly, unloaded,
 // and a stack that a vfork child uses at the same time.
+#include "tests/targets/stacks/stack_code.h"
+
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -18,38 +20,18 @@ constexpr int kChunks = 1000;  // some tens of milliseconds
 // Called through generated code that keeps a frame pointer, as just-in-time compilers do.
 STACK_LEAF(generated_leaf)
 TARGET_FRAME int generated_outer() {
-  constexpr unsigned char kCode[] = {
-      0x55,                    // push rbp
-      0x48, 0x89, 0xe5,        // mov  rbp, rsp
-      0x48, 0x83, 0xec, 0x20,  // sub  rsp, 32
-      0xff, 0xd7,              // call rdi
-      0xc9,                    // leave
-      0xc3,                    // ret
-  };
   void* const page =
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) std::abort();
-  std::memcpy(page, kCode, sizeof kCode);
+  std::memcpy(page, framed_call_begin,
+              static_cast<std::size_t>(framed_call_end - framed_call_begin));
   mprotect(page, 4096, PROT_READ | PROT_EXEC);
+  __builtin___clear_cache(static_cast<char*>(page), static_cast<char*>(page) + 4096);
   int (*const enter)(int (*)()) = reinterpret_cast<int (*)(int (*)())>(page);
   return enter(generated_leaf) + yes;
 }
 STACK_LINK(generated_root, generated_outer())
 
-// A leaf in assembly without a word of CFI, and without a frame.
-extern "C" int bare_leaf();
-asm(R"(
-  .text
-  .globl bare_leaf
-  .type bare_leaf, @function
-bare_leaf:
-  movl $1, %eax
-1:
-  addl $1, %eax
-  jnz 1b
-  ret
-  .size bare_leaf, . - bare_leaf
-)");
 TARGET_FRAME int bare_caller() {
   stack_shape::at_leaf = true;
   volatile int sum = 0;
@@ -58,64 +40,6 @@ TARGET_FRAME int bare_caller() {
 }
 STACK_LINK(bare_outer, bare_caller())
 
-// Kernels in assembly as in libraries of linear algebra: no CFI, callee-saved registers stored by
-// hand, the frame pointer used for something else. The first takes a fixed piece of the stack, the
-// second 28 KiB, aligned to pages, with return addresses of calls that are over inside of it.
-extern "C" int fixed_kernel(long rounds);
-extern "C" int aligned_kernel(long rounds);
-asm(R"(
-  .text
-  .macro KEEP_REGISTERS
-  movq %rbx, (%rsp)
-  movq %rbp, 8(%rsp)
-  movq %r12, 16(%rsp)
-  .endm
-  .macro RESTORE_REGISTERS
-  movq (%rsp), %rbx
-  movq 8(%rsp), %rbp
-  movq 16(%rsp), %r12
-  .endm
-  .globl fixed_kernel
-  .type fixed_kernel, @function
-fixed_kernel:
-  subq $0x80, %rsp
-  KEEP_REGISTERS
-  leaq 0x40(%rsp), %rbp
-  movq %rdi, %rbx
-1:
-  addq $3, %r12
-  movq %r12, (%rbp)
-  decq %rbx
-  jnz 1b
-  movl $1, %eax
-  RESTORE_REGISTERS
-  addq $0x80, %rsp
-  ret
-  .size fixed_kernel, . - fixed_kernel
-  .globl aligned_kernel
-  .type aligned_kernel, @function
-aligned_kernel:
-  subq $0x60, %rsp
-  KEEP_REGISTERS
-  movq %rsp, %rbx
-  subq $0x7080, %rsp
-  andq $-0x1000, %rsp
-  leaq 0x80(%rsp), %rbp
-  testq %rdi, %rdi
-  je 2f
-1:
-  addq $3, %r12
-  movq %r12, (%rbp)
-  decq %rdi
-  jnz 1b
-2:
-  movl $1, %eax
-  movq %rbx, %rsp
-  RESTORE_REGISTERS
-  addq $0x60, %rsp
-  ret
-  .size aligned_kernel, . - aligned_kernel
-)");
 namespace {
 using Kernel = int (*)(long);
 volatile Kernel kernel = nullptr;  // tables of function pointers choose by processor

@@ -13,26 +13,17 @@ namespace generated_code {
 // Two functions in the same place that differ in the size of their frames.
 enum class Frame : unsigned char { kSmall = 32, kLarge = 96 };
 
-// One CIE, one FDE, the end. Source: LSB 5.0 Core, section 10.6.1.
-struct [[gnu::packed]] CallFrames {
-  unsigned cie_bytes = 20;
-  unsigned cie_id = 0;
-  unsigned char cie[16] = {1,    'z',  'R', 0,  // version, augmentation
-                           1,    0x78,          // alignments: 1 and -8
-                           16,   1,    0,       // return address; pointers are absolute
-                           0x0c, 7,    8,       // CFA = rsp + 8
-                           0x90, 1};            // return address at CFA - 8
-  unsigned fde_bytes = 36;
-  unsigned to_cie = 28;
-  const void* code = nullptr;
-  std::size_t code_bytes = 0;
-  unsigned char augmentation_bytes = 0;
-  unsigned char push[5] = {0x41, 0x0e, 16, 0x86, 2};  // behind push: CFA + 16, rbp
-  unsigned char take[3] = {0x44, 0x0e, 0};            // behind sub
-  unsigned char give[3] = {0x40 + 16, 0x0e, 16};      // behind add
-  unsigned char pop[4] = {0x41, 0x0e, 8, 0xc6};       // behind pop
-  unsigned end = 0;
-};
+}  // namespace generated_code
+
+// CallFrames: one CIE, one FDE, the end. Source: LSB 5.0 Core, section 10.6.1. make_code: code with
+// a frame of that size, and its size in the call frames.
+#if defined(__x86_64__)
+#include "tests/targets/stacks/generated_code_x86_64.h"
+#elif defined(__aarch64__)
+#include "tests/targets/stacks/generated_code_aarch64.h"
+#endif
+
+namespace generated_code {
 
 struct Page {
   unsigned char code[64];
@@ -50,31 +41,17 @@ inline Page* map_page() {
   return static_cast<Page*>(page);
 }
 
-// RBP holds no address meanwhile, so that nothing but the CFI leads to the caller.
 inline Enter generate(Page* page, Frame frame) {
-  const bool large = frame == Frame::kLarge;
-  const auto bytes = static_cast<unsigned char>(frame);
-  constexpr unsigned char kStore[] = {0x48, 0x89, 0x74, 0x24, 0x28};  // mov [rsp + 40], rsi
-  constexpr unsigned char kNothing[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-  unsigned char code[] = {
-      0x55,                           // push rbp
-      0x48, 0x83, 0xec, bytes,        // sub  rsp, bytes
-      0,    0,    0,    0,     0,     // store or nothing
-      0xbd, 0x01, 0x00, 0x00,  0x00,  // mov  ebp, 1
-      0xff, 0xd7,                     // call rdi
-      0x48, 0x83, 0xc4, bytes,        // add  rsp, bytes
-      0x5d,                           // pop  rbp
-      0xc3,                           // ret
-  };
-  std::memcpy(code + 5, large ? kStore : kNothing, sizeof kStore);
   CallFrames frames;
+  const Code code = make_code(frame, frames);
   frames.code = page;
   frames.code_bytes = sizeof code;
-  frames.take[2] = static_cast<unsigned char>(16 + bytes);
   mprotect(page, sizeof(Page), PROT_READ | PROT_WRITE);
-  std::memcpy(page->code, code, sizeof code);
+  std::memcpy(page->code, &code, sizeof code);
   page->frames = frames;
   mprotect(page, sizeof(Page), PROT_READ | PROT_EXEC);
+  auto* const begin = reinterpret_cast<char*>(page);
+  __builtin___clear_cache(begin, begin + sizeof(Page));
   return reinterpret_cast<Enter>(page->code);
 }
 

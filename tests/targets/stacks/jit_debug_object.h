@@ -60,7 +60,7 @@ inline void describe(JitObject& object, const Page& page, const char* name, unsi
   object.header.e_ident[EI_CLASS] = ELFCLASS64;
   object.header.e_ident[EI_DATA] = ELFDATA2LSB;
   object.header.e_type = static_cast<Elf64_Half>(type);
-  object.header.e_machine = EM_X86_64;
+  object.header.e_machine = kElfMachine;
   object.header.e_shoff = offset_of(object, object.sections);
   object.header.e_shentsize = sizeof(Elf64_Shdr);
   object.header.e_shnum = kCount;

@@ -58,9 +58,9 @@ TEST_F(SignalHandlerTest, AnswersWithTheStackAndRegistersOfTheInterruptedCode) {
   ASSERT_EQ(slot_status(slots_[0], 1), SlotStatus::kDone);
   const Slot& slot = slots_[0];
   ASSERT_GE(slot.frames.frame_count, 1u);
-  EXPECT_EQ(slot.frames.pcs[0], slot.registers.values[unwind::kPc]);
+  EXPECT_EQ(slot.frames.pcs[0], slot.registers.values[unwind::kPcRegister]);
   const auto here = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
-  EXPECT_LT(here - slot.registers.values[unwind::kRsp], 4096u);
+  EXPECT_LT(here - slot.registers.values[unwind::kStackRegister], 4096u);
 }
 
 TEST_F(SignalHandlerTest, KeepsErrno) {

@@ -95,9 +95,10 @@ class CopyingSlotsTest : public SlotsTest {
     constexpr Cookie kCookie{.sequence = 2, .slot = 3};
     arm_slot(slots_[3], 2);
     Slot* const slot = try_claim(kCookie);
-    slot->registers.values[unwind::kRsp] = stack_pointer;
-    slot->registers.values[unwind::kPc] = 0x1234;
-    slot->registers.known = 1u << unwind::kRsp | 1u << unwind::kPc;
+    slot->registers.values[unwind::kStackRegister] = stack_pointer;
+    slot->registers.values[unwind::kPcRegister] = 0x1234;
+    slot->registers.known = unwind::RegisterMask{1} << unwind::kStackRegister |
+                            unwind::RegisterMask{1} << unwind::kPcRegister;
     fill_slot(*slot, kCookie, reinterpret_cast<std::uint64_t>(&slot));
     return *slot;
   }
@@ -110,7 +111,7 @@ class CopyingSlotsTest : public SlotsTest {
 TEST_F(CopyingSlotsTest, CopyInsteadOfWalking) {
   std::vector<std::uint64_t> stack(2 * kStackCopyWords);
   for (std::size_t at = 0; at < stack.size(); ++at) stack[at] = at;
-  const std::size_t red_zone_words = 16;
+  const std::size_t red_zone_words = unwind::kRedZoneBytes / sizeof(std::uint64_t);
   const Slot& slot = answer(reinterpret_cast<std::uint64_t>(stack.data() + red_zone_words));
   EXPECT_EQ(slot.end, unwind::WalkEnd::kUnbuilt);
   EXPECT_EQ(slot.frames.frame_count, 1u);
@@ -132,8 +133,9 @@ TEST_F(CopyingSlotsTest, CopyUpToTheEndOfWhatIsReadable) {
   errno = 77;
   const Slot& slot = answer(reinterpret_cast<std::uint64_t>(pages + kPage));
   EXPECT_EQ(errno, 77);
-  EXPECT_EQ(slot.copied_from, reinterpret_cast<std::uint64_t>(pages + kPage - 128));
-  EXPECT_EQ(slot.copied_stack().size_bytes(), 2 * kPage + 128);
+  EXPECT_EQ(slot.copied_from,
+            reinterpret_cast<std::uint64_t>(pages + kPage - unwind::kRedZoneBytes));
+  EXPECT_EQ(slot.copied_stack().size_bytes(), 2 * kPage + unwind::kRedZoneBytes);
   ::munmap(pages, 3 * kPage);
 }
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "preload/unwind/base/architecture.h"
+
 namespace swipr::runtimes {
 namespace {
 
@@ -52,7 +54,7 @@ TEST(ProbedObjects, RefuseAddressesThatAreNotOfUserSpace) {
   PageCache cache;
   ProbedObjects reader(cache);
   std::uint64_t value = 0;
-  for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{4095}, std::uint64_t{1} << 47,
+  for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{4095}, std::uint64_t{1} << unwind::kUserAddressBits,
                                       ~std::uint64_t{0}, ~std::uint64_t{0} - 6}) {
     EXPECT_FALSE(reader.read_value(address, value));
   }

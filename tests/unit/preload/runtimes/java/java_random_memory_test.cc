@@ -167,10 +167,12 @@ TEST(RandomJavaMemory, IsWalkedWithinBounds) {
     auto& random = memory.random();
     unwind::Registers registers;
     for (std::uint64_t& value : registers.values) value = java.code.begin + random() % 4096;
-    registers.values[unwind::kRsp] = java.code.begin + random() % 1000 * 8;
-    registers.values[unwind::kRbp] = registers.values[unwind::kRsp] + random() % 64 * 8;
-    registers.known = random() % 2 == 0 ? (1u << unwind::Registers::kCount) - 1
-                                        : 1u << unwind::kPc | 1u << unwind::kRsp;
+    registers.values[unwind::kStackRegister] = java.code.begin + random() % 1000 * 8;
+    registers.values[unwind::kFrameRegister] =
+        registers.values[unwind::kStackRegister] + random() % 64 * 8;
+    registers.known = random() % 2 == 0 ? (unwind::RegisterMask{1} << unwind::Registers::kCount) - 1
+                                        : unwind::RegisterMask{1} << unwind::kPcRegister |
+                                              unwind::RegisterMask{1} << unwind::kStackRegister;
     const unwind::StackReader stack{
         [](void* state, std::uint64_t address, std::uint64_t& out) noexcept {
           return static_cast<ObjectPieces*>(state)->read_value(address, out);

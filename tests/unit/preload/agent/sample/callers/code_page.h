@@ -34,9 +34,15 @@ class CodePageTest : public testing::Test {
   }
   // A direct call whose return address is at `end`.
   void put_call_before(std::uint64_t end, std::uint64_t target) {
-    const auto distance = static_cast<std::int32_t>(target - end);
-    code_[end - 5] = 0xe8;
-    std::memcpy(code_ + end - 4, &distance, sizeof distance);
+    if constexpr (unwind::kElfMachine == EM_X86_64) {
+      const auto distance = static_cast<std::int32_t>(target - end);
+      code_[end - 5] = 0xe8;
+      std::memcpy(code_ + end - 4, &distance, sizeof distance);
+    } else {
+      const std::uint32_t distance = static_cast<std::uint32_t>(target - (end - 4)) >> 2;
+      const std::uint32_t branch = 0x94000000 | (distance & 0x3ffffff);  // bl
+      std::memcpy(code_ + end - 4, &branch, sizeof branch);
+    }
   }
   // The table of `image`, whose text is the code.
   void build_table(unwind::CfiImage& image) {

@@ -1,5 +1,3 @@
-#include "preload/handler/calls/interrupted_code.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "preload/handler/calls/call_number.h"
+#include "preload/handler/calls/interrupted_code.h"
 
 namespace swipr::handler {
 namespace {

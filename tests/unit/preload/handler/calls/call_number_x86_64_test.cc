@@ -1,5 +1,3 @@
-#include "preload/handler/calls/call_number.h"
-
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +9,8 @@
 #include <cstring>
 #include <initializer_list>
 #include <vector>
+
+#include "preload/handler/calls/call_number.h"
 
 namespace swipr::handler {
 namespace {

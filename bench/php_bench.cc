@@ -42,8 +42,8 @@ int detect(dl_phdr_info* info, std::size_t, void*) {
     const std::uint64_t begin = info->dlpi_addr + header.p_vaddr;
     const PhpDetection found = detect_php(info->dlpi_addr, {begin, begin + header.p_memsz},
                                           info->dlpi_addr, {&read_own_memory, nullptr});
-    if (found.state == PhpState::kRefused) fail(found.reason);
-    if (found.state == PhpState::kFound) php = found.runtime;
+    if (found.state == DetectionState::kRefused) fail(found.reason);
+    if (found.state == DetectionState::kFound) php = found.runtime;
   }
   return 0;
 }

@@ -40,8 +40,8 @@ int detect(dl_phdr_info* info, std::size_t, void*) {
     const std::uint64_t begin = info->dlpi_addr + header.p_vaddr;
     const PythonDetection found = detect_python({begin, begin + header.p_memsz}, info->dlpi_addr,
                                                 {&read_own_memory, nullptr});
-    if (found.state == PythonState::kRefused) fail(found.reason);
-    if (found.state == PythonState::kFound) python = found.runtime;
+    if (found.state == DetectionState::kRefused) fail(found.reason);
+    if (found.state == DetectionState::kFound) python = found.runtime;
   }
   return 0;
 }

@@ -47,8 +47,8 @@ int detect(dl_phdr_info* info, std::size_t, void*) {
     const std::uint64_t begin = info->dlpi_addr + header.p_vaddr;
     const RubyDetection found =
         detect_ruby({begin, begin + header.p_memsz}, info->dlpi_addr, {&read_own_memory, nullptr});
-    if (found.state == RubyState::kRefused) fail(found.reason);
-    if (found.state != RubyState::kFound) continue;
+    if (found.state == DetectionState::kRefused) fail(found.reason);
+    if (found.state != DetectionState::kFound) continue;
     ruby = found.runtime;
     image_header = info->dlpi_addr;
   }

@@ -1,7 +1,7 @@
 """The programs of bench/languages and the language runtimes of this machine that run them.
 
 The runtimes are those of the integration tests: see interpreters(), machines() and programs() there, and the
-variables SWIPR_PYTHONS, SWIPR_JAVA_HOMES, SWIPR_NODES, SWIPR_RUBIES, SWIPR_PHPS and SWIPR_PERLS.
+variables SWIPR_PYTHONS, SWIPR_JAVA_HOMES, SWIPR_NODES, SWIPR_RUBIES, SWIPR_PHPS, SWIPR_PERLS and SWIPR_RS.
 """
 import collections
 import functools
@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from integration.languages import javascript_frames_test  # noqa: E402
 from integration.languages import perl_frames_test  # noqa: E402
 from integration.languages import php_frames_test  # noqa: E402
+from integration.languages import r_frames_test  # noqa: E402
 from integration.languages import ruby_frames_test  # noqa: E402
 from support import java  # noqa: E402
 from support.interpreters import interpreters  # noqa: E402
@@ -27,9 +28,10 @@ from support.interpreters import interpreters  # noqa: E402
 FOLDER = ROOT / "bench/languages"
 FUNCTIONS = ("seventy", "twenty", "ten")
 OPTIONS = {"PHP": ("-d", "opcache.enable_cli=0")}
-PROGRAMS = {"Python": "python3", "Java": "java", "JavaScript": "node", "Ruby": "ruby", "PHP": "php", "Perl": "perl"}
+PROGRAMS = {"Python": "python3", "Java": "java", "JavaScript": "node", "Ruby": "ruby", "PHP": "php", "Perl": "perl",
+            "R": "Rscript"}
 SCRIPTS = {"Python": "shares.py", "Java": "Shares", "JavaScript": "shares.js", "Ruby": "shares.rb", "PHP": "shares.php",
-           "Perl": "shares.pl"}
+           "Perl": "shares.pl", "R": "shares.R"}
 
 
 @functools.cache
@@ -44,7 +46,8 @@ def runtimes(language):
     """Paths, one of each version."""
     find = {"Python": interpreters, "Java": java.machines,
             "JavaScript": javascript_frames_test.programs, "Ruby": ruby_frames_test.programs,
-            "PHP": php_frames_test.programs, "Perl": perl_frames_test.programs}
+            "PHP": php_frames_test.programs, "Perl": perl_frames_test.programs,
+            "R": r_frames_test.programs}
     paths = {version(path): path for path in find[language]()}
     return [paths[each] for each in sorted(paths, key=lambda each: list(map(int, re.findall(r"\d+", each))))]
 
@@ -110,6 +113,11 @@ class Shares(Program):
         if self.ready != ["ready"]:
             raise RuntimeError(f"{path} does not run {words[-1]}")
         time.sleep(1.5)
+
+    def end(self):
+        if self.language == "R":  # which cannot tell that its input has ended
+            self.process.kill()
+        super().end()
 
     def mark(self):
         words = self.command("mark")

@@ -50,8 +50,8 @@ def fill(text):
 
 LANGUAGES_INTRODUCTION = """# Languages
 
-Recordings of programs in Python, Java, JavaScript, Ruby, PHP and Perl, compared with the truth and
-with a profiler for each language. Limits are in [design/](design/README.md) 67 to 73 and 81.
+Recordings of programs in Python, Java, JavaScript, Ruby, PHP, Perl and R, compared with the truth
+and with a profiler for each language. Limits are in [design/](design/README.md) 67 to 73 and 81.
 All figures are of x86-64; those of aarch64 are in [design/96](design/96-aarch64.md).
 
 ## Aims

@@ -10,7 +10,7 @@ from scenarios.language_programs import (SCRIPTS, Shares, command, deviation, na
 COLUMNS = ("language", "version", "samples", "largest deviation of a share", "stacks that reach the root",
            "CPU time in the program's functions", "of this with all callers", "names lost", "interpreter loops left",
            "signals to blocked threads", "also")
-LOOPS = {"Python": "_PyEval_EvalFrameDefault", "PHP": "execute_ex", "Perl": "Perl_runops_standard"}
+LOOPS = {"Python": "_PyEval_EvalFrameDefault", "PHP": "execute_ex", "Perl": "Perl_runops_standard", "R": "bcEval"}
 OWN = re.compile(r"\b(spin|chain|burn|seventy|twenty|ten|work)$")
 
 

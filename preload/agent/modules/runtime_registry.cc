@@ -38,11 +38,11 @@ constexpr std::chrono::milliseconds kMaxStartPause{1000};  // while it is starti
 bool detect_python(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
   const runtimes::PythonDetection found =
       runtimes::detect_python(runtime.dynamic, runtime.load_bias, image);
-  if (found.state == runtimes::PythonState::kAbsent) return false;
+  if (found.state == runtimes::DetectionState::kAbsent) return false;
   runtime.language = Language::kPython;
   runtime.python = found.runtime;
   write_version(found, runtime.version);
-  runtime.is_starting = found.state == runtimes::PythonState::kStarting;
+  runtime.is_starting = found.state == runtimes::DetectionState::kStarting;
   TextWriter(runtime.refusal).append(found.reason == nullptr ? "" : found.reason);
   return true;
 }
@@ -51,12 +51,12 @@ bool detect_python(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
 bool detect_java(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& memory) noexcept {
   const runtimes::JavaDetection found =
       runtimes::detect_java(runtime.dynamic, runtime.load_bias, image);
-  if (found.state == runtimes::JavaState::kAbsent) return false;
+  if (found.state == runtimes::DetectionState::kAbsent) return false;
   runtime.language = Language::kJava;
   runtime.java = found.runtime;
-  const bool is_ready = found.state == runtimes::JavaState::kFound &&
+  const bool is_ready = found.state == runtimes::DetectionState::kFound &&
                         runtimes::refresh_java(runtime.java, memory.image_reader());
-  const bool is_refused = found.state == runtimes::JavaState::kRefused;
+  const bool is_refused = found.state == runtimes::DetectionState::kRefused;
   runtime.is_starting = !is_ready && !is_refused;
   TextWriter refusal(runtime.refusal);
   if (is_ready) TextWriter(runtime.version).append_number(runtime.java.version);
@@ -69,10 +69,10 @@ bool detect_java(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& m
 bool detect_v8(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
   const runtimes::V8Detection found =
       runtimes::detect_v8(runtime.dynamic, runtime.load_bias, image);
-  if (found.state == runtimes::V8State::kAbsent) return false;
+  if (found.state == runtimes::DetectionState::kAbsent) return false;
   runtime.language = Language::kJavaScript;
   runtime.v8 = found.runtime;
-  if (found.state == runtimes::V8State::kRefused) {
+  if (found.state == runtimes::DetectionState::kRefused) {
     TextWriter(runtime.refusal)
         .append(found.is_constant_missing ? "it does not describe " : "")
         .append(found.reason);
@@ -109,12 +109,12 @@ bool start_ruby(FoundRuntime& runtime, ProcMemory& memory) noexcept {
 bool detect_ruby(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& memory) noexcept {
   const runtimes::RubyDetection found =
       runtimes::detect_ruby(runtime.dynamic, runtime.load_bias, image);
-  if (found.state == runtimes::RubyState::kAbsent) return false;
+  if (found.state == runtimes::DetectionState::kAbsent) return false;
   runtime.language = Language::kRuby;
   runtime.ruby = found.runtime;
   TextWriter(runtime.version).append(found.version);
   TextWriter refusal(runtime.refusal);
-  if (found.state == runtimes::RubyState::kRefused) {
+  if (found.state == runtimes::DetectionState::kRefused) {
     refusal.append(found.reason);
   } else if (runtime.is_starting = !start_ruby(runtime, memory); runtime.is_starting) {
     refusal.append("its main thread runs no Ruby");
@@ -126,14 +126,14 @@ bool detect_ruby(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& m
 bool detect_php(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
   const runtimes::PhpDetection found =
       runtimes::detect_php(runtime.header, runtime.dynamic, runtime.load_bias, image);
-  if (found.state == runtimes::PhpState::kAbsent) return false;
+  if (found.state == runtimes::DetectionState::kAbsent) return false;
   runtime.language = Language::kPhp;
   runtime.php = found.runtime;
   const runtimes::PhpLayout& layout = found.runtime.layout;
   TextWriter version(runtime.version);
   if (layout.major != 0)
     version.append_number(layout.major).append(".").append_number(layout.minor);
-  if (found.state == runtimes::PhpState::kRefused) {
+  if (found.state == runtimes::DetectionState::kRefused) {
     TextWriter(runtime.refusal).append(found.reason);
   }
   return true;
@@ -142,14 +142,14 @@ bool detect_php(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
 // False: the image holds none. Until it runs, it is refused for now.
 bool detect_perl(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& memory) noexcept {
   runtimes::PerlDetection found = runtimes::detect_perl(runtime.dynamic, runtime.load_bias, image);
-  if (found.state == runtimes::PerlState::kAbsent) return false;
-  if (found.state == runtimes::PerlState::kStarting) {
+  if (found.state == runtimes::DetectionState::kAbsent) return false;
+  if (found.state == runtimes::DetectionState::kStarting) {
     const std::uint64_t thread_pointer = find_thread_pointer(Tid{::getpid()}, memory);
     runtimes::start_perl(found, thread_pointer, memory.image_reader());
   }
   runtime.language = Language::kPerl;
   runtime.perl = found.runtime;
-  runtime.is_starting = found.state == runtimes::PerlState::kStarting;
+  runtime.is_starting = found.state == runtimes::DetectionState::kStarting;
   TextWriter(runtime.version).append(found.version);
   TextWriter(runtime.refusal).append(found.reason == nullptr ? "" : found.reason);
   return true;
@@ -158,10 +158,10 @@ bool detect_perl(FoundRuntime& runtime, unwind::ImageReader image, ProcMemory& m
 // False: the image holds none. Until it runs, it is refused for now.
 bool detect_r(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
   const runtimes::RDetection found = runtimes::detect_r(runtime.dynamic, runtime.load_bias, image);
-  if (found.state == runtimes::RState::kAbsent) return false;
+  if (found.state == runtimes::DetectionState::kAbsent) return false;
   runtime.language = Language::kR;
   runtime.r = found.runtime;
-  runtime.is_starting = found.state == runtimes::RState::kStarting;
+  runtime.is_starting = found.state == runtimes::DetectionState::kStarting;
   TextWriter(runtime.refusal).append(found.reason == nullptr ? "" : found.reason);
   return true;
 }

@@ -55,12 +55,12 @@ class JavaDetector {
 
   JavaDetection run() noexcept {
     if (find("gHotSpotVMStructs") == 0) return found_;
-    found_.state = JavaState::kStarting;
+    found_.state = DetectionState::kStarting;
     if (!read_fields() || !read_types()) return found_;
-    found_.state = JavaState::kRefused;
+    found_.state = DetectionState::kRefused;
     found_.reason = find_missing();
     found_.is_field_missing = found_.reason != nullptr;
-    if (found_.reason == nullptr) found_.state = JavaState::kFound;
+    if (found_.reason == nullptr) found_.state = DetectionState::kFound;
     return found_;
   }
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "common/core/range.h"
+#include "preload/runtimes/detection.h"
 #include "preload/unwind/base/image_reader.h"
 
 namespace swipr::runtimes {
@@ -129,20 +130,13 @@ struct JavaRuntime {
   friend bool operator==(const JavaRuntime&, const JavaRuntime&) = default;
 };
 
-enum class JavaState : std::uint8_t {
-  kAbsent,    // the image holds no HotSpot
-  kStarting,  // its constructors have not run: ask again
-  kFound,     // its frames can be read once refresh_java says so
-  kRefused,   // it holds one whose frames must not be read; `reason` says why
-};
-
 struct JavaDetection {
-  JavaState state = JavaState::kAbsent;
+  DetectionState state = DetectionState::kAbsent;
   // Static text, for "frames not read (REASON)": a field that the VM does not describe, if
   // is_field_missing, as "nmethod._method".
   const char* reason = nullptr;
   bool is_field_missing = false;
-  JavaRuntime runtime;  // with kFound
+  JavaRuntime runtime;  // with kFound: its frames can be read once refresh_java says so
 };
 
 // Looks for HotSpot in a mapped image: `dynamic` is its PT_DYNAMIC (run-time addresses), as for

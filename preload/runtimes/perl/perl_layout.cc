@@ -32,13 +32,13 @@ class PerlStarter {
       : perl_(perl), reader_(reader) {}
 
   void run(std::uint64_t thread_pointer) noexcept {
-    perl_.state = PerlState::kStarting;
+    perl_.state = DetectionState::kStarting;
     perl_.reason = kPerlNotRunning;
     if (thread_pointer == 0 ||
         !(has_threads() ? find_interpreter(thread_pointer) : find_variables(thread_pointer))) {
       return;
     }
-    perl_.state = PerlState::kFound;
+    perl_.state = DetectionState::kFound;
     perl_.reason = nullptr;
   }
 
@@ -141,7 +141,7 @@ PerlDetection detect_perl(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
   for (const PerlVersion& version : kPerlVersions) {
     if (version.operations == count) found.version = version.name;
   }
-  found.state = PerlState::kRefused;
+  found.state = DetectionState::kRefused;
   found.reason = "unsupported version; 5.32 to 5.42 are";
   if (count < kPerlVersions.front().operations || count > kPerlVersions.back().operations)
     return found;
@@ -156,7 +156,7 @@ PerlDetection detect_perl(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
       return found;
     }
   }
-  found.state = PerlState::kStarting;
+  found.state = DetectionState::kStarting;
   found.reason = kPerlNotRunning;
   return found;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/core/range.h"
+#include "preload/runtimes/detection.h"
 #include "preload/unwind/base/image_reader.h"
 
 namespace swipr::runtimes {
@@ -33,15 +34,8 @@ struct PerlRuntime {
   std::uint64_t only_thread = 0;    // without threads: its thread pointer
 };
 
-enum class PerlState : std::uint8_t {
-  kAbsent,    // the image holds no Perl
-  kStarting,  // it does not run yet: ask again
-  kFound,     // its frames can be read
-  kRefused,   // it holds one whose frames must not be read; `reason` says why
-};
-
 struct PerlDetection {
-  PerlState state = PerlState::kAbsent;
+  DetectionState state = DetectionState::kAbsent;
   const char* reason = nullptr;  // static text, for "frames not read (REASON)"
   const char* version = "";      // static text, as "5.36"; empty: unknown
   PerlRuntime runtime;

@@ -125,7 +125,7 @@ PhpDetection detect_php(std::uint64_t header, Range<std::uint64_t> dynamic, std:
   };
   const std::uint64_t globals = find("executor_globals");
   if (globals == 0 && find("executor_globals_id") == 0) return found;
-  found.state = PhpState::kRefused;
+  found.state = DetectionState::kRefused;
   found.reason = "unsupported version; 7.4 to 8.4 are";
   BuildText text(reader);
   // The constants of PHP are megabytes.
@@ -138,7 +138,7 @@ PhpDetection detect_php(std::uint64_t header, Range<std::uint64_t> dynamic, std:
   } else if (text.build() != "NTS") {
     found.reason = "debug build";
   } else {
-    found.state = PhpState::kFound;
+    found.state = DetectionState::kFound;
     found.reason = nullptr;
   }
   return found;

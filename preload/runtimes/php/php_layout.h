@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/core/range.h"
+#include "preload/runtimes/detection.h"
 #include "preload/unwind/base/image_reader.h"
 
 namespace swipr::runtimes {
@@ -31,14 +32,8 @@ struct PhpRuntime {
   Range<std::uint64_t> loop;        // the code of execute_ex, for the splice
 };
 
-enum class PhpState : std::uint8_t {
-  kAbsent,   // the image holds no PHP
-  kFound,    // its frames can be read
-  kRefused,  // it holds one whose frames must not be read; `reason` says why
-};
-
 struct PhpDetection {
-  PhpState state = PhpState::kAbsent;
+  DetectionState state = DetectionState::kAbsent;
   const char* reason = nullptr;  // static text, for "frames not read (REASON)"
   PhpRuntime runtime;            // its layout with a known version, all of it with kFound
 };

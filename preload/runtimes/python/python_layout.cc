@@ -54,10 +54,10 @@ class Detector {
   PythonDetection run() noexcept {
     found_.runtime.runtime = find("_PyRuntime");
     if (found_.runtime.runtime == 0) return found_;
-    found_.state = PythonState::kRefused;
+    found_.state = DetectionState::kRefused;
     found_.reason = find_reason();
-    if (found_.reason == nullptr) found_.state = PythonState::kFound;
-    if (found_.reason == kLoading) found_.state = PythonState::kStarting;
+    if (found_.reason == nullptr) found_.state = DetectionState::kFound;
+    if (found_.reason == kLoading) found_.state = DetectionState::kStarting;
     return found_;
   }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "common/core/range.h"
+#include "preload/runtimes/detection.h"
 #include "preload/unwind/base/image_reader.h"
 
 namespace swipr::runtimes {
@@ -77,15 +78,8 @@ struct PythonRuntime {
   Range<std::uint64_t> loop;
 };
 
-enum class PythonState : std::uint8_t {
-  kAbsent,    // the image holds no CPython
-  kFound,     // its frames can be read
-  kStarting,  // the loader has not relocated it yet: look again
-  kRefused,   // it holds one whose frames must not be read; `reason` says why
-};
-
 struct PythonDetection {
-  PythonState state = PythonState::kAbsent;
+  DetectionState state = DetectionState::kAbsent;
   unsigned minor = 0;            // of version 3.minor; 0: unknown
   unsigned micro = 0;            // of version 3.minor.micro, where has_micro
   bool has_micro = false;        // 3.11+

@@ -57,7 +57,7 @@ RDetection detect_r(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
   };
   const std::uint64_t nothing = find("R_NilValue");
   if (nothing == 0) return found;
-  found.state = RState::kRefused;
+  found.state = DetectionState::kRefused;
   found.reason = "its variables are not exported";
   const std::uint64_t stack_end = find("R_CStackStart");
   const std::array places = {nothing, find("R_BaseEnv"), find("R_NamesSymbol")};
@@ -66,7 +66,7 @@ RDetection detect_r(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
   for (const std::uint64_t place : places) {
     if (place == 0) return found;
   }
-  found.state = RState::kStarting;
+  found.state = DetectionState::kStarting;
   found.reason = kRNotRunning;
   ObjectPieces pieces(reader);
   RObjects known;
@@ -75,7 +75,7 @@ RDetection detect_r(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
       pieces.read_value(places[2], known.names) &&
       pieces.read_value(stack_end, found.runtime.stack_end) && has_known_symbols(pieces, known) &&
       has_known_contexts(pieces, found.runtime.innermost, known)) {
-    found.state = RState::kFound;
+    found.state = DetectionState::kFound;
     found.reason = nullptr;
   }
   return found;

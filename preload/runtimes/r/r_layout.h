@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "common/core/range.h"
+#include "preload/runtimes/detection.h"
 #include "preload/unwind/base/image_reader.h"
 
 namespace swipr::runtimes {
@@ -35,15 +36,8 @@ enum RType : std::uint8_t { kRSymbol = 1, kRCallType = 6, kRText = 9 };
 inline constexpr std::uint8_t kRTypeBits = 31;
 inline constexpr std::uint64_t kRContents = 32;
 
-enum class RState : std::uint8_t {
-  kAbsent,    // the image holds no R
-  kStarting,  // it does not run yet: ask again
-  kFound,     // its frames can be read
-  kRefused,   // it holds one whose frames must not be read; `reason` says why
-};
-
 struct RDetection {
-  RState state = RState::kAbsent;
+  DetectionState state = DetectionState::kAbsent;
   const char* reason = nullptr;  // static text, for "frames not read (REASON)"
   RRuntime runtime;
 };

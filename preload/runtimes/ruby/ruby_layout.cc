@@ -40,7 +40,7 @@ RubyDetection detect_ruby(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
   if (text == 0) return found;
   const std::uint64_t api = unwind::find_exported(dynamic, load_bias, "ruby_api_version", reader);
   if (api == 0 || !reader.read_value(api, version)) return found;
-  found.state = RubyState::kRefused;
+  found.state = DetectionState::kRefused;
   found.reason = "unsupported version; 2.7 to 3.4 are";
   for (std::size_t at = 0; at + 1 < sizeof found.version; ++at) {
     char& c = found.version[at];
@@ -61,7 +61,7 @@ RubyDetection detect_ruby(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
   }
   find_ruby_classes(dynamic, load_bias, reader, ruby.classes);
   ruby.collector.code = unwind::find_exported_range(dynamic, load_bias, "rb_during_gc", reader);
-  found.state = RubyState::kFound;
+  found.state = DetectionState::kFound;
   found.reason = nullptr;
   return found;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/core/range.h"
+#include "preload/runtimes/detection.h"
 #include "preload/runtimes/ruby/ruby_classes.h"
 #include "preload/unwind/base/image_reader.h"
 
@@ -59,17 +60,11 @@ struct RubyRuntime {
   RubyCollector collector{};
 };
 
-enum class RubyState : std::uint8_t {
-  kAbsent,   // the image holds no Ruby
-  kFound,    // its frames can be read once start_ruby has found a thread that runs Ruby
-  kRefused,  // it holds one whose frames must not be read; `reason` says why
-};
-
 struct RubyDetection {
-  RubyState state = RubyState::kAbsent;
+  DetectionState state = DetectionState::kAbsent;
   char version[16] = {};         // "3.1.7"
   const char* reason = nullptr;  // static text, for "frames not read (REASON)"
-  RubyRuntime runtime;           // with kFound
+  RubyRuntime runtime;  // with kFound: to be read once start_ruby has found a thread of Ruby
 };
 
 // Looks for Ruby in a mapped image: `dynamic` is its PT_DYNAMIC (run-time addresses), as for

@@ -176,12 +176,12 @@ class V8Detector {
 
   V8Detection run() noexcept {
     if (find(kMarker) == 0) return found_;
-    found_.state = V8State::kRefused;
+    found_.state = DetectionState::kRefused;
     NameTable(dynamic_, load_bias_, reader_).each([this](std::string_view name) { take(name); });
     found_.reason = find_missing();
     found_.is_constant_missing = found_.reason != nullptr;
     if (found_.reason == nullptr) found_.reason = find_refusal();
-    if (found_.reason == nullptr) found_.state = V8State::kFound;
+    if (found_.reason == nullptr) found_.state = DetectionState::kFound;
     return found_;
   }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "common/core/range.h"
+#include "preload/runtimes/detection.h"
 #include "preload/unwind/base/image_reader.h"
 
 namespace swipr::runtimes {
@@ -87,14 +88,8 @@ struct V8Runtime {
   Range<std::uint64_t> image{};  // up to its data: has the interpreter and built-in functions
 };
 
-enum class V8State : std::uint8_t {
-  kAbsent,   // the image holds no V8 that describes itself
-  kFound,    // its frames can be read
-  kRefused,  // it holds one whose frames must not be read; `reason` says why
-};
-
 struct V8Detection {
-  V8State state = V8State::kAbsent;
+  DetectionState state = DetectionState::kAbsent;
   // Static text, for "frames not read (REASON)": if is_constant_missing, the beginning of its name.
   const char* reason = nullptr;
   bool is_constant_missing = false;

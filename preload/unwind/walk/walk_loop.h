@@ -239,6 +239,7 @@ class WalkLoop {
     const unsigned reg = rule.cfa_register();
     if (!is_known(hot, reg)) return step_by_frame_record(rule.saved_frame(), hot, source);
     const std::uint64_t cfa = value_of(reg, hot) + rule.cfa_offset();
+    if (is_below_its_frame(reg, hot)) return StepStatus::kNoRule;
     if (cfa <= hot.stack) return StepStatus::kNoRule;  // callers are at higher addresses: no loops
     if (kReturnAddressIsPushed && !read(cfa, kReturnAddressAt, hot.pc)) {
       return StepStatus::kUnreadable;
@@ -266,6 +267,12 @@ class WalkLoop {
     return reg == kStackRegister ? hot.stack : reg == kFrameRegister ? hot.frame : hot.base;
   }
 
+  // A frame record may be anywhere in its frame, which ends at the stack pointer (AAPCS64, 6.4.6): a
+  // smashed one that lies in a callee's would be its own caller.
+  static bool is_below_its_frame(unsigned reg, const Hot& hot) noexcept {
+    return !kReturnAddressIsPushed && reg == kFrameRegister && hot.frame < hot.stack;
+  }
+
   StepStatus step_by_plain_rule(const Rule& rule, Hot& hot, wire::FrameSource& source) noexcept {
     const unsigned reg = rule.cfa_register;
     if (!is_known(hot, reg)) {
@@ -275,6 +282,7 @@ class WalkLoop {
     }
     const std::uint64_t cfa =
         value_of(reg, hot) + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
+    if (is_below_its_frame(reg, hot)) return StepStatus::kNoRule;
     // Code that jumps on, with its caller's stack pointer already, has no callees.
     if (cfa < hot.stack || (cfa == hot.stack && !hot.exact)) return StepStatus::kNoRule;
     if (kReturnAddressIsPushed && !read(cfa, kReturnAddressAt, hot.pc)) {

@@ -2,15 +2,12 @@
 this machine, or of the root in SWIPR_TEST_ROOT, and in those that SWIPR_NODES names (separated by colons)."""
 
 import json
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 import unittest
 
-from support import profiles, raw, root, sampling
-from support.case import SwiprCase
+from support import languages, profiles, raw, root, sampling
 
 OLDEST = 18
 
@@ -199,10 +196,7 @@ if (isMainThread) {
 
 
 def programs():
-    if root.current():
-        return ["/usr/bin/node"]
-    found = [shutil.which("node"), *os.environ.get("SWIPR_NODES", "").split(":")]
-    return list(dict.fromkeys(os.path.realpath(path) for path in found if path))
+    return languages.programs("node", "SWIPR_NODES")
 
 
 def has_collector_names():
@@ -215,7 +209,7 @@ def has_collector_names():
 
 
 @sampling.sampled
-class JavaScriptTest(SwiprCase):
+class JavaScriptTest(languages.LanguageCase):
     def setUp(self):
         super().setUp()
         if root.current() and int(self.start("/usr/bin/node", "-p", "parseInt(process.versions.node)").wait().out) < OLDEST:
@@ -225,34 +219,13 @@ class JavaScriptTest(SwiprCase):
         self.assertTrue(programs(), "no node on this machine")
         for path in programs():
             with self.subTest(node=path):
-                check(path, self.source(text, name))
-
-    def source(self, text, name):
-        source = self.folder / f"{name}.js"
-        source.write_text(text)
-        return source
-
-    def run_node(self, path, source, **started):
-        program = self.start(path, source, preloaded=True, **started)
-        program.wait_ready()
-        self.wait_for_socket(program.pid)
-        return program
-
-    def finish(self, program):
-        """Closes its input, at which it ends. Its last output."""
-        finished = program.end()
-        self.assertEqual(finished.code, 0, finished)
-        return finished.out.decode()
-
-    def check_lost(self, stacks, most):
-        lost = sum(s.weight for s in stacks if "[function gone]" in s.frames)
-        self.assertLessEqual(lost, most * profiles.total(stacks))
+                check(path, self.source(text, f"{name}.js"))
 
     def test_shares(self):
         self.for_each_node(self.check_shares, SHARES, "shares")
 
     def check_shares(self, path, source):
-        program = self.run_node(path, source)
+        program = self.run_program(path, source)
         recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
         times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
         stacks = [s for s in self.convert(recording, "collapsed", "--weight", "cpu") if "work (shares.js)" in s.frames]
@@ -268,7 +241,7 @@ class JavaScriptTest(SwiprCase):
         self.for_each_node(self.check_chains, CHAINS, "chains")
 
     def check_chains(self, path, source):
-        program = self.run_node(path, source)
+        program = self.run_program(path, source)
         recording = self.record(program.pid, "--count", 2000, "--interval", "1ms")
         self.finish(program)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
@@ -291,7 +264,7 @@ class JavaScriptTest(SwiprCase):
         self.for_each_node(self.check_waits, WAITS, "waits")
 
     def check_waits(self, path, source):
-        program = self.run_node(path, source)
+        program = self.run_program(path, source)
         recording = self.record(program.pid, "--rate", 200, "--count", 200)
         self.finish(program)
         (source,) = raw.read(recording.read_bytes()).values()
@@ -311,7 +284,7 @@ class JavaScriptTest(SwiprCase):
         self.for_each_node(self.check_storm, STORM, "storm")
 
     def check_storm(self, path, source):
-        program = self.run_node(path, source)
+        program = self.run_program(path, source)
         recording = self.record(program.pid, "--count", 3000, "--rate", 1000)
         self.assertEqual(self.finish(program).strip(), "whole")
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
@@ -326,7 +299,7 @@ class JavaScriptTest(SwiprCase):
         self.for_each_node(self.check_native_addon, NATIVE, "native")
 
     def check_native_addon(self, path, source):
-        program = self.run_node(path, source)
+        program = self.run_program(path, source)
         recording = self.record(program.pid, "--count", 800, "--interval", "2ms")
         self.finish(program)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
@@ -344,7 +317,7 @@ class JavaScriptTest(SwiprCase):
         self.for_each_node(self.check_garbage, GARBAGE, "garbage")
 
     def check_garbage(self, path, source):
-        program = self.run_node(path, source)
+        program = self.run_program(path, source)
         recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
         # Before the program ends, by way of which the files of a root are found.
         report = json.loads(self.swipr("report", "--json", "--weight", "cpu", recording).out)
@@ -358,7 +331,7 @@ class JavaScriptTest(SwiprCase):
         self.assertLess(found["collectors_ns"] + found["compilers_ns"], found["cpu_ns"])
 
     def test_selected_frames(self):
-        program = self.run_node(programs()[0], self.source(SHARES, "shares"))
+        program = self.run_program(programs()[0], self.source(SHARES, "shares.js"))
         recording = self.record(program.pid, "--count", 200)
         said = self.swipr("doctor", "--pid", program.pid).out.decode()
         self.assertRegex(said, r"javascript V8 \d+\.\d+\.\d+\.\d+: frames are read")
@@ -371,7 +344,7 @@ class JavaScriptTest(SwiprCase):
                                               r"^work \(shares\.js\)_\[js\]$"))
 
     def test_switched_off(self):
-        program = self.run_node(programs()[0], self.source(SHARES, "shares"), env={"SWIPR_RUNTIMES": "0"})
+        program = self.run_program(programs()[0], self.source(SHARES, "shares.js"), env={"SWIPR_RUNTIMES": "0"})
         recording = self.record(program.pid, "--count", 100)
         self.finish(program)
         stacks = self.convert(recording, "collapsed")

@@ -1,13 +1,10 @@
 """Frames of Perl in recordings: shares, chains, lines and waits of programs whose truth is known, in the perl of this
 machine, or of the root in SWIPR_TEST_ROOT, and in those that SWIPR_PERLS names (separated by colons)."""
 
-import os
 import re
-import shutil
 import unittest
 
-from support import profiles, raw, root, sampling
-from support.case import SwiprCase
+from support import languages, profiles, raw, sampling
 
 HAS_ENDED = r"""
 sub has_ended {
@@ -194,47 +191,23 @@ END { burn() }
 
 
 def programs():
-    if root.current():
-        return ["/usr/bin/perl"]
-    found = [shutil.which("perl"), *os.environ.get("SWIPR_PERLS", "").split(":")]
-    return list(dict.fromkeys(os.path.realpath(path) for path in found if path))
+    return languages.programs("perl", "SWIPR_PERLS")
 
 
 @sampling.sampled
-class PerlTest(SwiprCase):
+class PerlTest(languages.LanguageCase):
     def for_each_perl(self, check, text, name):
         self.assertTrue(programs(), "no perl on this machine")
-        source = self.folder / f"{name}.pl"
-        source.write_text(text)
+        source = self.source(text, f"{name}.pl")
         for path in programs():
             with self.subTest(perl=path):
                 check([path, source])
-
-    def run_perl(self, command, **started):
-        program = self.start(*command, preloaded=True, **started)
-        program.wait_ready()
-        self.wait_for_socket(program.pid)
-        return program
-
-    def finish(self, program):
-        """Closes its input, at which it ends. Its last output."""
-        finished = program.end()
-        self.assertEqual(finished.code, 0, finished)
-        return finished.out.decode()
-
-    def check_lost(self, stacks, most):
-        lost = sum(s.weight for s in stacks if "[function gone]" in s.frames)
-        self.assertLessEqual(lost, most * profiles.total(stacks))
-
-    def check_rooted(self, recording):
-        (source,) = raw.read(recording.read_bytes()).values()
-        self.assertGreater(source.totals["stacks_rooted"], 0.99 * source.totals["stacks_walked"])
 
     def test_shares(self):
         self.for_each_perl(self.check_shares, SHARES, "shares")
 
     def check_shares(self, command):
-        program = self.run_perl(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
         times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
         self.check_rooted(recording)
@@ -254,7 +227,7 @@ class PerlTest(SwiprCase):
         self.for_each_perl(self.check_chains, CHAINS, "chains")
 
     def check_chains(self, command):
-        program = self.run_perl(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 2000, "--interval", "1ms")
         self.finish(program)
         self.check_rooted(recording)
@@ -277,7 +250,7 @@ class PerlTest(SwiprCase):
         self.for_each_perl(self.check_waits, WAITS, "waits")
 
     def check_waits(self, command):
-        program = self.run_perl(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--rate", 200, "--count", 800, "--max-overhead", "100%")
         self.assertEqual(self.finish(program).strip(), "whole")
         (source,) = raw.read(recording.read_bytes()).values()
@@ -297,7 +270,7 @@ class PerlTest(SwiprCase):
         self.for_each_perl(self.check_storm, STORM, "storm")
 
     def check_storm(self, command):
-        program = self.run_perl(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 3000, "--rate", 1000)
         self.assertEqual(self.finish(program).strip(), "whole")
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
@@ -309,7 +282,7 @@ class PerlTest(SwiprCase):
         self.for_each_perl(self.check_threads, THREADS, "threads")
 
     def check_threads(self, command):
-        program = self.run_perl(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
         self.assertEqual(self.finish(program).strip(), "whole")
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
@@ -324,7 +297,7 @@ class PerlTest(SwiprCase):
         self.for_each_perl(self.check_phases, PHASES, "phases")
 
     def check_phases(self, command):
-        program = self.run_perl(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 500, "--interval", "10ms")
         self.finish(program)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
@@ -338,9 +311,8 @@ class PerlTest(SwiprCase):
                 self.assertNotIn("main::burn (phases.pl)", stack.frames[:begin])
 
     def run_shares(self, **started):
-        source = self.folder / "shares.pl"
-        source.write_text(SHARES)
-        return self.run_perl([programs()[0], source], **started)
+        source = self.source(SHARES, "shares.pl")
+        return self.run_program(programs()[0], source, **started)
 
     def test_selected_frames(self):
         program = self.run_shares()

@@ -4,11 +4,9 @@ machine, or of the root in SWIPR_TEST_ROOT, and in those that SWIPR_PHPS names (
 import json
 import os
 import re
-import shutil
 import unittest
 
-from support import profiles, raw, root, sampling
-from support.case import SwiprCase
+from support import languages, profiles, raw, sampling
 
 # The functions use 70, 20 and 10 % of the CPU time, and say so themselves.
 SHARES = r"""<?php
@@ -166,18 +164,14 @@ echo "whole\n";
 
 
 def programs():
-    if root.current():
-        return ["/usr/bin/php"]
-    found = [shutil.which("php"), *os.environ.get("SWIPR_PHPS", "").split(":")]
-    return list(dict.fromkeys(os.path.realpath(path) for path in found if path))
+    return languages.programs("php", "SWIPR_PHPS")
 
 
 @sampling.sampled
-class PhpTest(SwiprCase):
+class PhpTest(languages.LanguageCase):
     def for_each_php(self, check, text, name):
         self.assertTrue(programs(), "no php on this machine")
-        source = self.folder / f"{name}.php"
-        source.write_text(text)
+        source = self.source(text, f"{name}.php")
         for path in programs():
             for settings in self.settings():
                 with self.subTest(php=path, settings=settings):
@@ -193,32 +187,11 @@ class PhpTest(SwiprCase):
         yield [*cached, "opcache.jit=function", "opcache.jit_buffer_size=16M"]
         yield [*cached, f"opcache.file_cache={cache}", "opcache.file_cache_only=1"]
 
-    def run_php(self, command, *arguments, **started):
-        program = self.start(*command, *arguments, preloaded=True, **started)
-        program.wait_ready()
-        self.wait_for_socket(program.pid)
-        return program
-
-    def finish(self, program):
-        """Closes its input, at which it ends. Its last output."""
-        finished = program.end()
-        self.assertEqual(finished.code, 0, finished)
-        return finished.out.decode()
-
-    def check_lost(self, stacks, most):
-        lost = sum(s.weight for s in stacks if "[function gone]" in s.frames)
-        self.assertLessEqual(lost, most * profiles.total(stacks))
-
-    def check_rooted(self, recording):
-        """Fibers have a root of their own. Compiled code has none: no CFI, no frame pointers."""
-        (source,) = raw.read(recording.read_bytes()).values()
-        self.assertGreater(source.totals["stacks_rooted"], 0.99 * source.totals["stacks_walked"])
-
     def test_shares(self):
         self.for_each_php(self.check_shares, SHARES, "shares")
 
     def check_shares(self, command):
-        program = self.run_php(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
         times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
@@ -237,7 +210,7 @@ class PhpTest(SwiprCase):
         self.for_each_php(self.check_chains, CHAINS, "chains")
 
     def check_chains(self, command):
-        program = self.run_php(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 2000, "--interval", "1ms")
         self.finish(program)
         if not any(word.startswith("opcache.jit=") for word in map(str, command)):
@@ -265,7 +238,7 @@ class PhpTest(SwiprCase):
         fifo = self.folder / "fifo"
         if not fifo.exists():
             os.mkfifo(fifo)
-        program = self.run_php(command, fifo)
+        program = self.run_program(*command, fifo)
         recording = self.record(program.pid, "--rate", 200, "--count", 800, "--max-overhead", "100%")
         self.assertEqual(self.finish(program).strip(), "whole")
         (source,) = raw.read(recording.read_bytes()).values()
@@ -288,7 +261,7 @@ class PhpTest(SwiprCase):
         self.for_each_php(self.check_storm, STORM, "storm")
 
     def check_storm(self, command):
-        program = self.run_php(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 3000, "--rate", 1000)
         self.assertEqual(self.finish(program).strip(), "whole")
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
@@ -300,7 +273,7 @@ class PhpTest(SwiprCase):
             with self.subTest(how=how):
                 source = self.folder / "garbage.php"
                 source.write_text(GARBAGE)
-                program = self.run_php([programs()[0], source, how])
+                program = self.run_program(programs()[0], source, how)
                 recording = self.record(program.pid, "--count", 500, "--interval", "2ms")
                 report = json.loads(self.swipr("report", "--json", "--weight", "cpu", recording).out)
                 self.finish(program)  # the files of a root are found by way of it
@@ -313,9 +286,8 @@ class PhpTest(SwiprCase):
                     self.assertEqual(share, 0)
 
     def run_shares(self, **started):
-        source = self.folder / "shares.php"
-        source.write_text(SHARES)
-        return self.run_php([programs()[0], source], **started)
+        source = self.source(SHARES, "shares.php")
+        return self.run_program(programs()[0], source, **started)
 
     def test_selected_frames(self):
         program = self.run_shares()

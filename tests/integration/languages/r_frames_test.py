@@ -1,13 +1,10 @@
 """Frames of R in recordings: shares, chains and waits of programs whose truth is known, in the R of this machine, or of
 the root in SWIPR_TEST_ROOT, and in those that SWIPR_RS names (paths of Rscript, separated by colons)."""
 
-import os
 import re
-import shutil
 import unittest
 
-from support import profiles, raw, root, sampling
-from support.case import SwiprCase
+from support import languages, profiles, raw, sampling
 
 # R cannot look whether its input has ended: a file says so.
 HAS_ENDED = """
@@ -119,53 +116,34 @@ cat("whole\\n")
 
 
 def programs():
-    if root.current():
-        return ["/usr/bin/Rscript"]
-    found = [shutil.which("Rscript"), *os.environ.get("SWIPR_RS", "").split(":")]
-    return list(dict.fromkeys(os.path.realpath(path) for path in found if path))
+    return languages.programs("Rscript", "SWIPR_RS")
 
 
 @sampling.sampled
-class RTest(SwiprCase):
+class RTest(languages.LanguageCase):
     def for_each_r(self, check, text, name):
         self.assertTrue(programs(), "no Rscript on this machine")
-        source = self.folder / f"{name}.R"
-        source.write_text(text)
+        source = self.source(text, f"{name}.R")
         for path in programs():
             with self.subTest(r=path):
+                (self.folder / "end").unlink(missing_ok=True)
                 check([path, source, self.folder / "end"])
-
-    def run_r(self, command, **started):
-        (self.folder / "end").unlink(missing_ok=True)
-        program = self.start(*command, preloaded=True, **started)
-        program.wait_ready()
-        self.wait_for_socket(program.pid)
-        return program
 
     def finish(self, program):
         """Its last output."""
         (self.folder / "end").touch()
-        finished = program.end()
-        self.assertEqual(finished.code, 0, finished)
-        return finished.out.decode()
-
-    def check_rooted(self, recording):
-        (source,) = raw.read(recording.read_bytes()).values()
-        self.assertGreater(source.totals["stacks_rooted"], 0.99 * source.totals["stacks_walked"])
-
-    def check_no_loss(self, stacks):
-        self.assertFalse(profiles.has_function(stacks, r"^\[function gone\]"))
+        return super().finish(program)
 
     def test_shares(self):
         self.for_each_r(self.check_shares, SHARES, "shares")
 
     def check_shares(self, command):
-        program = self.run_r(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
         times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
         self.check_rooted(recording)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
-        self.check_no_loss(stacks)
+        self.check_lost(stacks, 0)
         whole = [s for s in stacks if "run" in s.frames]
         weight = profiles.total(whole)
         self.assertGreater(weight, 0.99 * profiles.total(stacks))
@@ -179,12 +157,12 @@ class RTest(SwiprCase):
         self.for_each_r(self.check_chains, CHAINS, "chains")
 
     def check_chains(self, command):
-        program = self.run_r(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 2000, "--interval", "1ms")
         self.finish(program)
         self.check_rooted(recording)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
-        self.check_no_loss(stacks)
+        self.check_lost(stacks, 0)
         for stack in stacks:
             names = [m[1] for f in stack.frames if (m := re.fullmatch(r"(?:own\$)?(r[abc]*)", f))]
             for caller, name in zip(names, names[1:]):
@@ -201,7 +179,7 @@ class RTest(SwiprCase):
         self.for_each_r(self.check_native_frames, CHAINS, "chains")
 
     def check_native_frames(self, command):
-        program = self.run_r(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 500, "--interval", "2ms")
         self.finish(program)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
@@ -218,13 +196,13 @@ class RTest(SwiprCase):
         self.for_each_r(self.check_waits, WAITS, "waits")
 
     def check_waits(self, command):
-        program = self.run_r(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--rate", 200, "--count", 800, "--max-overhead", "100%")
         self.assertEqual(self.finish(program).strip(), "whole")
         (source,) = raw.read(recording.read_bytes()).values()
         self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
         stacks = self.convert(recording, "collapsed", "--weight", "blocked")
-        self.check_no_loss(stacks)
+        self.check_lost(stacks, 0)
         for name in ("in_sleep", "in_read", "in_wait"):
             share = sum(s.weight for s in stacks if name in s.frames) / profiles.total(stacks)
             self.assertGreater(share, 0.1, name)
@@ -236,20 +214,19 @@ class RTest(SwiprCase):
         self.for_each_r(self.check_storm, STORM, "storm")
 
     def check_storm(self, command):
-        program = self.run_r(command)
+        program = self.run_program(*command)
         recording = self.record(program.pid, "--count", 3000, "--rate", 1000)
         self.assertEqual(self.finish(program).strip(), "whole")
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
-        self.check_no_loss(stacks)
+        self.check_lost(stacks, 0)
         named = [s for s in stacks if "storm" in s.frames]
         self.assertGreater(profiles.total(named), 0.9 * profiles.total(stacks))
         for name in ("deep", "made", r"stats::sd"):
             self.assertTrue(profiles.has_function(named, f"^{name}$"), name)
 
     def run_shares(self, **started):
-        source = self.folder / "shares.R"
-        source.write_text(SHARES)
-        return self.run_r([programs()[0], source, self.folder / "end"], **started)
+        source = self.source(SHARES, "shares.R")
+        return self.run_program(programs()[0], source, self.folder / "end", **started)
 
     def test_selected_frames(self):
         program = self.run_shares()

@@ -4,11 +4,9 @@ machine, or of the root in SWIPR_TEST_ROOT, and in those that SWIPR_RUBIES names
 import json
 import os
 import re
-import shutil
 import unittest
 
-from support import profiles, raw, root, sampling
-from support.case import SwiprCase
+from support import languages, profiles, raw, sampling
 
 # The worker's functions use 70, 20 and 10 % of its CPU time, and say so themselves.
 SHARES = """
@@ -200,49 +198,25 @@ puts 'whole'
 
 
 def programs():
-    if root.current():
-        return ["/usr/bin/ruby"]
-    found = [shutil.which("ruby"), *os.environ.get("SWIPR_RUBIES", "").split(":")]
-    return list(dict.fromkeys(path for path in found if path))
+    return languages.programs("ruby", "SWIPR_RUBIES")
 
 
 @sampling.sampled
-class RubyTest(SwiprCase):
+class RubyTest(languages.LanguageCase):
     def for_each_ruby(self, check, text, name):
         self.assertTrue(programs(), "no ruby on this machine")
         for path in programs():
             with self.subTest(ruby=path):
-                check(path, self.source(text, name))
-
-    def source(self, text, name):
-        source = self.folder / f"{name}.rb"
-        source.write_text(text)
-        return source
-
-    def run_ruby(self, *command, **started):
-        program = self.start(*command, preloaded=True, **started)
-        program.wait_ready()
-        self.wait_for_socket(program.pid)
-        return program
-
-    def finish(self, program):
-        """Closes its input, at which it ends. Its last output."""
-        finished = program.end()
-        self.assertEqual(finished.code, 0, finished)
-        return finished.out.decode()
+                check(path, self.source(text, f"{name}.rb"))
 
     def has_compiler(self, path):
         return b"+YJIT" in self.start(path, *YJIT, "-e", "puts RUBY_DESCRIPTION").wait().out
-
-    def check_lost(self, stacks, most):
-        lost = sum(s.weight for s in stacks if "[function gone]" in s.frames)
-        self.assertLessEqual(lost, most * profiles.total(stacks))
 
     def test_shares(self):
         self.for_each_ruby(self.check_shares, SHARES, "shares")
 
     def check_shares(self, path, source):
-        program = self.run_ruby(path, source)
+        program = self.run_program(path, source)
         recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
         times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
         stacks = [s for s in self.convert(recording, "collapsed", "--weight", "cpu") if "run (shares.rb)" in s.frames]
@@ -258,7 +232,7 @@ class RubyTest(SwiprCase):
         self.for_each_ruby(self.check_chains, CHAINS, "chains")
 
     def check_chains(self, path, source):
-        program = self.run_ruby(path, source)
+        program = self.run_program(path, source)
         recording = self.record(program.pid, "--count", 2000, "--interval", "1ms")
         self.finish(program)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
@@ -280,7 +254,7 @@ class RubyTest(SwiprCase):
         self.for_each_ruby(self.check_waits, WAITS, "waits")
 
     def check_waits(self, path, source):
-        program = self.run_ruby(path, source)
+        program = self.run_program(path, source)
         truth = [self.lines_of(trace) for trace in json.loads(program.read_line())]
         before = self.voluntary_switches(program.pid)
         recording = self.record(program.pid, "--rate", 200, "--count", 200)
@@ -300,7 +274,7 @@ class RubyTest(SwiprCase):
     def check_compiled_code(self, path, source):
         if not self.has_compiler(path):
             self.skipTest("this ruby has no YJIT")
-        program = self.run_ruby(path, *YJIT, source)
+        program = self.run_program(path, *YJIT, source)
         recording = self.record(program.pid, "--count", 300, "--interval", "2ms")
         self.finish(program)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
@@ -311,7 +285,7 @@ class RubyTest(SwiprCase):
         self.for_each_ruby(self.check_fibers, FIBERS, "fibers")
 
     def check_fibers(self, path, source):
-        program = self.run_ruby(path, source)
+        program = self.run_program(path, source)
         recording = self.record(program.pid, "--count", 400, "--interval", "2ms")
         self.finish(program)
         (read,) = raw.read(recording.read_bytes()).values()
@@ -327,7 +301,7 @@ class RubyTest(SwiprCase):
         self.for_each_ruby(self.check_methods_in_c, BUILT_IN, "built_in")
 
     def check_methods_in_c(self, path, source):
-        program = self.run_ruby(path, source)
+        program = self.run_program(path, source)
         recording = self.record(program.pid, "--count", 400, "--interval", "2ms")
         self.finish(program)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu", "--frames", "language")
@@ -366,7 +340,7 @@ class RubyTest(SwiprCase):
         self.for_each_ruby(self.check_storm, STORM, "storm")
 
     def check_storm(self, path, source):
-        program = self.run_ruby(path, source)
+        program = self.run_program(path, source)
         recording = self.record(program.pid, "--count", 3000, "--rate", 1000)
         self.assertEqual(self.finish(program).strip(), "whole")
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
@@ -374,7 +348,7 @@ class RubyTest(SwiprCase):
         self.check_lost(stacks, 0.02)
 
     def test_selected_frames(self):
-        program = self.run_ruby(programs()[0], self.source(SHARES, "shares"))
+        program = self.run_program(programs()[0], self.source(SHARES, "shares.rb"))
         recording = self.record(program.pid, "--count", 200)
         said = self.swipr("doctor", "--pid", program.pid).out.decode()
         self.assertRegex(said, r"ruby \d+\.\d+\.\d+: frames are read")
@@ -387,7 +361,7 @@ class RubyTest(SwiprCase):
                                               r"^run \(shares\.rb\)_\[rb\]$"))
 
     def test_switched_off(self):
-        program = self.run_ruby(programs()[0], self.source(SHARES, "shares"), env={"SWIPR_RUNTIMES": "0"})
+        program = self.run_program(programs()[0], self.source(SHARES, "shares.rb"), env={"SWIPR_RUNTIMES": "0"})
         recording = self.record(program.pid, "--count", 100)
         self.finish(program)
         stacks = self.convert(recording, "collapsed")

@@ -9,7 +9,7 @@ KINDS = ("poll", "epoll", "condition", "mutex", "read", "nanosleep")
 # libc's exported name, which is there with and without libc's debug information.
 BLOCKING_CALL = {
     "poll": "poll",
-    "epoll": "epoll_wait",
+    "epoll": "epoll_p?wait",  # newer architectures have the call epoll_pwait only
     "condition": "pthread_cond_wait",
     "mutex": "pthread_mutex_lock",
     "read": "read",

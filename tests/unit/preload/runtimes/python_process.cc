@@ -200,7 +200,7 @@ PythonDetection PythonProcess::detect() {
     const PythonDetection found = detect_python(dynamic, image.load_bias, reader());
     dynamic_ = dynamic;
     load_bias_ = image.load_bias;
-    if (found.state != PythonState::kAbsent) return found;
+    if (found.state != DetectionState::kAbsent) return found;
   }
   return {};
 }

@@ -38,7 +38,7 @@ class PythonProcesses : public ::testing::TestWithParam<Interpreter> {
     process_ = std::make_unique<PythonProcess>(GetParam());
     ASSERT_TRUE(process_->is_ready()) << GetParam().label();
     found_ = process_->detect();
-    ASSERT_EQ(found_.state, PythonState::kFound) << (found_.reason != nullptr ? found_.reason : "");
+    ASSERT_EQ(found_.state, DetectionState::kFound) << (found_.reason != nullptr ? found_.reason : "");
     reader_ = std::make_unique<ObjectPieces>(process_->reader());
   }
   const PythonRuntime& python() const { return found_.runtime; }
@@ -142,7 +142,7 @@ TEST_P(RefusedPythons, SayWhy) {
   PythonProcess process(GetParam());
   ASSERT_TRUE(process.is_ready());
   const PythonDetection found = process.detect();
-  EXPECT_EQ(found.state, PythonState::kRefused);
+  EXPECT_EQ(found.state, DetectionState::kRefused);
   ASSERT_NE(found.reason, nullptr);
   const bool is_debug = GetParam().program.back() == 'd';
   const bool is_free_threaded = GetParam().program.back() == 't';

@@ -22,7 +22,7 @@ class PythonSplice : public ::testing::TestWithParam<Interpreter> {
     process_ = std::make_unique<PythonProcess>(GetParam());
     ASSERT_TRUE(process_->is_ready()) << GetParam().label();
     found_ = process_->detect();
-    ASSERT_EQ(found_.state, PythonState::kFound);
+    ASSERT_EQ(found_.state, DetectionState::kFound);
     reader_ = std::make_unique<ObjectPieces>(process_->reader());
   }
 

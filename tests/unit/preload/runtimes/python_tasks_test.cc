@@ -22,7 +22,7 @@ class PythonTasks : public ::testing::TestWithParam<Interpreter> {
     process_ = std::make_unique<PythonProcess>(GetParam(), SWIPR_PYTHON_TASKS_APP, kTasks, 1);
     ASSERT_TRUE(process_->is_ready()) << GetParam().label() << " " << process_->stacks().size();
     const PythonDetection found = process_->detect();
-    ASSERT_EQ(found.state, PythonState::kFound);
+    ASSERT_EQ(found.state, DetectionState::kFound);
     python_ = found.runtime;
     reader_ = std::make_unique<ObjectPieces>(process_->reader());
     ASSERT_TRUE(find_python_task_types(process_->dynamic(), process_->load_bias(),

@@ -138,7 +138,7 @@ TEST(RandomMemory, MakesNoPythonOfAnImage) {
     RandomMemory memory = random_python_memory(seed);
     const PythonDetection found =
         detect_python({0x7f00'0000'3000, 0x7f00'0000'3400}, 0x7f00'0000'0000, memory.reader());
-    EXPECT_NE(found.state, PythonState::kFound);
+    EXPECT_NE(found.state, DetectionState::kFound);
     EXPECT_LE(memory.reads, 500u);
   }
 }

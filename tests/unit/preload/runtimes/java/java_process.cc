@@ -198,9 +198,9 @@ JavaDetection JavaProcess::detect_through(unwind::ImageReader through) {
     const Range<std::uint64_t> dynamic{image.dynamic.begin + image.load_bias,
                                        image.dynamic.end + image.load_bias};
     JavaDetection found = detect_java(dynamic, image.load_bias, through);
-    if (found.state == JavaState::kAbsent) continue;
-    if (found.state == JavaState::kFound && !refresh_java(found.runtime, reader())) {
-      found.state = JavaState::kStarting;
+    if (found.state == DetectionState::kAbsent) continue;
+    if (found.state == DetectionState::kFound && !refresh_java(found.runtime, reader())) {
+      found.state = DetectionState::kStarting;
     }
     return found;
   }

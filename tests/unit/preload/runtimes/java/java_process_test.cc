@@ -79,7 +79,7 @@ class JavaProcesses : public ::testing::TestWithParam<JavaMachine> {
     ASSERT_TRUE(process_->is_ready());
     ASSERT_EQ(process_->stacks().size(), 9u);
     found_ = process_->detect();
-    ASSERT_EQ(found_.state, JavaState::kFound) << (found_.reason != nullptr ? found_.reason : "");
+    ASSERT_EQ(found_.state, DetectionState::kFound) << (found_.reason != nullptr ? found_.reason : "");
     reader_ = std::make_unique<ObjectPieces>(process_->reader());
   }
   const JavaRuntime& java() const { return found_.runtime; }
@@ -232,7 +232,7 @@ struct OtherNames {
 TEST_P(JavaProcesses, AreRefusedIfTheyLackAField) {
   OtherNames other{process_->reader()};
   const JavaDetection found = process_->detect_through({&OtherNames::read, &other});
-  EXPECT_EQ(found.state, JavaState::kRefused);
+  EXPECT_EQ(found.state, DetectionState::kRefused);
   EXPECT_TRUE(found.is_field_missing);
   EXPECT_STREQ(found.reason, "CodeHeap._segmap");
 }

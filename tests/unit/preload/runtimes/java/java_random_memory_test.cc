@@ -221,7 +221,7 @@ TEST(RandomJavaMemory, IsNoMachine) {
     RandomMemory memory = random_java_memory(seed);
     const JavaDetection found =
         detect_java({0x7f00'0000'3000, 0x7f00'0000'3400}, 0x7f00'0000'0000, memory.reader());
-    EXPECT_NE(found.state, JavaState::kFound);
+    EXPECT_NE(found.state, DetectionState::kFound);
     EXPECT_LE(memory.reads, 500u);
   }
 }

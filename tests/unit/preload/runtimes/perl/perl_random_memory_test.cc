@@ -76,10 +76,10 @@ TEST(RandomMemory, MakesNoPerlOfAnImage) {
     RandomMemory memory = random_perl_memory(seed);
     PerlDetection found =
         detect_perl({kPerlBegin, kPerlBegin + 0x400}, kPerlBegin, memory.reader());
-    EXPECT_NE(found.state, PerlState::kFound);
+    EXPECT_NE(found.state, DetectionState::kFound);
     found.runtime = random_perl(true);
     start_perl(found, kPerlBegin + 4096, memory.reader());
-    EXPECT_NE(found.state, PerlState::kFound);
+    EXPECT_NE(found.state, DetectionState::kFound);
   }
 }
 

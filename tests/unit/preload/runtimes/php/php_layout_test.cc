@@ -57,7 +57,7 @@ constexpr std::initializer_list<const char*> kPhpSymbols = {"execute_ex", "execu
 TEST(PhpImages, OfKnownVersionsAreFound) {
   const FakePhp php(kPhpSymbols, "API20220829,NTS");
   const PhpDetection found = php.detect();
-  ASSERT_EQ(found.state, PhpState::kFound) << found.reason;
+  ASSERT_EQ(found.state, DetectionState::kFound) << found.reason;
   EXPECT_EQ(found.runtime.layout.major, 8);
   EXPECT_EQ(found.runtime.layout.minor, 2);
   EXPECT_EQ(found.runtime.current_frame, php.globals() + 488);
@@ -74,10 +74,10 @@ TEST(PhpImages, HaveTheirVersionInTheTableOfModules) {
   const void* const table[7] = {nullptr, nullptr, &bucket};
   const FakePhp php(kPhpSymbols, "", table);
   const PhpDetection found = php.detect();
-  ASSERT_EQ(found.state, PhpState::kFound) << found.reason;
+  ASSERT_EQ(found.state, DetectionState::kFound) << found.reason;
   EXPECT_EQ(found.runtime.layout.minor, 3);
   module[20] = "API20230831;NTS of another kind, and longer";
-  EXPECT_EQ(php.detect().state, PhpState::kRefused);
+  EXPECT_EQ(php.detect().state, DetectionState::kRefused);
 }
 
 TEST(PhpImages, OfOtherKindsAreRefusedWithTheReason) {
@@ -96,14 +96,14 @@ TEST(PhpImages, OfOtherKindsAreRefusedWithTheReason) {
       {kPhpSymbols, "", "unsupported version; 7.4 to 8.4 are"}};
   for (const Case& each : cases) {
     const PhpDetection found = FakePhp(each.symbols, each.text).detect();
-    EXPECT_EQ(found.state, PhpState::kRefused) << each.text;
+    EXPECT_EQ(found.state, DetectionState::kRefused) << each.text;
     EXPECT_STREQ(found.reason, each.reason) << each.text;
   }
 }
 
 TEST(PhpImages, AreNoOthers) {
-  EXPECT_EQ(FakePhp({"main"}, "API20220829,NTS").detect().state, PhpState::kAbsent);
-  EXPECT_EQ(FakePhp({"execute_ex"}, "API20220829,NTS").detect().state, PhpState::kAbsent);
+  EXPECT_EQ(FakePhp({"main"}, "API20220829,NTS").detect().state, DetectionState::kAbsent);
+  EXPECT_EQ(FakePhp({"execute_ex"}, "API20220829,NTS").detect().state, DetectionState::kAbsent);
 }
 
 }  // namespace

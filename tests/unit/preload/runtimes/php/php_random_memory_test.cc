@@ -65,7 +65,7 @@ TEST(RandomMemory, MakesNoPhpOfAnImage) {
     RandomMemory memory = random_php_memory(seed);
     const PhpDetection found =
         detect_php(kPhpBegin, {kPhpBegin, kPhpBegin + 0x400}, kPhpBegin, memory.reader());
-    EXPECT_NE(found.state, PhpState::kFound);
+    EXPECT_NE(found.state, DetectionState::kFound);
   }
 }
 

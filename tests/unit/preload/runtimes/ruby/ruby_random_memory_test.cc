@@ -98,7 +98,7 @@ TEST(RandomMemory, MakesNoRubyOfAnImage) {
     RandomMemory memory = random_ruby_memory(seed);
     const RubyDetection found =
         detect_ruby({kRubyBegin, kRubyBegin + 0x400}, kRubyBegin, memory.reader());
-    EXPECT_NE(found.state, RubyState::kFound);
+    EXPECT_NE(found.state, DetectionState::kFound);
   }
 }
 

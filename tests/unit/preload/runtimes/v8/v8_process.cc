@@ -153,7 +153,7 @@ V8Detection NodeProcess::detect(unwind::ImageReader through) {
     const Range<std::uint64_t> dynamic{image.dynamic.begin + image.load_bias,
                                        image.dynamic.end + image.load_bias};
     const V8Detection found = detect_v8(dynamic, image.load_bias, through);
-    if (found.state != V8State::kAbsent) return found;
+    if (found.state != DetectionState::kAbsent) return found;
   }
   return {};
 }

@@ -57,7 +57,7 @@ class NodeScene {
   NodeProcess& process() { return process_; }
   const V8Detection& found() const { return found_; }
   const V8Runtime& v8() const { return found_.runtime; }
-  bool is_ready() const { return found_.state == V8State::kFound; }
+  bool is_ready() const { return found_.state == DetectionState::kFound; }
   ObjectPieces& reader() { return reader_; }
   TokenBuffer& tokens() { return *tokens_; }
 
@@ -257,7 +257,7 @@ TEST_P(NodeProcesses, AreRefusedIfTheyLackAConstant) {
   ASSERT_TRUE(process.is_ready());
   OtherConstants other{process.reader()};
   const V8Detection found = process.detect({&OtherConstants::read, &other});
-  EXPECT_EQ(found.state, V8State::kRefused);
+  EXPECT_EQ(found.state, DetectionState::kRefused);
   EXPECT_TRUE(found.is_constant_missing);
   EXPECT_STREQ(found.reason, "v8dbg_class_Script__line_ends__");
 }

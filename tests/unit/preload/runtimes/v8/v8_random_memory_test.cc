@@ -126,7 +126,7 @@ TEST(RandomMemory, OfV8IsNoV8) {
     RandomMemory memory = random_v8_memory(seed);
     const V8Detection found =
         detect_v8({0x7f00'0000'3000, 0x7f00'0000'3400}, 0x7f00'0000'0000, memory.reader());
-    EXPECT_EQ(found.state, V8State::kAbsent);
+    EXPECT_EQ(found.state, DetectionState::kAbsent);
     EXPECT_LE(memory.reads, 500u);
   }
 }

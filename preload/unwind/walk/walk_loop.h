@@ -267,8 +267,8 @@ class WalkLoop {
     return reg == kStackRegister ? hot.stack : reg == kFrameRegister ? hot.frame : hot.base;
   }
 
-  // A frame record may be anywhere in its frame, which ends at the stack pointer (AAPCS64, 6.4.6): a
-  // smashed one that lies in a callee's would be its own caller.
+  // A frame record may be anywhere in its frame, which ends at the stack pointer (AAPCS64, 6.4.6):
+  // a smashed one that lies in a callee's would be its own caller.
   static bool is_below_its_frame(unsigned reg, const Hot& hot) noexcept {
     return !kReturnAddressIsPushed && reg == kFrameRegister && hot.frame < hot.stack;
   }

@@ -54,8 +54,9 @@ TEST(ProbedObjects, RefuseAddressesThatAreNotOfUserSpace) {
   PageCache cache;
   ProbedObjects reader(cache);
   std::uint64_t value = 0;
-  for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{4095}, std::uint64_t{1} << unwind::kUserAddressBits,
-                                      ~std::uint64_t{0}, ~std::uint64_t{0} - 6}) {
+  for (const std::uint64_t address :
+       {std::uint64_t{0}, std::uint64_t{4095}, std::uint64_t{1} << unwind::kUserAddressBits,
+        ~std::uint64_t{0}, ~std::uint64_t{0} - 6}) {
     EXPECT_FALSE(reader.read_value(address, value));
   }
   EXPECT_EQ(cache.questions(), 0u);

@@ -38,7 +38,8 @@ class PythonProcesses : public ::testing::TestWithParam<Interpreter> {
     process_ = std::make_unique<PythonProcess>(GetParam());
     ASSERT_TRUE(process_->is_ready()) << GetParam().label();
     found_ = process_->detect();
-    ASSERT_EQ(found_.state, DetectionState::kFound) << (found_.reason != nullptr ? found_.reason : "");
+    ASSERT_EQ(found_.state, DetectionState::kFound)
+        << (found_.reason != nullptr ? found_.reason : "");
     reader_ = std::make_unique<ObjectPieces>(process_->reader());
   }
   const PythonRuntime& python() const { return found_.runtime; }

@@ -79,7 +79,8 @@ class JavaProcesses : public ::testing::TestWithParam<JavaMachine> {
     ASSERT_TRUE(process_->is_ready());
     ASSERT_EQ(process_->stacks().size(), 9u);
     found_ = process_->detect();
-    ASSERT_EQ(found_.state, DetectionState::kFound) << (found_.reason != nullptr ? found_.reason : "");
+    ASSERT_EQ(found_.state, DetectionState::kFound)
+        << (found_.reason != nullptr ? found_.reason : "");
     reader_ = std::make_unique<ObjectPieces>(process_->reader());
   }
   const JavaRuntime& java() const { return found_.runtime; }

@@ -63,7 +63,8 @@ TEST(RandomMemory, OfRIsReadWithinBounds) {
 TEST(RandomMemory, MakesNoROfAnImage) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     RandomMemory memory = random_r_memory(seed);
-    EXPECT_NE(detect_r({kRBegin, kRBegin + 0x400}, kRBegin, memory.reader()).state, DetectionState::kFound);
+    EXPECT_NE(detect_r({kRBegin, kRBegin + 0x400}, kRBegin, memory.reader()).state,
+              DetectionState::kFound);
   }
 }
 

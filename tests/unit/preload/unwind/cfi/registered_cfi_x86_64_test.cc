@@ -1,5 +1,3 @@
-#include "preload/unwind/cfi/registered_cfi.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -7,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "preload/unwind/cfi/registered_cfi.h"
 #include "preload/unwind/table/unwind_table.h"
 #include "tests/unit/preload/unwind/cfi_image.h"
 

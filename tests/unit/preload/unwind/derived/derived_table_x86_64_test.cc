@@ -1,7 +1,5 @@
 // Derived rules against the CFI of compilers, in libraries that have it: the instructions alone
 // must tell nearly everything that the CFI says.
-#include "preload/unwind/derived/derived_table.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include <random>
 
 #include "preload/unwind/base/registers.h"
+#include "preload/unwind/derived/derived_table.h"
 #include "preload/unwind/table/unwind_table.h"
 #include "tests/unit/preload/unwind/mapped_file.h"
 

@@ -1,10 +1,9 @@
-#include "preload/unwind/image/table_builder.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
+#include "preload/unwind/image/table_builder.h"
 #include "preload/unwind/table/unwind_table.h"
 #include "tests/unit/preload/unwind/cfi_image.h"
 

@@ -1,5 +1,3 @@
-#include "preload/unwind/image/table_image.h"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -10,6 +8,7 @@
 
 #include "preload/unwind/base/code_hash.h"
 #include "preload/unwind/base/registers.h"
+#include "preload/unwind/image/table_image.h"
 #include "tests/unit/preload/unwind/cfi_image.h"
 
 namespace swipr::unwind {

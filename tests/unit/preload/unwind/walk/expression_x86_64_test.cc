@@ -1,9 +1,8 @@
-#include "preload/unwind/walk/expression.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 
+#include "preload/unwind/walk/expression.h"
 #include "tests/unit/preload/unwind/cfi_image.h"
 
 namespace swipr::unwind {

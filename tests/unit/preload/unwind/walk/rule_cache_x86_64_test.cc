@@ -1,9 +1,9 @@
-#include "preload/unwind/walk/rule_cache.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <optional>
+
+#include "preload/unwind/walk/rule_cache.h"
 
 namespace swipr::unwind {
 namespace {

@@ -1,11 +1,10 @@
-#include "preload/unwind/walk/walk.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <memory>
 
 #include "preload/unwind/table/unwind_table.h"
+#include "preload/unwind/walk/walk.h"
 #include "tests/unit/preload/unwind/walk/walk_fixture.h"
 
 namespace swipr::unwind {

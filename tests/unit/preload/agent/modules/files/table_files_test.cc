@@ -26,7 +26,8 @@ constexpr std::uint32_t kPages[] = {0, 1, 1};
 constexpr std::uint32_t kRows[] = {0, 32};
 constexpr std::uint16_t kRowRules[] = {1, 0};
 constexpr std::uint32_t kFunctions[] = {0};
-constexpr Rule kRules[] = {{.flags = unwind::kRuleNone}, {.cfa_register = unwind::kStackRegister, .cfa_offset = 24}};
+constexpr Rule kRules[] = {{.flags = unwind::kRuleNone},
+                           {.cfa_register = unwind::kStackRegister, .cfa_offset = 24}};
 
 UnwindTable made_table() {
   UnwindTable table;

@@ -1,11 +1,10 @@
-#include "preload/agent/sample/callers/caller_search.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <memory>
 #include <vector>
 
+#include "preload/agent/sample/callers/caller_search.h"
 #include "tests/unit/preload/agent/sample/callers/code_page.h"
 
 namespace swipr::agent {

@@ -1,5 +1,3 @@
-#include "preload/agent/sample/callers/frame_recovery.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <iterator>
 #include <optional>
 #include <vector>
+
+#include "preload/agent/sample/callers/frame_recovery.h"
 
 namespace swipr::agent {
 namespace {

@@ -1,9 +1,8 @@
-#include "preload/agent/sample/callers/vfork_caller.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 
+#include "preload/agent/sample/callers/vfork_caller.h"
 #include "tests/unit/preload/agent/sample/callers/code_page.h"
 
 namespace swipr::agent {

@@ -1,6 +1,6 @@
 """Runs chosen tests of tests/integration with the verbose output of unittest.
 
-usage: PYTHONPATH=tests python3 -m support.chosen_tests [--without TEST,TEST…] NAME…
+usage: PYTHONPATH=tests python3 -m integration.chosen_tests [--without TEST,TEST…] NAME…
 NAME: as unittest takes them (integration.guest.interruption_test); TEST: the last part of a test's name, or that of a
 class and it (StacksTest.test_vfork).
 """

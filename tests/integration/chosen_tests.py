@@ -1,8 +1,8 @@
 """Runs chosen tests of tests/integration with the verbose output of unittest.
 
 usage: PYTHONPATH=tests python3 -m integration.chosen_tests [--without TEST,TEST…] NAME…
-NAME: as unittest takes them (integration.guest.interruption_test); TEST: the last part of a test's name, or that of a
-class and it (StacksTest.test_vfork).
+NAME: as unittest takes them (integration.guest.interruption_test); TEST: the last part of a test's
+name.
 """
 import argparse
 import sys
@@ -14,11 +14,6 @@ def tests_of(suite):
         yield from tests_of(each) if isinstance(each, unittest.TestSuite) else [each]
 
 
-def is_one_of(test, names):
-    parts = test.id().split(".")
-    return parts[-1] in names or ".".join(parts[-2:]) in names
-
-
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--without", default="")
@@ -26,7 +21,7 @@ def main():
     options = parser.parse_args()
     unfit = set(options.without.split(","))
     loaded = unittest.defaultTestLoader.loadTestsFromNames(options.names)
-    chosen = unittest.TestSuite(test for test in tests_of(loaded) if not is_one_of(test, unfit))
+    chosen = unittest.TestSuite(test for test in tests_of(loaded) if test.id().rpartition(".")[2] not in unfit)
     sys.exit(not unittest.TextTestRunner(verbosity=2).run(chosen).wasSuccessful())
 
 

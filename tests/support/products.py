@@ -2,8 +2,14 @@
 
 import os
 import pathlib
+import platform
 import re
 import subprocess
+
+
+IS_X86_64 = platform.machine() == "x86_64"
+# Calls that newer architectures lack, and what their C library uses instead.
+POLL, EPOLL_WAIT = ("poll", "epoll_wait") if IS_X86_64 else ("ppoll", "epoll_pwait")
 
 
 def _product(variable):

@@ -2,14 +2,14 @@
 
 import unittest
 
-from support import profiles, raw
+from support import products, profiles, raw
 from support.case import SwiprCase
 
 KINDS = ("poll", "epoll", "condition", "mutex", "read", "nanosleep")
 # libc's exported name, which is there with and without libc's debug information.
 BLOCKING_CALL = {
     "poll": "poll",
-    "epoll": "epoll_p?wait",  # newer architectures have the call epoll_pwait only
+    "epoll": products.EPOLL_WAIT,
     "condition": "pthread_cond_wait",
     "mutex": "pthread_mutex_lock",
     "read": "read",

@@ -1,16 +1,16 @@
 """Hostile stacks: exactly these frames, running and blocked, with and without frame pointers; what is
 destroyed is cut short, never made up."""
 
-import platform
 import unittest
 
-from support import deadline, profiles, raw, repetition, sampling
+from support import deadline, products, profiles, raw, repetition, sampling
 from support.case import SwiprCase
 
 BUILDS = ("nofp", "fp")
 MODES = ("busy", "blocked")
 OMITTED = "[frames omitted]"
 ROOT = "shape_thread"
+VDSO_CLOCK = r"^\[?(__vdso_|vdso|clock_gettime)" if products.IS_X86_64 else "^__kernel_clock_gettime"
 VFORK = r"(__libc_|__)?vfork|\[libc.*"
 # What the leaf's loop inlines, and the call that blocks, below which a libc without debug information has no names.
 BELOW_LEAF = r"^(stack_shape::rest(\(\))?|target::churn.*|(__GI_+)?poll|\[libc\.so.*)$"
@@ -47,7 +47,7 @@ class StacksCase(SwiprCase):
             for mode in modes:
                 with self.subTest(shape=shape, build=build, mode=mode):
                     stacks, totals = self.record_shape(program, shape, build, mode)
-                    leaf_only = not rooted and (build, mode) == ("fp", "blocked") and platform.machine() == "x86_64"
+                    leaf_only = not rooted and (build, mode) == ("fp", "blocked") and products.IS_X86_64
                     self.check_stacks(stacks, chain[-1:] if leaf_only else chain, rooted)
                     if rooted:
                         self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
@@ -206,7 +206,7 @@ class CodeTest(StacksCase):
                 self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
                 for stack in stacks:
                     self.assertEqual(self.above_root(stack.frames)[:2], ["clock_outer", "clock_loop"])
-                inside = [stack for stack in stacks if profiles.has_function([stack], r"^\[?(__vdso_|__kernel_|vdso|clock_gettime)")]
+                inside = [stack for stack in stacks if profiles.has_function([stack], VDSO_CLOCK)]
                 self.assertGreater(profiles.total(inside), 0)
 
     def assert_through_generated(self, stack, shape, leaf=None, name=r"^\[anon"):

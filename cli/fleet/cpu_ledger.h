@@ -12,7 +12,7 @@ namespace swipr::fleet {
 enum class Unrecorded : std::uint8_t {
   kIdle,      // too little for a recording
   kStarting,  // before the recording began
-  kEnded,     // after its last tick
+  kEnded,     // after the last tick of the recording
   kSwipr,     // swipr's own thread
   kRefused,   // the process does not record
   kLost,      // between two ticks that were dropped or skipped

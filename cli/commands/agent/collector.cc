@@ -72,6 +72,7 @@ void Collector::on_ready(const std::vector<pollfd>& waits) {
 void Collector::on_stream_end(AgentTarget& target, const std::string& reason) {
   target.swipr_before += swipr_cpu(target);
   target.stream.reset();
+  target.was_closed = true;
   target.refusal = reason;
   if (const auto cpu = read_cpu_clock(target.facts.pid)) {
     target.kernel_cpu = std::max(target.kernel_cpu, *cpu);
@@ -151,6 +152,7 @@ fleet::CpuReading Collector::reading_of(const AgentTarget& target, bool is_last)
   reading.reason = !target.refusal.empty() && !target.was_opened ? Unrecorded::kRefused
                    : target.has_ended                            ? Unrecorded::kEnded
                    : is_starting                                 ? Unrecorded::kStarting
+                   : target.was_closed                           ? Unrecorded::kEnded
                    : target.stream                               ? Unrecorded::kLost
                                                                  : Unrecorded::kIdle;
   return reading;
@@ -213,7 +215,7 @@ void Collector::begin_slice(nanoseconds ended) {
     }
     if (target.has_ended && !target.stream) gone.insert(id);
     target.slice_cpu = target.kernel_cpu;
-    target.was_opened = false;
+    target.was_opened = target.was_closed = false;
     if (!target.stream) target.refusal.clear();  // it is tried again
   }
   for (const std::uint64_t id : gone) targets_.remove(id);

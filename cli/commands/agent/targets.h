@@ -43,6 +43,7 @@ struct AgentTarget {
   unsigned halvings = 0;    // of the rate, to stay below the limit of overhead
   bool is_known = false;    // a stream has been tried
   bool was_opened = false;  // a stream was opened in this slice
+  bool was_closed = false;  // one has ended in it
   bool has_ended = false;
   std::string refusal;  // why no stream can be opened; empty: none
 };

@@ -77,7 +77,7 @@ class AgentCase(SwiprCase):
         return sum(one["unrecorded_ns"].get("swipr", 0) for slice_ in self.accounts() for one in slice_["processes"])
 
     def known_by_slice(self):
-        """{(begin, service): CPU time} of all slices."""
+        """{(begin, service): CPU time} of all slices: of each a profile is made. Where none was used, there is none."""
         known = {}
         for slice_ in self.accounts():
             for one in slice_["processes"]:

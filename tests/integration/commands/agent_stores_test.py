@@ -66,7 +66,7 @@ class OutageTest(AgentCase):
         self.assertEqual(finished.code, 0, finished.err)
         self.assertIn("does not accept profiles now", finished.err)
         self.assertEqual(self.stored_cpu(store), self.known_cpu())
-        self.assert_outcomes(stored=len(self.accounts()), asked_again=4)
+        self.assert_outcomes(stored=len(self.known_by_slice()), asked_again=4)
 
     def test_a_store_gets_several_profiles_at_once(self):
         """Pyroscope answers after half a second."""
@@ -95,8 +95,7 @@ class OutageTest(AgentCase):
         store.fault(clear=True)
         self.run_agent_for(store, 1)
         self.assertEqual(self.stored_cpu(store), self.known_cpu())
-        # A slice in which no CPU time was used has no profile.
-        self.assert_outcomes(stored=sum(one["recorded_ns"] + one["unrecorded_ns"] > 0 for one in self.accounts()))
+        self.assert_outcomes(stored=len(self.known_by_slice()))
 
     def test_a_refused_profile_is_dropped_and_takes_no_other_with_it(self):
         store = self.start_store()
@@ -127,9 +126,9 @@ class OutageTest(AgentCase):
                 self.assertEqual(agent.wait().code, 0, agent.err())
                 worker.end()
                 self.assertIn("so it may or may not be stored", agent.err())
-                deadline.wait_until(lambda: len(store.received()) == len(self.accounts()), "the late profile")
+                deadline.wait_until(lambda: len(store.received()) == len(self.known_by_slice()), "the late profile")
                 self.assertEqual(self.stored_cpu(store), self.known_cpu())
-                self.assert_outcomes(stored=len(self.accounts()) - 1, unknown=1)
+                self.assert_outcomes(stored=len(self.known_by_slice()) - 1, unknown=1)
 
     def test_a_profile_whose_answer_comes_after_the_end_is_not_sent_by_the_next_agent(self):
         store = self.start_store()

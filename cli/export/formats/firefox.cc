@@ -5,7 +5,10 @@
 #include <elf.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -28,7 +31,7 @@ using profile::kNone;
 using Place = profile::StackTree::Place;
 using Node = profile::StackTree::Node;
 
-// Indexes: enum Category.
+// Indexes: enum Category. Those of languages follow.
 constexpr std::string_view kCategories =
     R"([{"name":"On CPU","color":"green","subcategories":["Other"]},)"
     R"({"name":"Waiting for CPU","color":"orange","subcategories":["Other"]},)"
@@ -36,14 +39,31 @@ constexpr std::string_view kCategories =
     R"({"name":"Unknown","color":"grey","subcategories":["Other"]},)"
     R"({"name":"Garbage collection","color":"brown","subcategories":["Other"]},)"
     R"({"name":"Compiler","color":"lightgreen","subcategories":["Other"]},)"
-    R"({"name":"Virtual machine","color":"darkgrey","subcategories":["Other"]},)"
-    R"({"name":"Python","color":"purple","subcategories":["Other"]},)"
-    R"({"name":"Java","color":"red","subcategories":["Other"]},)"
-    R"({"name":"JavaScript","color":"yellow","subcategories":["Other"]},)"
-    R"({"name":"Ruby","color":"magenta","subcategories":["Other"]},)"
-    R"({"name":"PHP","color":"lightblue","subcategories":["Other"]},)"
-    R"({"name":"Perl","color":"lightred","subcategories":["Other"]},)"
-    R"({"name":"R","color":"lightblue","subcategories":["Other"]}])";
+    R"({"name":"Virtual machine","color":"darkgrey","subcategories":["Other"]})";
+
+struct LanguageCategory {
+  Language language = Language::kNative;
+  std::string_view name;
+  std::string_view color;
+};
+constexpr std::array<LanguageCategory, 7> kLanguageCategories = {{
+    {Language::kPython, "Python", "purple"},
+    {Language::kJava, "Java", "red"},
+    {Language::kJavaScript, "JavaScript", "yellow"},
+    {Language::kRuby, "Ruby", "magenta"},
+    {Language::kPhp, "PHP", "lightblue"},
+    {Language::kPerl, "Perl", "lightred"},
+    {Language::kR, "R", "lightblue"},
+}};
+
+std::string categories_json() {
+  std::string text(kCategories);
+  for (const LanguageCategory& category : kLanguageCategories) {
+    text += fmt::format(R"(,{{"name":"{}","color":"{}","subcategories":["Other"]}})", category.name,
+                        category.color);
+  }
+  return text + "]";
+}
 
 constexpr unsigned kLibraryResource = 1;
 
@@ -148,10 +168,12 @@ class FirefoxWriter {
     if (found != category_of_place_.end()) return found->second;
     const Place& code = tree_.places()[place];
     if (code.is_collector) return kCollector;
-    const auto language = static_cast<unsigned>(code.language);
-    if (code.language == Language::kPerl) return kPerl;
-    if (code.language == Language::kR) return kR;
-    if (language != 0 && code.language <= Language::kPhp) return kLanguages + language - 1;
+    const auto* const language =
+        std::find_if(kLanguageCategories.begin(), kLanguageCategories.end(),
+                     [&](const auto& category) { return category.language == code.language; });
+    if (language != kLanguageCategories.end()) {
+      return kFirstLanguage + static_cast<unsigned>(language - kLanguageCategories.begin());
+    }
     return code.is_code ? kOnCpu : kNotKnown;
   }
 
@@ -172,7 +194,7 @@ class FirefoxWriter {
         "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},\n");
     out_.write(fmt::format("\"initialSelectedThreads\":[{}],\n", busiest_thread()));
     write_notes();
-    out_.write(fmt::format("\"categories\":{}}},\n", kCategories));
+    out_.write(fmt::format("\"categories\":{}}},\n", categories_json()));
   }
 
   // Index among the written threads.

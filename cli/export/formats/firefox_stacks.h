@@ -23,9 +23,7 @@ enum Category : unsigned {
   kCollector,  // this and the next two in the order of MachineWork
   kCompiler,
   kMachine,
-  kLanguages,  // from Python to PHP, in the order of Language
-  kPerl = kLanguages + 5,
-  kR
+  kFirstLanguage,
 };
 
 struct FirefoxFrame {

@@ -76,14 +76,17 @@ class Scanner {
 };
 
 // signal(7), "Interruption of system calls and library functions by signal handlers"
+bool is_futex_wait(std::int64_t system_call,
+                   const std::array<std::uint64_t, 6>& arguments) noexcept {
+  const std::uint64_t operation = arguments[1] & static_cast<unsigned>(FUTEX_CMD_MASK);
+  return system_call == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET);
+}
+
 bool restarts_unnoticed(std::int64_t system_call,
                         const std::array<std::uint64_t, 6>& arguments) noexcept {
   switch (system_call) {
-    case SYS_futex: {
-      const std::uint64_t operation = arguments[1] & static_cast<unsigned>(FUTEX_CMD_MASK);
-      const bool waits = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
-      return waits && arguments[3] == 0;  // no time-out
-    }
+    case SYS_futex:
+      return is_futex_wait(system_call, arguments) && arguments[3] == 0;  // no time-out
     case SYS_wait4:
     case SYS_waitid:
     case SYS_flock:
@@ -202,6 +205,7 @@ WaitPlace parse_wait_place(std::string_view text) noexcept {
       argument = in.take_hex();
     }
     place.restarts = restarts_unnoticed(place.system_call, arguments);
+    place.is_futex_wait = is_futex_wait(place.system_call, arguments);
     place.first_argument = arguments[0];
     place.holder_address = find_holder_address(place.system_call, arguments);
   }

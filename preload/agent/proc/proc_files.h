@@ -38,6 +38,9 @@ struct WaitPlace {
   // A handler with SA_RESTART may interrupt the call: the kernel restarts it without effect on the
   // caller. True only for calls that neither timeouts nor socket options can make return early.
   bool restarts = false;
+  // FUTEX_WAIT or FUTEX_WAIT_BITSET, which wait in the same function of the kernel. Not part of the
+  // place.
+  bool is_futex_wait = false;
   std::uint64_t first_argument = 0;  // often the object that is waited for; not part of the place
   // Where the tid of the lock's holder is, if this is a wait for a mutex of the C library, or for
   // the writer of a read-write lock; 0: it is not. Other uses of futexes can look the same. Not

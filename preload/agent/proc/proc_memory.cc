@@ -52,12 +52,15 @@ unwind::StackReader StackPieces::reader() noexcept {
 bool StackPieces::read_word(std::uint64_t address, std::uint64_t& out) noexcept {
   if (address < begin_ || address - begin_ + sizeof(out) > size_) {
     if (static_cast<std::int64_t>(address) < 0) return false;
+    // Saved registers lie below the return address, which is read first. Divides a page: what is
+    // before the word is as readable as the word.
+    constexpr std::uint64_t kGranule = 512;
+    begin_ = address & -kGranule;
     // The count is short at the end of the mapping: the bytes before it are valid.
     const ssize_t count =
-        ::pread(memory_.file_, bytes_.data(), bytes_.size(), static_cast<off_t>(address));
-    begin_ = address;
+        ::pread(memory_.file_, bytes_.data(), bytes_.size(), static_cast<off_t>(begin_));
     size_ = count > 0 ? static_cast<std::size_t>(count) : 0;
-    if (size_ < sizeof(out)) return false;
+    if (address - begin_ + sizeof(out) > size_) return false;
   }
   std::memcpy(&out, bytes_.data() + (address - begin_), sizeof(out));
   log_.note(address, out);

@@ -33,6 +33,7 @@ struct SampledProcess {
   FrameRecovery frames;
   SecondUnwinder unwinder;
   WaitChannels wait_channels;
+  std::uint32_t futex_channel = 0;  // of these, in which threads wait for futexes; 0: not met yet
   LanguageFrames languages;
   TaskFiles files;
   bool can_signal = false;

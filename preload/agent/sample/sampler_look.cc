@@ -286,12 +286,16 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait, Thread& thread
   return unwind::has_lost_caller(frames_) ? find_lost_caller_outside(registers, stack, end) : end;
 }
 
-// The kernel's function is read once for each location where the thread waits, and used only if the
-// thread slept throughout.
+// The kernel's function is read once for each location where the thread waits, for futexes once for
+// all, and used only if the thread slept throughout.
 WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
                           const WaitPlace& wait) noexcept {
   WaitKey key{.syscall = wire_syscall(wait)};
   if (wait.kind != WaitKind::kBlocked) return key;
+  if (wait.is_futex_wait && process_.futex_channel != 0) {
+    key.channel = process_.futex_channel;
+    return key;
+  }
   if (thread.looks.channel_place == wait && thread.looks.channel_argument == wait.first_argument) {
     key.channel = thread.looks.wait_channel;
     return key;
@@ -305,6 +309,9 @@ WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
   thread.looks.channel_argument = wait.first_argument;
   thread.looks.wait_channel = channel;
   key.channel = channel;
+  const bool in_futex =
+      process_.wait_channels.name(channel).starts_with("futex_");  // no page fault
+  if (wait.is_futex_wait && in_futex) process_.futex_channel = channel;
   return key;
 }
 

@@ -42,6 +42,17 @@ TEST(WaitPlace, TellsWhichCallsMayBeInterrupted) {
   EXPECT_FALSE(parse_wait_place("-1 0x7ffd10 0x7f3a1\n").restarts);
 }
 
+TEST(WaitPlace, TellsWhichCallsWaitInTheFunctionOfFutexes) {
+  const auto is_futex_wait = [](const std::string& call) {
+    return parse_wait_place(call + " 0x7ffd10 0x7f3a1\n").is_futex_wait;
+  };
+  EXPECT_TRUE(is_futex_wait(kFutex + "0x7f0 0x80 0x0 0x7fe0 0x0 0x0"));
+  EXPECT_TRUE(is_futex_wait(kFutex + "0x7f0 0x189 0x0 0x0 0x0 0xffffffff"));
+  EXPECT_FALSE(is_futex_wait(kFutex + "0x7f0 0x86 0x0 0x0 0x0 0x0"));  // with priority inheritance
+  EXPECT_FALSE(is_futex_wait(kFutex + "0x7f0 0x8b 0x0 0x0 0x0 0x0"));  // requeued to such a one
+  EXPECT_FALSE(is_futex_wait(std::to_string(SYS_wait4) + " 0x1 0x0 0x0 0x0 0x0 0x0"));
+}
+
 TEST(WaitPlace, TellsWhereTheHolderOfAMutexIs) {
   const auto holder_address = [](const std::string& call) {
     return parse_wait_place(call + " 0x7ffd10 0x7f3a1\n").holder_address;

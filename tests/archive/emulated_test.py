@@ -5,9 +5,7 @@ usage: PYTHONPATH=tests tests/archive/emulated_test.py
 Needs what scripts/emulate needs, scripts/release --arch aarch64, and the targets of the release build. Takes two minutes.
 """
 
-import base64
 import gzip
-import io
 import os
 import pathlib
 import re
@@ -38,15 +36,12 @@ def archive():
 
 def make_payload(folder):
     """The archive, a recording of this machine, and the files that name its functions."""
-    recording, program = folder / "x86_64.swipr", TARGETS / "burn_nofp"
-    run(SWIPR, "record", "--interval", "5ms", "-o", recording, "--", program, 500)
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as tar:
-        tar.add(archive(), archive().name)
-        tar.add(recording, recording.name)
-        tar.add(program, f"symfs{program}")
-        tar.add(program, "symfs/program")
-    return base64.encodebytes(data.getvalue()).decode()
+    program = TARGETS / "burn_nofp"
+    run(SWIPR, "record", "--interval", "5ms", "-o", folder / "x86_64.swipr", "--", program, 500)
+    shutil.copy(archive(), folder)
+    for copy in (folder / f"symfs{program}", folder / "symfs/program"):
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(program, copy)
 
 
 def said(name):
@@ -59,9 +54,10 @@ class EmulatedTest(unittest.TestCase):
         holder = tempfile.TemporaryDirectory(prefix="swipr-emulated-")
         cls.addClassCleanup(holder.cleanup)
         cls.folder = pathlib.Path(holder.name)
-        script = cls.folder / "script"
-        script.write_text((pathlib.Path(__file__).parent / "emulated_commands").read_text() + make_payload(cls.folder))
-        print(run(ROOT / "scripts/emulate", script).decode(), end="")
+        (cls.folder / "root/payload").mkdir(parents=True)
+        make_payload(cls.folder / "root/payload")
+        script = pathlib.Path(__file__).parent / "emulated_commands"
+        print(run(ROOT / "scripts/emulate", script, cls.folder / "root").decode(), end="")
 
     def check(self, name, code=0):
         self.assertEqual((said(f"{name}.code").strip(), name), (str(code), name), said(f"{name}.err"))

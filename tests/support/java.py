@@ -7,8 +7,7 @@ import re
 import subprocess
 import tempfile
 
-from support import root
-from support.case import SwiprCase
+from support import languages, root
 
 OLDEST = 8
 SOURCES = pathlib.Path(__file__).parents[1] / "targets/java"
@@ -39,7 +38,7 @@ def version_of(path):
     return int(re.search(r"version \"(?:1\.)?(\d+)", said_by(path))[1])
 
 
-class JavaCase(SwiprCase):
+class JavaCase(languages.LanguageCase):
     def for_each_machine(self, check, name, *options):
         """`check` of the program NAME.java."""
         self.compile(name)
@@ -54,14 +53,5 @@ class JavaCase(SwiprCase):
         source = written if written.exists() else SOURCES / written.name
         subprocess.run(["javac", "--release", str(OLDEST), "-nowarn", "-d", self.folder, source], check=True)
 
-    def finish(self, program):
-        """Closes its input, at which it ends. Its last output."""
-        finished = program.end()
-        self.assertEqual(finished.code, 0, finished)
-        return finished.out.decode()
-
     def run_java(self, path, name, *options, arguments=(), **started):
-        program = self.start(path, "-Xmx128m", *options, "-cp", self.folder, name, *arguments, preloaded=True, **started)
-        program.wait_ready()
-        self.wait_for_socket(program.pid)
-        return program
+        return self.run_program(path, "-Xmx128m", *options, "-cp", self.folder, name, *arguments, **started)

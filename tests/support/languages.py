@@ -1,6 +1,7 @@
 """What tests of all languages do with programs whose truth is known."""
 
 import os
+import re
 import shutil
 
 from support import profiles, raw, root
@@ -42,3 +43,35 @@ class LanguageCase(SwiprCase):
     def check_rooted(self, recording):
         (source,) = raw.read(recording.read_bytes()).values()
         self.assertGreater(source.totals["stacks_rooted"], 0.99 * source.totals["stacks_walked"])
+
+    def check_parts(self, stacks, times, frame="{}"):
+        """Of the CPU time of these stacks the program's functions have the parts that it says: {function: seconds}.
+        `frame`: how its functions are called there."""
+        weight = profiles.total(stacks)
+        for function, seconds in times.items():
+            share = sum(s.weight for s in stacks if frame.format(function) in s.frames) / weight
+            # Five standard errors of a share of half of the ticks, which a busy machine may leave.
+            truth = seconds / sum(times.values())
+            self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5 + 0.05, msg=function)
+
+    def check_selected_frames(self, program, says, frame, frames, kind):
+        """--frames and --frame-kinds show and mark that frame. `says`: what doctor says, and `frames`: all frames of the
+        program (patterns)."""
+        recording = self.record(program.pid, "--count", 200)
+        said = self.swipr("doctor", "--pid", program.pid).out.decode()
+        self.assertRegex(said, says)
+        self.finish(program)
+        for selection, shown in (("--frames", "language"), frame), (("--frame-kinds",), f"{frame}_[{kind}]"):
+            stacks = self.convert(recording, "collapsed", *selection)
+            self.assertTrue(profiles.has_function(stacks, f"^{re.escape(shown)}$"), selection)
+        native = self.convert(recording, "collapsed", "--frames", "native")
+        self.assertTrue(native)
+        self.assertFalse(profiles.has_function(native, frames))
+
+    def check_switched_off(self, program, frames):
+        """A program that is started with SWIPR_RUNTIMES=0 has stacks, and no frames of that pattern."""
+        recording = self.record(program.pid, "--count", 100)
+        self.finish(program)
+        stacks = self.convert(recording, "collapsed")
+        self.assertTrue(stacks)
+        self.assertFalse(profiles.has_function(stacks, frames))

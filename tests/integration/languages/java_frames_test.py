@@ -103,12 +103,7 @@ class JavaTest(JavaCase):
         times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
         stacks = [s for s in self.convert(recording, "collapsed", "--weight", "cpu") if s.thread == "worker"]
         self.check_whole(stacks, "worker", 0.95)
-        weight = profiles.total(stacks)
-        for method, seconds in times.items():
-            share = sum(s.weight for s in stacks if f"Shares.{method} (Shares.java)" in s.frames) / weight
-            # Five standard errors of a share of half of the ticks, which a busy machine may leave.
-            truth = seconds / sum(times.values())
-            self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5 + 0.05, msg=method)
+        self.check_parts(stacks, times, "Shares.{} (Shares.java)")
 
     def test_chains(self):
         (self.folder / "Chains.java").write_text(chains_source())

@@ -230,12 +230,7 @@ class JavaScriptTest(languages.LanguageCase):
         times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
         stacks = [s for s in self.convert(recording, "collapsed", "--weight", "cpu") if "work (shares.js)" in s.frames]
         self.check_lost(stacks, 0.005)
-        weight = profiles.total(stacks)
-        for function, seconds in times.items():
-            share = sum(s.weight for s in stacks if f"{function} (shares.js)" in s.frames) / weight
-            # Five standard errors of a share of half of the ticks, which a busy machine may leave.
-            truth = seconds / sum(times.values())
-            self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5 + 0.05, msg=function)
+        self.check_parts(stacks, times, "{} (shares.js)")
 
     def test_chains(self):
         self.for_each_node(self.check_chains, CHAINS, "chains")
@@ -332,24 +327,11 @@ class JavaScriptTest(languages.LanguageCase):
 
     def test_selected_frames(self):
         program = self.run_program(programs()[0], self.source(SHARES, "shares.js"))
-        recording = self.record(program.pid, "--count", 200)
-        said = self.swipr("doctor", "--pid", program.pid).out.decode()
-        self.assertRegex(said, r"javascript V8 \d+\.\d+\.\d+\.\d+: frames are read")
-        self.finish(program)
-        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frames", "language"),
-                                              r"^work \(shares\.js\)$"))
-        self.assertFalse(profiles.has_function(self.convert(recording, "collapsed", "--frames", "native"),
-                                               r"\(shares\.js\)"))
-        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frame-kinds"),
-                                              r"^work \(shares\.js\)_\[js\]$"))
+        self.check_selected_frames(program, r"javascript V8 \d+\.\d+\.\d+\.\d+: frames are read", "work (shares.js)", r"\(shares\.js\)", "js")
 
     def test_switched_off(self):
         program = self.run_program(programs()[0], self.source(SHARES, "shares.js"), env={"SWIPR_RUNTIMES": "0"})
-        recording = self.record(program.pid, "--count", 100)
-        self.finish(program)
-        stacks = self.convert(recording, "collapsed")
-        self.assertTrue(stacks)
-        self.assertFalse(profiles.has_function(stacks, r"shares\.js"))
+        self.check_switched_off(program, r"shares\.js")
 
 
 if __name__ == "__main__":

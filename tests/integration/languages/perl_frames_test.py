@@ -213,15 +213,10 @@ class PerlTest(languages.LanguageCase):
         self.check_rooted(recording)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         whole = [s for s in stacks if "shares.pl (shares.pl)" in s.frames]
-        weight = profiles.total(whole)
-        self.assertGreater(weight, 0.99 * profiles.total(stacks))
+        self.assertGreater(profiles.total(whole), 0.99 * profiles.total(stacks))
         self.check_lost(stacks, 0)
         self.assertFalse(profiles.has_function(whole, "^Perl_runops_standard$"))
-        for function, seconds in times.items():
-            share = sum(s.weight for s in whole if f"main::{function} (shares.pl)" in s.frames) / weight
-            # Five standard errors of a share of half of the ticks, which a busy machine may leave.
-            truth = seconds / sum(times.values())
-            self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5 + 0.05, msg=function)
+        self.check_parts(whole, times, "main::{} (shares.pl)")
 
     def test_chains(self):
         self.for_each_perl(self.check_chains, CHAINS, "chains")
@@ -316,24 +311,11 @@ class PerlTest(languages.LanguageCase):
 
     def test_selected_frames(self):
         program = self.run_shares()
-        recording = self.record(program.pid, "--count", 200)
-        said = self.swipr("doctor", "--pid", program.pid).out.decode()
-        self.assertRegex(said, r"perl 5\.\d+: frames are read")
-        self.finish(program)
-        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frames", "language"),
-                                              r"^main::burn \(shares\.pl\)$"))
-        self.assertFalse(profiles.has_function(self.convert(recording, "collapsed", "--frames", "native"),
-                                               r"\(shares\.pl\)"))
-        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frame-kinds"),
-                                              r"^main::burn \(shares\.pl\)_\[pl\]$"))
+        self.check_selected_frames(program, r"perl 5\.\d+: frames are read", "main::burn (shares.pl)", r"\(shares\.pl\)", "pl")
 
     def test_switched_off(self):
         program = self.run_shares(env={"SWIPR_RUNTIMES": "0"})
-        recording = self.record(program.pid, "--count", 100)
-        self.finish(program)
-        stacks = self.convert(recording, "collapsed")
-        self.assertTrue(stacks)
-        self.assertFalse(profiles.has_function(stacks, r"shares\.pl"))
+        self.check_switched_off(program, r"shares\.pl")
 
 
 if __name__ == "__main__":

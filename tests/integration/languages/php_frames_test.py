@@ -196,15 +196,10 @@ class PhpTest(languages.LanguageCase):
         times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         whole = [s for s in stacks if "shares.php (shares.php)" in s.frames]
-        weight = profiles.total(whole)
-        self.assertGreater(weight, 0.99 * profiles.total(stacks))
+        self.assertGreater(profiles.total(whole), 0.99 * profiles.total(stacks))
         self.check_lost(stacks, 0.005)
         self.assertFalse(profiles.has_function(whole, "^execute_ex$"))
-        for function, seconds in times.items():
-            share = sum(s.weight for s in whole if f"{function} (shares.php)" in s.frames) / weight
-            # Five standard errors of a share of half of the ticks, which a busy machine may leave.
-            truth = seconds / sum(times.values())
-            self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5 + 0.05, msg=function)
+        self.check_parts(whole, times, "{} (shares.php)")
 
     def test_chains(self):
         self.for_each_php(self.check_chains, CHAINS, "chains")
@@ -291,24 +286,11 @@ class PhpTest(languages.LanguageCase):
 
     def test_selected_frames(self):
         program = self.run_shares()
-        recording = self.record(program.pid, "--count", 200)
-        said = self.swipr("doctor", "--pid", program.pid).out.decode()
-        self.assertRegex(said, r"php \d+\.\d+: frames are read")
-        self.finish(program)
-        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frames", "language"),
-                                              r"^burn \(shares\.php\)$"))
-        self.assertFalse(profiles.has_function(self.convert(recording, "collapsed", "--frames", "native"),
-                                               r"\(shares\.php\)"))
-        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frame-kinds"),
-                                              r"^burn \(shares\.php\)_\[php\]$"))
+        self.check_selected_frames(program, r"php \d+\.\d+: frames are read", "burn (shares.php)", r"\(shares\.php\)", "php")
 
     def test_switched_off(self):
         program = self.run_shares(env={"SWIPR_RUNTIMES": "0"})
-        recording = self.record(program.pid, "--count", 100)
-        self.finish(program)
-        stacks = self.convert(recording, "collapsed")
-        self.assertTrue(stacks)
-        self.assertFalse(profiles.has_function(stacks, r"shares\.php"))
+        self.check_switched_off(program, r"shares\.php")
 
 
 if __name__ == "__main__":

@@ -145,13 +145,8 @@ class RTest(languages.LanguageCase):
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         self.check_lost(stacks, 0)
         whole = [s for s in stacks if "run" in s.frames]
-        weight = profiles.total(whole)
-        self.assertGreater(weight, 0.99 * profiles.total(stacks))
-        for function, seconds in times.items():
-            share = sum(s.weight for s in whole if function in s.frames) / weight
-            # Five standard errors of a share of half of the ticks, which a busy machine may leave.
-            truth = seconds / sum(times.values())
-            self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5 + 0.05, msg=function)
+        self.assertGreater(profiles.total(whole), 0.99 * profiles.total(stacks))
+        self.check_parts(whole, times)
 
     def test_chains(self):
         self.for_each_r(self.check_chains, CHAINS, "chains")
@@ -230,21 +225,11 @@ class RTest(languages.LanguageCase):
 
     def test_selected_frames(self):
         program = self.run_shares()
-        recording = self.record(program.pid, "--count", 200)
-        said = self.swipr("doctor", "--pid", program.pid).out.decode()
-        self.assertIn("r: frames are read", said)
-        self.finish(program)
-        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frames", "language"), "^burn$"))
-        self.assertFalse(profiles.has_function(self.convert(recording, "collapsed", "--frames", "native"), "^burn"))
-        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frame-kinds"), r"^burn_\[r\]$"))
+        self.check_selected_frames(program, "r: frames are read", "burn", "^burn", "r")
 
     def test_switched_off(self):
         program = self.run_shares(env={"SWIPR_RUNTIMES": "0"})
-        recording = self.record(program.pid, "--count", 100)
-        self.finish(program)
-        stacks = self.convert(recording, "collapsed")
-        self.assertTrue(stacks)
-        self.assertFalse(profiles.has_function(stacks, "^burn$"))
+        self.check_switched_off(program, "^burn$")
 
 
 if __name__ == "__main__":

@@ -221,12 +221,7 @@ class RubyTest(languages.LanguageCase):
         times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
         stacks = [s for s in self.convert(recording, "collapsed", "--weight", "cpu") if "run (shares.rb)" in s.frames]
         self.check_lost(stacks, 0.005)
-        weight = profiles.total(stacks)
-        for function, seconds in times.items():
-            share = sum(s.weight for s in stacks if f"{function} (shares.rb)" in s.frames) / weight
-            # Five standard errors of a share of half of the ticks, which a busy machine may leave.
-            truth = seconds / sum(times.values())
-            self.assertAlmostEqual(share, truth, delta=5 * (truth * (1 - truth) / 400) ** 0.5 + 0.05, msg=function)
+        self.check_parts(stacks, times, "{} (shares.rb)")
 
     def test_chains(self):
         self.for_each_ruby(self.check_chains, CHAINS, "chains")
@@ -349,24 +344,11 @@ class RubyTest(languages.LanguageCase):
 
     def test_selected_frames(self):
         program = self.run_program(programs()[0], self.source(SHARES, "shares.rb"))
-        recording = self.record(program.pid, "--count", 200)
-        said = self.swipr("doctor", "--pid", program.pid).out.decode()
-        self.assertRegex(said, r"ruby \d+\.\d+\.\d+: frames are read")
-        self.finish(program)
-        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frames", "language"),
-                                              r"^run \(shares\.rb\)$"))
-        self.assertFalse(profiles.has_function(self.convert(recording, "collapsed", "--frames", "native"),
-                                               r"\(shares\.rb\)"))
-        self.assertTrue(profiles.has_function(self.convert(recording, "collapsed", "--frame-kinds"),
-                                              r"^run \(shares\.rb\)_\[rb\]$"))
+        self.check_selected_frames(program, r"ruby \d+\.\d+\.\d+: frames are read", "run (shares.rb)", r"\(shares\.rb\)", "rb")
 
     def test_switched_off(self):
         program = self.run_program(programs()[0], self.source(SHARES, "shares.rb"), env={"SWIPR_RUNTIMES": "0"})
-        recording = self.record(program.pid, "--count", 100)
-        self.finish(program)
-        stacks = self.convert(recording, "collapsed")
-        self.assertTrue(stacks)
-        self.assertFalse(profiles.has_function(stacks, r"shares\.rb"))
+        self.check_switched_off(program, r"shares\.rb")
 
 
 if __name__ == "__main__":

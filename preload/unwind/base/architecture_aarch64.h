@@ -65,4 +65,13 @@ inline std::uint64_t direct_call_target(std::uint64_t bytes_before,
   return return_address - 4 + static_cast<std::uint64_t>(std::int64_t{distance});
 }
 
+// Result of the ADRP at `address`. Source: Arm ARM, C6.2, ADRP: its pages have 4 KiB, whatever the
+// kernel's.
+constexpr std::uint64_t adrp_result(std::uint32_t adrp, std::uint64_t address) noexcept {
+  constexpr std::uint64_t kPage = 4096;
+  const std::uint32_t pages = (adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
+  const auto distance = static_cast<std::int32_t>(pages << 11) >> 11;
+  return (address & -kPage) + static_cast<std::uint64_t>(std::int64_t{distance}) * kPage;
+}
+
 }  // namespace swipr::unwind

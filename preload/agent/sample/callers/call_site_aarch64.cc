@@ -19,13 +19,6 @@ bool is_call_by_register(std::uint32_t code) noexcept {
          (code & 0xfefff800) == 0xd63f0800;    // blraa and similar
 }
 
-std::uint64_t page_of(std::uint32_t adrp, std::uint64_t address) noexcept {
-  constexpr std::uint64_t kPage = 4096;  // of ADRP, whatever the kernel's pages
-  const std::uint32_t pages = (adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
-  const auto distance = static_cast<std::int32_t>(pages << 11) >> 11;
-  return (address & -kPage) + static_cast<std::uint64_t>(std::int64_t{distance}) * kPage;
-}
-
 template <std::size_t kCount>
 bool read_instructions(const ProcMemory& memory, std::uint64_t address,
                        std::array<std::uint32_t, kCount>& out) noexcept {
@@ -38,7 +31,7 @@ std::uint64_t plt_target(const ProcMemory& memory, std::uint64_t entry) noexcept
   const std::size_t at = code[0] == kBtiC ? 1 : 0;
   if (!is_adrp_x16(code[at]) || !is_ldr_x17_x16(code[at + 1])) return 0;
   const std::uint64_t offset = (code[at + 1] >> 10 & 0xfff) * sizeof(std::uint64_t);
-  return read_pointer(memory, page_of(code[at], entry + at * kInstructionBytes) + offset);
+  return read_pointer(memory, unwind::adrp_result(code[at], entry + at * kInstructionBytes) + offset);
 }
 
 // `callee` says whether an address is the callee's.

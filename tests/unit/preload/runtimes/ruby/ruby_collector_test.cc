@@ -4,38 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstring>
 #include <memory>
-#include <vector>
 
 #include "preload/runtimes/ruby/ruby_frames.h"
+#include "tests/unit/preload/runtimes/ruby/collector_code.h"
 
 namespace swipr::runtimes {
 namespace {
-
-using CodeBytes = std::vector<std::uint8_t>;
-
-// rb_during_gc of libruby-2.7.so.2.7.4 and libruby-3.1.so.3.1.2 …
-const CodeBytes kThroughTable = {0x48, 0x8b, 0x05, 0,    0,    0,    0,    0x48, 0x8b, 0x00,
-                                 0x48, 0x8b, 0x80, 0x80, 0x00, 0x00, 0x00, 0x0f, 0xb6, 0x40,
-                                 0x10, 0xc0, 0xe8, 0x05, 0x83, 0xe0, 0x01, 0xc3};
-// … of libruby-3.3.so.3.3.8 and libruby-3.4.so.3.4.11 …
-const CodeBytes kWithTest = {0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x8d, 0x05, 0,    0,    0,
-                             0,    0x48, 0x8b, 0x00, 0x48, 0x85, 0xc0, 0x74, 0x15, 0x48,
-                             0x8b, 0x80, 0x80, 0x00, 0x00, 0x00, 0x0f, 0xb6, 0x40, 0x10,
-                             0xc0, 0xe8, 0x05, 0x83, 0xe0, 0x01, 0xc3};
-// … and as clang compiles it for an executable, with a frame pointer.
-const CodeBytes kByClang = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x05, 0,    0,    0,
-                            0,    0x48, 0x8b, 0x80, 0x80, 0x00, 0x00, 0x00, 0x8b, 0x40,
-                            0x10, 0xc1, 0xe8, 0x05, 0x83, 0xe0, 0x01, 0x5d, 0xc3};
-
-struct CodeForm {
-  const CodeBytes& code;
-  std::size_t operand_at;  // of the distance to what it loads, or the address of
-  bool has_table;          // that is the address of the variable
-};
-const CodeForm kCodeForms[] = {
-    {kThroughTable, 3, true}, {kWithTest, 7, false}, {kByClang, 7, false}};
 
 // A machine, a Ractor and two of its threads, which have one context each.
 struct CollectorMemory {
@@ -85,10 +60,7 @@ class RubyCollectorTest : public ::testing::TestWithParam<unsigned> {
   RubyRuntime runtime_of(const CodeForm& form) {
     const std::uint64_t begin = place_of(&memory_->code);
     std::copy(form.code.begin(), form.code.end(), memory_->code.begin());
-    const std::uint64_t from = begin + form.operand_at + 4;
-    const std::uint64_t to = place_of(form.has_table ? &memory_->table : &memory_->variable);
-    const auto distance = static_cast<std::int32_t>(to - from);
-    std::memcpy(memory_->code.data() + form.operand_at, &distance, sizeof distance);
+    form.point_to(memory_->code, place_of(form.has_table ? &memory_->table : &memory_->variable));
     RubyRuntime ruby{.layout = layout_};
     ruby.collector.code = {begin, begin + form.code.size()};
     return ruby;
@@ -107,7 +79,7 @@ class RubyCollectorTest : public ::testing::TestWithParam<unsigned> {
 };
 
 TEST_P(RubyCollectorTest, IsTheThreadThatHoldsTheLockWhileTheFlagIsSet) {
-  for (const CodeForm& form : kCodeForms) {
+  for (const CodeForm& form : collector_code_forms()) {
     RubyRuntime ruby = runtime_of(form);
     find(ruby);
     EXPECT_EQ(ruby.collector.flag, place_of(&memory_->space[2]));
@@ -122,7 +94,7 @@ TEST_P(RubyCollectorTest, IsTheThreadThatHoldsTheLockWhileTheFlagIsSet) {
 }
 
 TEST_P(RubyCollectorTest, HasATokenBeforeTheFrames) {
-  RubyRuntime ruby = runtime_of(kCodeForms[0]);
+  RubyRuntime ruby = runtime_of(collector_code_forms()[0]);
   find(ruby);
   const auto tokens = std::make_unique<TokenBuffer>();
   std::array<std::uint64_t, 16>& context = memory_->contexts[1];
@@ -140,10 +112,10 @@ TEST_P(RubyCollectorTest, HasATokenBeforeTheFrames) {
 
 // A byte that differs: refused, or an operand is another, and then the flag is elsewhere.
 TEST_P(RubyCollectorTest, IsNotKnownIfTheCodeIsAnother) {
-  for (const CodeForm& form : kCodeForms) {
+  for (const CodeForm& form : collector_code_forms()) {
     unsigned refused = 0;
     for (std::size_t at = 0; at < form.code.size(); ++at) {
-      if (at > 0 && form.code[at - 1] == 0x74) continue;  // where it would jump to
+      if (form.is_jump_distance(at)) continue;
       RubyRuntime ruby = runtime_of(form);
       memory_->code[at] ^= 0x5a;
       find(ruby);
@@ -162,7 +134,7 @@ TEST_P(RubyCollectorTest, IsNotKnownIfTheCodeIsAnother) {
 }
 
 TEST_P(RubyCollectorTest, IsNotKnownIfNothingSaysWhoRuns) {
-  RubyRuntime ruby = runtime_of(kCodeForms[0]);
+  RubyRuntime ruby = runtime_of(collector_code_forms()[0]);
   memory_->threads[1][3] = 0;  // of no Ractor
   find(ruby);
   EXPECT_EQ(ruby.collector.flag, 0u);

@@ -153,8 +153,11 @@ class Sampler {
   void walk_on(handler::Slot& slot, bool exact, unwind::StackReader stack) noexcept;
   unwind::WalkEnd find_lost_caller_outside(const unwind::Registers& registers, StackPieces& stack,
                                            unwind::WalkEnd end) noexcept;
-  unwind::WalkEnd find_vfork_caller(const WaitPlace& wait, StackPieces& stack,
-                                    unwind::WalkEnd end) noexcept;
+  unwind::WalkEnd find_callers_of_first(const WaitPlace& wait, StackPieces& stack,
+                                        unwind::WalkEnd end) noexcept;
+  bool find_vfork_caller(const WaitPlace& wait, StackPieces& stack) noexcept;
+  bool find_leaf_caller(const WaitPlace& wait, StackPieces& stack) noexcept;
+  bool walk_caller(std::uint64_t pc, std::uint64_t sp, StackPieces& stack) noexcept;
   bool find_lost_caller(unwind::FrameBuffer& frames, const unwind::Registers& registers,
                         const unwind::StackWords& words) noexcept;
   void settle(Recording& recording, std::uint32_t place, RecordedThread& known,

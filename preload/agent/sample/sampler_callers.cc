@@ -6,8 +6,10 @@
 
 #include "preload/agent/sample/callers/caller_search.h"
 #include "preload/agent/sample/callers/code_check.h"
+#include "preload/agent/sample/callers/leaf_caller.h"
 #include "preload/agent/sample/callers/vfork_caller.h"
 #include "preload/agent/sample/sampler.h"
+#include "preload/machine/older_calls.h"
 
 namespace swipr::agent {
 
@@ -81,6 +83,21 @@ bool append_chain(FrameBuffer& frames, std::uint32_t last) noexcept {
   FrameBuffer& chain = scratch.chain;
   chain.kinds[0] = static_cast<std::uint8_t>(wire::FrameSource::kGuess);
   return append(frames, last, chain, 0);
+}
+
+// The whole chain after the first frame. Its second frame was called by the function that jumped to
+// its first one, whose name says what the program has called: local functions have no symbols.
+bool append_chain_with_jump(FrameBuffer& frames, std::uint64_t behind_jump) noexcept {
+  const FrameBuffer& chain = scratch.chain;
+  if (chain.frame_count < 2) return false;
+  const auto put = [&frames](std::size_t at, std::uint64_t pc, std::uint64_t stack) {
+    frames.pcs[at] = pc;
+    frames.kinds[at] = static_cast<std::uint8_t>(wire::FrameSource::kGuess);
+    frames.stacks[at] = stack;
+  };
+  put(1, chain.pcs[0], chain.stacks[0]);
+  put(2, behind_jump, chain.stacks[1]);
+  return append(frames, 2, chain, 1);
 }
 
 }  // namespace
@@ -202,20 +219,42 @@ WalkEnd Sampler::find_lost_caller_outside(const unwind::Registers& registers, St
   return find_lost_caller(frames_, registers, words) ? WalkEnd::kRoot : end;
 }
 
-// frames_ holds the frame in vfork.
-WalkEnd Sampler::find_vfork_caller(const WaitPlace& wait, StackPieces& stack,
-                                   WalkEnd end) noexcept {
+// frames_ holds the first frame, whose return address is in a register.
+WalkEnd Sampler::find_callers_of_first(const WaitPlace& wait, StackPieces& stack,
+                                       WalkEnd end) noexcept {
+  const bool in_vfork = wait.system_call == machine::kVfork;
+  const bool is_found =
+      (in_vfork && find_vfork_caller(wait, stack)) || find_leaf_caller(wait, stack);
+  return is_found ? WalkEnd::kRoot : end;
+}
+
+bool Sampler::find_vfork_caller(const WaitPlace& wait, StackPieces& stack) noexcept {
   const std::uint64_t below = read_pointer(process_.memory, wait.sp - sizeof wait.sp);
   process_.modules.build_table_at(below - 1, process_.memory);
   const auto pc = find_vfork_return(process_.memory, *process_.modules.code_map(), wait.pc, below);
-  if (!pc) return end;
+  return pc && walk_caller(*pc, wait.sp, stack) && append_chain(frames_, 0);
+}
+
+bool Sampler::find_leaf_caller(const WaitPlace& wait, StackPieces& stack) noexcept {
+  const LeafCallers callers =
+      propose_leaf_callers(process_.memory, *process_.modules.code_map(), wait.pc, wait.sp);
+  for (const LeafCallers::Word& word : std::span(callers.words).first(callers.count)) {
+    process_.modules.build_table_at(word.function, process_.memory);
+  }
+  const LeafCall call = find_leaf_call(process_.memory, *process_.modules.code_map(), callers);
+  if (call.behind == 0 || !walk_caller(call.behind, callers.stack, stack)) return false;
+  return call.behind_jump == 0 ? append_chain(frames_, 0)
+                               : append_chain_with_jump(frames_, call.behind_jump);
+}
+
+// To scratch.chain. False: it does not reach the root.
+bool Sampler::walk_caller(std::uint64_t pc, std::uint64_t sp, StackPieces& stack) noexcept {
   unwind::Registers caller;
-  caller.values[unwind::kPcRegister] = *pc;
-  caller.values[unwind::kStackRegister] = wait.sp;
+  caller.values[unwind::kPcRegister] = pc;
+  caller.values[unwind::kStackRegister] = sp;
   caller.known = unwind::bit_of(unwind::kPcRegister) | unwind::bit_of(unwind::kStackRegister);
-  const WalkEnd outer =
-      walk_with_frame_pointer(caller, false, stack.reader(), stack.log(), scratch.chain);
-  return outer == WalkEnd::kRoot && append_chain(frames_, 0) ? outer : end;
+  return walk_with_frame_pointer(caller, false, stack.reader(), stack.log(), scratch.chain) ==
+         WalkEnd::kRoot;
 }
 
 // An unknown frame pointer that is needed is recovered and added to `registers`: only a walk that

@@ -6,7 +6,6 @@
 #include "preload/agent/sample/sampler.h"
 #include "preload/agent/threads/own_waiters.h"
 #include "preload/handler/signal_handler.h"
-#include "preload/machine/older_calls.h"
 #include "preload/unwind/walk/stack_calls.h"
 
 namespace swipr::agent {
@@ -281,8 +280,8 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait, Thread& thread
   const WalkEnd end =
       walk_with_frame_pointer(registers, true, stack.reader(), stack.log(), frames_);
   process_.unwinder.note_start(registers);
-  const bool in_vfork = wait.system_call == machine::kVfork && frames_.frame_count == 1;
-  if (in_vfork && end == WalkEnd::kUnknownRegister) return find_vfork_caller(wait, stack, end);
+  if (end == WalkEnd::kUnknownRegister && frames_.frame_count == 1)
+    return find_callers_of_first(wait, stack, end);
   return unwind::has_lost_caller(frames_) ? find_lost_caller_outside(registers, stack, end) : end;
 }
 

@@ -54,4 +54,26 @@ std::uint64_t CodeGap::start_of(std::uint64_t address) const noexcept {
   return function == 0 ? range_->start : range_->load_bias + function;
 }
 
+Functions::Functions(const unwind::CodeMap& map, std::uint64_t address) noexcept {
+  const unwind::CodeRange* const range = map.find(address);
+  if (range == nullptr) return;
+  table_ = map.table_of(*range);
+  load_bias_ = range->load_bias;
+}
+
+std::uint64_t Functions::start_of(std::uint64_t address) const noexcept {
+  if (table_ == nullptr || table_->find(address - load_bias_) == nullptr) return 0;
+  return table_->function_start(address - load_bias_) + load_bias_;
+}
+
+Range<std::uint64_t> Functions::extent_of(std::uint64_t address) const noexcept {
+  const std::uint64_t start = start_of(address);
+  if (start == 0) return {};
+  const std::uint64_t base = load_bias_ + table_->base;
+  const std::uint32_t* const last = table_->function_starts + table_->function_count;
+  const std::uint32_t* const next =
+      std::upper_bound(table_->function_starts, last, static_cast<std::uint32_t>(start - base));
+  return {start, base + (next == last ? table_->covered_bytes : *next)};
+}
+
 }  // namespace swipr::agent

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "common/core/range.h"
 #include "preload/agent/proc/proc_memory.h"
 #include "preload/machine/instruction_bytes.h"
 #include "preload/unwind/table/code_map.h"
@@ -57,6 +58,22 @@ class CodeGap {
   const unwind::UnwindTable* table_;
   std::uint64_t pc_;
   std::uint64_t start_;
+};
+
+// The functions that have CFI in the part of an image around an address. A part has all of each
+// function that it has some of.
+class Functions {
+ public:
+  // None if the table is not built.
+  Functions(const unwind::CodeMap& map, std::uint64_t address) noexcept;
+  // 0: no FDE covers it.
+  std::uint64_t start_of(std::uint64_t address) const noexcept;
+  // From there up to the next function; empty: no FDE covers it.
+  Range<std::uint64_t> extent_of(std::uint64_t address) const noexcept;
+
+ private:
+  const unwind::UnwindTable* table_ = nullptr;
+  std::uint64_t load_bias_ = 0;
 };
 
 struct CallSite {

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "preload/agent/sample/callers/call_site.h"
+#include "preload/agent/sample/callers/plt_entry_aarch64.h"
 #include "preload/unwind/base/architecture.h"
 
 namespace swipr::agent {
@@ -25,15 +26,6 @@ bool read_instructions(const ProcMemory& memory, std::uint64_t address,
   return memory.read(address, std::as_writable_bytes(std::span(out)));
 }
 
-std::uint64_t plt_target(const ProcMemory& memory, std::uint64_t entry) noexcept {
-  std::array<std::uint32_t, 3> code{};
-  if (!read_instructions(memory, entry, code)) return 0;
-  const std::size_t at = code[0] == kBtiC ? 1 : 0;
-  if (!is_adrp_x16(code[at]) || !is_ldr_x17_x16(code[at + 1])) return 0;
-  const std::uint64_t offset = (code[at + 1] >> 10 & 0xfff) * sizeof(std::uint64_t);
-  return read_pointer(memory, unwind::adrp_result(code[at], entry + at * kInstructionBytes) + offset);
-}
-
 // `callee` says whether an address is the callee's.
 template <typename Callee>
 CallSite find_call(const ProcMemory& memory, std::uint64_t return_address,
@@ -51,6 +43,16 @@ CallSite find_call(const ProcMemory& memory, std::uint64_t return_address,
 }
 
 }  // namespace
+
+std::uint64_t plt_target(const ProcMemory& memory, std::uint64_t entry) noexcept {
+  std::array<std::uint32_t, 3> code{};
+  if (!read_instructions(memory, entry, code)) return 0;
+  const std::size_t at = code[0] == kBtiC ? 1 : 0;
+  if (!is_adrp_x16(code[at]) || !is_ldr_x17_x16(code[at + 1])) return 0;
+  const std::uint64_t offset = (code[at + 1] >> 10 & 0xfff) * sizeof(std::uint64_t);
+  return read_pointer(memory,
+                      unwind::adrp_result(code[at], entry + at * kInstructionBytes) + offset);
+}
 
 CallSite find_call_of(const ProcMemory& memory, std::uint64_t return_address,
                       std::uint64_t function) noexcept {

@@ -8,26 +8,6 @@ namespace {
 
 constexpr std::size_t kFollowedBytes = std::size_t{64} << 10;
 
-// The table of the code at an address. It has all of each function that it has some of.
-class Functions {
- public:
-  Functions(const unwind::CodeMap& map, std::uint64_t address) noexcept {
-    const unwind::CodeRange* const range = map.find(address);
-    if (range == nullptr) return;
-    table_ = map.table_of(*range);
-    load_bias_ = range->load_bias;
-  }
-  // 0: no FDE covers it.
-  std::uint64_t start_of(std::uint64_t address) const noexcept {
-    if (table_ == nullptr || table_->find(address - load_bias_) == nullptr) return 0;
-    return table_->function_start(address - load_bias_) + load_bias_;
-  }
-
- private:
-  const unwind::UnwindTable* table_ = nullptr;
-  std::uint64_t load_bias_ = 0;
-};
-
 bool may_be_call(const machine::Instruction& instruction) noexcept {
   return instruction.is_plain && (instruction.opcode == 0xe8 || instruction.opcode == 0xff);
 }

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "preload/unwind/base/architecture.h"
+
 namespace swipr::unwind {
 namespace {
 
@@ -59,7 +61,7 @@ Bytes CfiImage::finish() const {
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_machine = EM_X86_64;
+  header.e_machine = kElfMachine;
   header.e_phentsize = sizeof(Elf64_Phdr);
   header.e_phoff = sizeof header;
   const std::size_t bytes = kEhFrame + eh_frame.size() + trailing_bytes;

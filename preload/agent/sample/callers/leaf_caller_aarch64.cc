@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <array>
+#include <span>
+#include <tuple>
+
+#include "preload/agent/sample/callers/call_site.h"
+#include "preload/agent/sample/callers/leaf_caller.h"
+#include "preload/agent/sample/callers/plt_entry_aarch64.h"
+#include "preload/machine/instruction_aarch64.h"
+#include "preload/unwind/base/architecture.h"
+#include "preload/unwind/table/unwind_table.h"
+
+namespace swipr::agent {
+
+namespace {
+
+constexpr std::uint64_t kInstructionBytes = sizeof(std::uint32_t);
+
+std::uint64_t call_target(std::uint32_t instruction, std::uint64_t address) noexcept {
+  return unwind::direct_call_target(std::uint64_t{instruction} << 32, address + kInstructionBytes);
+}
+
+// Of the call before a return address; 0: there is no direct one.
+std::uint64_t function_called_before(const ProcMemory& memory,
+                                     std::uint64_t return_address) noexcept {
+  std::array<std::uint32_t, 1> code{};
+  const std::uint64_t address = return_address - kInstructionBytes;
+  if (!memory.read(address, std::as_writable_bytes(std::span(code)))) return 0;
+  const std::uint64_t target = call_target(code[0], address);
+  if (target == 0) return 0;
+  const std::uint64_t behind_plt = plt_target(memory, target);
+  return behind_plt != 0 ? behind_plt : target;
+}
+
+const unwind::Rule* rule_at(const unwind::CodeMap& map, std::uint64_t pc) noexcept {
+  const unwind::CodeRange* const range = map.find(pc);
+  const unwind::UnwindTable* const table = range == nullptr ? nullptr : map.table_of(*range);
+  return table == nullptr ? nullptr : table->find(pc - range->load_bias);
+}
+
+// Searches the code of one function.
+class CallSearch {
+ public:
+  CallSearch(const ProcMemory& memory, const unwind::CodeMap& map, std::uint64_t function,
+             std::uint64_t leaf) noexcept
+      : memory_(memory), functions_(map, function), leaf_(leaf) {
+    run(functions_.extent_of(function));
+  }
+  std::uint64_t call() const noexcept { return call_; }  // the address after it
+  std::uint64_t jump() const noexcept { return jump_; }  // to another function
+  std::uint64_t behind_jump() const noexcept { return behind_jump_; }
+
+ private:
+  void run(const Range<std::uint64_t>& code) noexcept {
+    constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 10;
+    constexpr std::size_t kPiece = 256;
+    const std::uint64_t end = std::min(code.end, code.begin + kMostBytes);
+    for (std::uint64_t address = code.begin; address < end;) {
+      std::array<std::uint32_t, kPiece> piece;
+      const std::size_t count = std::min(kPiece, (end - address) / kInstructionBytes);
+      const auto words = std::span(piece).first(count);
+      if (count == 0 || !memory_.read(address, std::as_writable_bytes(words))) return;
+      for (const std::uint32_t word : words) {
+        if (is_call_of_leaf(word, address)) {
+          call_ = address + kInstructionBytes;
+          return;
+        }
+        note_jump(word, address, code);
+        address += kInstructionBytes;
+      }
+    }
+  }
+  // Entries of procedure linkage tables have no CFI.
+  bool is_call_of_leaf(std::uint32_t word, std::uint64_t address) const noexcept {
+    const std::uint64_t target = call_target(word, address);
+    if (target == 0 || target == leaf_) return target != 0;
+    return functions_.start_of(target) == 0 && plt_target(memory_, target) == leaf_;
+  }
+  void note_jump(std::uint32_t word, std::uint64_t address,
+                 const Range<std::uint64_t>& code) noexcept {
+    const std::uint64_t target = machine::branch_target(word, address);
+    if (target == 0 || jump_ != 0 || machine::is_conditional_branch(word) ||
+        code.contains(target) || functions_.start_of(target) != target) {
+      return;
+    }
+    jump_ = target;
+    behind_jump_ = address + kInstructionBytes;
+  }
+
+  const ProcMemory& memory_;
+  Functions functions_;
+  std::uint64_t leaf_;
+  std::uint64_t call_ = 0;
+  std::uint64_t jump_ = 0;
+  std::uint64_t behind_jump_ = 0;
+};
+
+LeafCall call_in(const ProcMemory& memory, const unwind::CodeMap& map, std::uint64_t function,
+                 std::uint64_t leaf) noexcept {
+  const CallSearch first(memory, map, function, leaf);
+  if (first.call() != 0 || first.jump() == 0) return {.behind = first.call()};
+  const CallSearch second(memory, map, first.jump(), leaf);
+  return {.behind = second.call(), .behind_jump = first.behind_jump()};
+}
+
+// CFA and return address relative to the stack pointer.
+bool is_plain_of_stack(const unwind::Rule* rule) noexcept {
+  return rule != nullptr && rule->flags == 0 && rule->cfa_register == unwind::kStackRegister;
+}
+std::uint64_t cfa(const unwind::Rule& rule, std::uint64_t sp) noexcept {
+  return sp + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
+}
+bool has_return_address_at(const unwind::Rule* rule, std::uint64_t sp,
+                           std::uint64_t place) noexcept {
+  return is_plain_of_stack(rule) && rule->saved_base != unwind::Rule::kKept &&
+         cfa(*rule, sp) + static_cast<std::uint64_t>(std::int64_t{rule->saved_base}) == place;
+}
+
+}  // namespace
+
+LeafCallers propose_leaf_callers(const ProcMemory& memory, const unwind::CodeMap& map,
+                                 std::uint64_t pc, std::uint64_t sp) noexcept {
+  LeafCallers callers;
+  const unwind::Rule* const rule = rule_at(map, pc);
+  if (!is_plain_of_stack(rule) || rule->saved_base != unwind::Rule::kKept) return callers;
+  callers.leaf = Functions(map, pc).start_of(pc);
+  callers.stack = cfa(*rule, sp);
+  std::array<std::uint64_t, std::tuple_size_v<decltype(callers.words)>> words{};
+  if (!memory.read(callers.stack, std::as_writable_bytes(std::span(words)))) return callers;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::uint64_t outer = unwind::plain_return_address(words[at]);
+    if (map.find(outer) == nullptr) continue;
+    const std::uint64_t function = function_called_before(memory, outer);
+    if (function == 0) continue;
+    callers.words[callers.count++] = {callers.stack + at * sizeof words[0], function};
+  }
+  return callers;
+}
+
+LeafCall find_leaf_call(const ProcMemory& memory, const unwind::CodeMap& map,
+                        const LeafCallers& callers) noexcept {
+  LeafCall found;
+  for (const LeafCallers::Word& word : std::span(callers.words).first(callers.count)) {
+    const LeafCall call = call_in(memory, map, word.function, callers.leaf);
+    if (call.behind == 0 ||
+        !has_return_address_at(rule_at(map, call.behind - 1), callers.stack, word.place)) {
+      continue;
+    }
+    if (found.behind != 0) return {};
+    found = call;
+  }
+  return found;
+}
+
+}  // namespace swipr::agent

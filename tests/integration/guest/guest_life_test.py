@@ -5,10 +5,11 @@ import pathlib
 import signal
 import unittest
 
-from support import deadline
+from support import deadline, products
 from support.guest import GuestCase
 
 TARGET = "guest_life_nofp"
+EXECVE, EXECVEAT = (59, 322) if products.IS_X86_64 else (221, 281)  # asm/unistd.h
 
 
 class LifeTest(GuestCase):
@@ -109,8 +110,8 @@ class LifeTest(GuestCase):
 
     def test_an_exec_that_fails_leaves_the_program_recordable(self):
         by_number = "ctypes.CDLL(None, use_errno=True).syscall"
-        ways = ("os.execv('/no/such', ['x'])", f"{by_number}(59, b'/no/such', None, None)",
-                f"{by_number}(322, -100, b'/no/such', None, None, 0)")
+        ways = ("os.execv('/no/such', ['x'])", f"{by_number}({EXECVE}, b'/no/such', None, None)",
+                f"{by_number}({EXECVEAT}, -100, b'/no/such', None, None, 0)")
         for way in ways:
             with self.subTest(way):
                 script = f"import ctypes, os\ninput()\ntry:\n  {way}\nexcept OSError: pass\nprint('failed', flush=True)\ninput()"

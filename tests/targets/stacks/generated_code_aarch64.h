@@ -6,6 +6,10 @@
 namespace generated_code {
 
 inline constexpr unsigned kElfMachine = EM_AARCH64;
+inline constexpr unsigned kOtherElfMachine = EM_X86_64;
+
+// A CIE without augmentation, from its version on.
+inline constexpr unsigned char kPlainCie[16] = {1, 0, 1, 0x78, 30, 0x0c, 31, 0};
 
 struct [[gnu::packed]] CallFrames {
   unsigned cie_bytes = 20;

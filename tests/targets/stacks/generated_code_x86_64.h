@@ -8,6 +8,10 @@
 namespace generated_code {
 
 inline constexpr unsigned kElfMachine = EM_X86_64;
+inline constexpr unsigned kOtherElfMachine = EM_AARCH64;
+
+// A CIE without augmentation, from its version on.
+inline constexpr unsigned char kPlainCie[16] = {1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1};
 
 struct [[gnu::packed]] CallFrames {
   unsigned cie_bytes = 20;

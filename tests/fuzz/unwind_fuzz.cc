@@ -173,6 +173,7 @@ void build_registered(std::span<const std::byte> image) {
       {.at = kLoadBias, .bytes = image.size(), .format = CfiFormat::kDebugFrame}, reader));
   GrowableArray<CodeChecksum> checksums;
   if (!cfi.build_checksums(reader, checksums)) std::abort();
+  cfi.confirm_checksums(true, reader, checksums.span());
   std::atomic<bool> contradicted{false};
   for (const std::uint64_t text : {std::uint64_t{0}, kLoadBias}) {
     const UnwindTable* table = nullptr;

@@ -77,14 +77,24 @@ BuildStatus RegisteredCfi::build(Range<std::uint64_t> text,
   return compile_cfi(sections.span(), text, table);
 }
 
-bool RegisteredCfi::build_checksums(ImageReader reader,
-                                    GrowableArray<CodeChecksum>& out) const noexcept {
+bool RegisteredCfi::build_checksums(ImageReader reader, GrowableArray<CodeChecksum>& out) noexcept {
   for (std::size_t part = 0; part < parts_.size(); ++part) {
     if (!parts_[part].is_reported && !add_checksums(part, reader, out)) return false;
   }
-  std::sort(out.span().begin(), out.span().end(),
-            [](const CodeChecksum& a, const CodeChecksum& b) { return a.begin < b.begin; });
   return true;
+}
+
+void RegisteredCfi::confirm_checksums(bool is_same_list, ImageReader reader,
+                                      std::span<CodeChecksum> checksums) const noexcept {
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    const Range<std::size_t> own = parts_[part].checksums;
+    if (own.empty() || (is_same_list && is_unchanged(part, reader))) continue;
+    for (CodeChecksum& each : checksums.subspan(own.begin, own.end - own.begin)) {
+      each.hash = ~each.hash;
+    }
+  }
+  std::sort(checksums.begin(), checksums.end(),
+            [](const CodeChecksum& a, const CodeChecksum& b) { return a.begin < b.begin; });
 }
 
 namespace {
@@ -101,7 +111,7 @@ std::uint32_t read_hash(const CodeChecksum& checksum, ImageReader reader) noexce
 }  // namespace
 
 bool RegisteredCfi::add_checksums(std::size_t part, ImageReader reader,
-                                  GrowableArray<CodeChecksum>& out) const noexcept {
+                                  GrowableArray<CodeChecksum>& out) noexcept {
   const std::size_t first = out.size();
   const CfiSection from = section(part);
   for (auto entry = from.parse_entry(0); entry; entry = from.parse_entry(entry->end)) {
@@ -117,9 +127,7 @@ bool RegisteredCfi::add_checksums(std::size_t part, ImageReader reader,
     checksum.hash = read_hash(checksum, reader);
     if (!out.push_back(checksum)) return false;
   }
-  // The code may have changed after its CFI was read: the CFI may no longer describe it.
-  if (is_unchanged(part, reader)) return true;
-  for (std::size_t at = first; at < out.size(); ++at) out[at].hash = ~out[at].hash;
+  parts_[part].checksums = {first, out.size()};
   return true;
 }
 

@@ -36,19 +36,24 @@ class RegisteredCfi {
   bool add_unreported(const CfiSource& source, ImageReader reader) noexcept;
   // Makes a table of the code within `text`, by run-time addresses.
   BuildStatus build(Range<std::uint64_t> text, const UnwindTable*& table) const noexcept;
-  // Makes checksums of all code of add_unreported's sections, sorted. A section that changes
-  // meanwhile gets checksums that never match. False: no memory.
-  bool build_checksums(ImageReader reader, GrowableArray<CodeChecksum>& out) const noexcept;
+  // Makes checksums of all code of add_unreported's sections. False: no memory.
+  bool build_checksums(ImageReader reader, GrowableArray<CodeChecksum>& out) noexcept;
+  // Sorts these checksums. Those of sections that have changed since they were added, or of all if
+  // not even the list of sections is the same, will never match: the code may have been replaced
+  // between the two readings. `is_same_list` must be found out after build_checksums.
+  void confirm_checksums(bool is_same_list, ImageReader reader,
+                         std::span<CodeChecksum> checksums) const noexcept;
 
  private:
   struct Part {
     CfiSource source;
     std::size_t begin = 0;  // in bytes_
     bool is_reported = true;
+    Range<std::size_t> checksums{};  // before they are sorted
   };
   CfiSection section(std::size_t part) const noexcept;
   bool add_checksums(std::size_t part, ImageReader reader,
-                     GrowableArray<CodeChecksum>& out) const noexcept;
+                     GrowableArray<CodeChecksum>& out) noexcept;
   bool is_unchanged(std::size_t part, ImageReader reader) const noexcept;
   GrowableArray<std::byte> bytes_;
   GrowableArray<Part> parts_;

@@ -47,6 +47,7 @@ void JitInterface::read(ProcMemory& memory, unwind::RegisteredCfi& cfi) noexcept
   contradicted_.store(false, std::memory_order_relaxed);
   for (JitEntry& entry : entries_) entry.seen = false;
   left_out_ = false;
+  listed_.clear();
   Left left;
   for (Watch& watch : std::span(watches_).first(watch_count_)) {
     // Read before its entries, so that a list that changes while it is read is read again.
@@ -57,30 +58,53 @@ void JitInterface::read(ProcMemory& memory, unwind::RegisteredCfi& cfi) noexcept
   unchanged_ = monotonic_now();
 }
 
-void JitInterface::read_list(const Watch& watch, Left& left, unwind::RegisteredCfi& cfi) noexcept {
-  unwind::JitObject object;
-  std::uint64_t at = watch.seen.descriptor.first_entry;
-  Link link = watch.seen.first;
-  for (; link.object != 0; --left.entries) {
-    const Range<std::uint64_t> bytes{link.object, link.object + link.object_bytes};
-    const bool is_object = object.open(bytes, memory_->image_reader());
-    if (left.entries == 0 || object.copied_bytes() > left.bytes) {
-      left_out_ = true;
-      break;
-    }
-    left.bytes -= object.copied_bytes();
-    if (is_object) {
-      note({.place = at, .object = bytes, .fingerprint = object.fingerprint()});
-      const unwind::CfiSource source = object.find_cfi();
-      if (!frame_registrations::contains(source.at)) {
-        static_cast<void>(cfi.add_unreported(source, memory_->image_reader()));
-      }
-    }
+template <typename OnEntry>
+void JitInterface::for_each_entry(const Head& head, OnEntry&& on_entry) const noexcept {
+  std::uint64_t at = head.descriptor.first_entry;
+  Link link = head.first;
+  while (link.object != 0 &&
+         on_entry(Listed{.place = at, .object = {link.object, link.object + link.object_bytes}})) {
     const std::uint64_t previous = at;
     at = link.next;
     // An entry with another predecessor belongs to no list, or closes a circle.
     if (at == 0 || !read_value(*memory_, at, link) || link.previous != previous) break;
   }
+}
+
+void JitInterface::read_list(const Watch& watch, Left& left, unwind::RegisteredCfi& cfi) noexcept {
+  unwind::JitObject object;
+  for_each_entry(watch.seen, [&](const Listed& entry) {
+    const bool is_object = object.open(entry.object, memory_->image_reader());
+    if (left.entries == 0 || object.copied_bytes() > left.bytes) {
+      left_out_ = true;
+      return false;
+    }
+    --left.entries;
+    left.bytes -= object.copied_bytes();
+    if (!is_object) return true;
+    note({.place = entry.place, .object = entry.object, .fingerprint = object.fingerprint()});
+    const unwind::CfiSource source = object.find_cfi();
+    // Without a place in listed_ it could not be confirmed.
+    if (!frame_registrations::contains(source.at) && listed_.push_back(entry)) {
+      static_cast<void>(cfi.add_unreported(source, memory_->image_reader()));
+    }
+    return true;
+  });
+}
+
+// New entries may be among those of the last read, which stay in their order.
+bool JitInterface::is_still_listed() noexcept {
+  std::size_t found = 0;
+  std::size_t left = kMaxEntries;
+  for (const Watch& watch : std::span(watches_).first(watch_count_)) {
+    for_each_entry(read_head(watch.address, *memory_), [&](const Listed& entry) {
+      if (found < listed_.size() && listed_[found] == entry) ++found;
+      return --left != 0;
+    });
+  }
+  const bool is_whole = found == listed_.size();
+  if (!is_whole) contradicted_.store(true, std::memory_order_relaxed);
+  return is_whole;
 }
 
 // New entries are inserted at the head of a list, and objects are numbered in that order: the next
@@ -136,6 +160,7 @@ bool JitInterface::open(const JitEntry& entry, unwind::JitObject& object) const 
 void JitInterface::release() noexcept {
   watch_count_ = 0;
   entries_.release();
+  listed_.release();
   unchanged_ = Moment{0};
 }
 

@@ -50,6 +50,10 @@ class JitInterface {
   // program's unwinder.
   void read(ProcMemory& memory, unwind::RegisteredCfi& cfi) noexcept;
 
+  // All objects that read() has read are still in a list. False: code of one may have been replaced
+  // after its CFI was read, and the lists count as outdated.
+  bool is_still_listed() noexcept;
+
   // The last read exceeded the bounds.
   bool left_out() const noexcept { return left_out_; }
   // All current objects, and many removed ones. Changes whenever the count does.
@@ -95,7 +99,16 @@ class JitInterface {
     std::size_t entries = kMaxEntries;
     std::size_t bytes = kMaxBytes;
   };
+  // An entry of a list, in the order in which it was read.
+  struct Listed {
+    std::uint64_t place = 0;
+    Range<std::uint64_t> object;
+    friend bool operator==(const Listed&, const Listed&) = default;
+  };
   void read_list(const Watch& watch, Left& left, unwind::RegisteredCfi& cfi) noexcept;
+  // Calls on_entry(Listed) for each entry until it returns false.
+  template <typename OnEntry>
+  void for_each_entry(const Head& head, OnEntry&& on_entry) const noexcept;
   void note(JitEntry met) noexcept;
   JitEntry* find_free() noexcept;
   void note_gone() noexcept;
@@ -106,6 +119,7 @@ class JitInterface {
   std::atomic<bool> contradicted_{false};
   ProcMemory* memory_ = nullptr;  // of the last read
   MappedArray<JitEntry> entries_;
+  MappedArray<Listed> listed_;  // in the last read
   std::uint64_t change_count_ = 0;
   bool left_out_ = false;
   std::uint64_t last_id_ = 0;

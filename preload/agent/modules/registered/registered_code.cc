@@ -54,13 +54,13 @@ bool RegisteredCode::rebuild(std::span<const Range<std::uint64_t>> code,
   return true;
 }
 
-bool RegisteredCode::build_checksums(const unwind::RegisteredCfi& cfi,
-                                     ProcMemory& memory) noexcept {
+bool RegisteredCode::build_checksums(unwind::RegisteredCfi& cfi, ProcMemory& memory) noexcept {
   if (checksums_.count != 0 && !dead_checksums_.push_back(checksums_.memory)) return false;
   checksums_ = {};
   unwind::GrowableArray<unwind::CodeChecksum> built;
   if (!cfi.build_checksums(memory.image_reader(), built)) return false;
   if (built.empty()) return true;
+  cfi.confirm_checksums(jit_.is_still_listed(), memory.image_reader(), built.span());
   checksums_.count = built.size();
   checksums_.memory = built.release();
   return true;

@@ -44,7 +44,7 @@ class RegisteredCode {
     bool live = false;
   };
   bool build(const unwind::RegisteredCfi& cfi, Range<std::uint64_t> code) noexcept;
-  bool build_checksums(const unwind::RegisteredCfi& cfi, ProcMemory& memory) noexcept;
+  bool build_checksums(unwind::RegisteredCfi& cfi, ProcMemory& memory) noexcept;
 
   JitInterface jit_;
   MappedArray<Table> tables_;

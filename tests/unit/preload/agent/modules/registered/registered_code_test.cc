@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "preload/agent/modules/module_map.h"
@@ -131,9 +134,9 @@ TEST_F(RegisteredCodeTest, DebugFrameServesWhereThereIsNothingElse) {
   frames.cie_id = UINT32_MAX;
   frames.to_cie = 0;
   // Without letters it has neither lengths nor encodings: the code follows at once.
-  constexpr unsigned char kCie[16] = {1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1};
-  std::memcpy(frames.cie, kCie, sizeof kCie);
-  std::memmove(&frames.augmentation_bytes, frames.push, 15);
+  std::memcpy(frames.cie, code::kPlainCie, sizeof code::kPlainCie);
+  constexpr std::size_t kProgram = offsetof(code::CallFrames, push);
+  std::memmove(&frames.augmentation_bytes, frames.push, offsetof(code::CallFrames, end) - kProgram);
   ASSERT_TRUE(map_.refresh(memory_));
   EXPECT_EQ(believed_cfa(), kSmallCfa);
 }
@@ -151,6 +154,31 @@ TEST_F(RegisteredCodeTest, OtherCodeInTheSamePlaceIsNotBelievedAndAsksForAnother
   ASSERT_TRUE(map_.refresh(memory_));
   EXPECT_EQ(believed_cfa(), kLargeCfa);
   EXPECT_FALSE(map_.is_outdated(memory_, monotonic_now()));
+}
+
+// One place, one entry and one object; the replacement begins anywhere in the reading.
+TEST_F(RegisteredCodeTest, CodeThatIsReplacedWhileItIsReadIsNotBelieved) {
+  announce();
+  for (int round = 1; round <= 2000; ++round) {
+    const bool is_large = round % 2 != 0;
+    __jit_debug_descriptor.action ^= 1;
+    std::atomic<bool> is_reading{false};
+    std::thread replacing([&] {
+      while (!is_reading) {
+      }
+      for (int wait = round % 500 * 20; wait != 0 && is_reading; --wait) {
+      }
+      __jit_debug_descriptor.first = nullptr;
+      generate(is_large ? code::Frame::kLarge : code::Frame::kSmall);
+      announce();
+    });
+    is_reading = true;
+    ASSERT_TRUE(map_.refresh(memory_));
+    replacing.join();
+    const Believed found = believed();
+    if (found.contradicted || found.cfa == 0) continue;
+    ASSERT_EQ(found.cfa, is_large ? kLargeCfa : kSmallCfa) << round;
+  }
 }
 
 TEST_F(RegisteredCodeTest, WhatIsRegisteredBothWaysIsReadOnce) {
@@ -283,7 +311,7 @@ TEST_F(RegisteredCodeTest, HostileObjectsHaveNoCfi) {
   };
   using Object = code::JitObject;
   expect_none("magic", [](Object& o) { o.header.e_ident[0] = 0; });
-  expect_none("machine", [](Object& o) { o.header.e_machine = EM_AARCH64; });
+  expect_none("machine", [](Object& o) { o.header.e_machine = code::kOtherElfMachine; });
   expect_none("section size", [](Object& o) { o.header.e_shentsize = 40; });
   expect_none("sections", [](Object& o) { o.header.e_shoff = UINT64_MAX - 8; });
   expect_none("names", [](Object& o) { o.header.e_shstrndx = 0xffff; });

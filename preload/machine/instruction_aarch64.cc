@@ -72,6 +72,21 @@ constexpr bool tests_bit(std::uint32_t word) noexcept {
   return (word & 0x7e000000) == 0x36000000;  // tbz, tbnz
 }
 
+// The first register is the stack pointer, or the base register is and changes: add and sub of a
+// constant or an extended register, and, orr and eor of a constant; pairs and single registers with
+// the base before or behind the access.
+constexpr bool writes_stack_pointer(std::uint32_t word) noexcept {
+  constexpr std::uint32_t kStack = 31;
+  if ((word & 31) == kStack) {
+    const bool is_logical = (word & 0x1f800000) == 0x12000000;
+    const bool sets_flags = (word & 0x60000000) == 0x60000000;
+    if ((word & 0x3f800000) == 0x11000000 || (word & 0x3fe00000) == 0x0b200000) return true;
+    if (is_logical && !sets_flags) return true;
+  }
+  const bool moves_base = (word & 0x3a800000) == 0x28800000 || (word & 0x3b200400) == 0x38000400;
+  return (word >> 5 & 31) == kStack && moves_base;
+}
+
 }  // namespace
 
 Instruction decode_instruction(std::uint32_t word) noexcept {
@@ -115,6 +130,21 @@ bool is_conditional_branch(std::uint32_t word) noexcept {
 
 unsigned tested_register(std::uint32_t word) noexcept {
   return tests_flags(word) ? 31u : word & 31u;
+}
+
+bool keeps_return_address(std::uint32_t word) noexcept {
+  constexpr std::uint32_t kLink = 30;
+  const bool is_call = word >> 26 == 0x25 || (word & 0xfefff000) == 0xd63f0000;  // bl, blr, blraa …
+  if (is_call || writes_stack_pointer(word)) return false;
+  const Instruction known = decode_instruction(word);
+  if (known.is_known) return (known.writes >> kLink & 1) == 0;
+  // Branches have other fields there, and hints none.
+  return is_jump(word) || is_conditional_branch(word) || (word & 31) != kLink;
+}
+
+bool ends_leaf(std::uint32_t word) noexcept {
+  const bool is_return = word == 0xd65f03c0 || word == 0xd65f0bff;  // ret, retaa
+  return is_return || (word & 0xffffffdf) == 0xd61f0200;            // br x16, br x17
 }
 
 bool is_call_or_return(std::uint32_t word) noexcept {

@@ -26,6 +26,12 @@ unsigned tested_register(std::uint32_t word) noexcept;
 // A call or a return: flags and x16 and x17 have no value for what follows (AAPCS64, 6.1.1).
 bool is_call_or_return(std::uint32_t word) noexcept;
 
+// It is no call, and does not write sp or x30: where a leaf function has not saved its return
+// address it still has it in x30.
+bool keeps_return_address(std::uint32_t word) noexcept;
+// It returns by x30, or jumps on as a linker's stub does.
+bool ends_leaf(std::uint32_t word) noexcept;
+
 inline constexpr std::uint32_t kSvc = 0xd4000001;  // svc #0
 
 }  // namespace swipr::machine

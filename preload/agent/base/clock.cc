@@ -8,6 +8,7 @@
 #include <span>
 
 #include "preload/machine/raw_syscall.h"
+#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/image/dynamic_symbol.h"
 #include "preload/unwind/image/elf_image.h"
 
@@ -39,7 +40,7 @@ void find_vdso_clock() noexcept {
   const Range<std::uint64_t> dynamic{image.load_bias + image.dynamic.begin,
                                      image.load_bias + image.dynamic.end};
   const std::uint64_t found =
-      unwind::find_exported(dynamic, image.load_bias, "__vdso_clock_gettime", reader);
+      unwind::find_exported(dynamic, image.load_bias, unwind::kVdsoClock, reader);
   vdso_clock.store(reinterpret_cast<ClockFunction>(found), std::memory_order_relaxed);
 }
 

@@ -34,7 +34,8 @@ bool is_c_library(const Image& image, ProcMemory& memory) noexcept {
                                "__libc_start_main", memory.image_reader()) != 0;
 }
 
-// Code built without .eh_frame still has the few bytes that belong to the start-up code.
+// Code built without .eh_frame still has the few bytes that belong to the start-up code. aarch64's
+// vDSO has none at all.
 const unwind::UnwindTable* make_whole_table(std::string_view path, const Image& image,
                                             ProcMemory& memory) noexcept {
   constexpr std::uint64_t kStartUpOnly = 1024;
@@ -49,7 +50,7 @@ const unwind::UnwindTable* make_whole_table(std::string_view path, const Image& 
   unwind::BuildResult more;
   if (file.section().bytes != 0) {
     more = unwind::build_table(image.header, memory.image_reader(), file.section());
-  } else if (is_c_library(image, memory)) {
+  } else if (is_c_library(image, memory) || (path == "[vdso]" && built.table == nullptr)) {
     more.status = unwind::derive_table(image.described, memory.image_reader(), more.table);
   }
   if (more.status != BuildStatus::kOk) return built.table;

@@ -71,9 +71,9 @@ bool is_exported(const unwind::BuildResult& image, std::uint64_t address,
     std::uint64_t address;
     bool is_found;
   } wanted{address - image.load_bias, false};
-  const auto compare = [](void* state, std::uint64_t function) noexcept {
+  const auto compare = [](void* state, Range<std::uint64_t> function) noexcept {
     auto& looked_for = *static_cast<Wanted*>(state);
-    looked_for.is_found = looked_for.is_found || function == looked_for.address;
+    looked_for.is_found = looked_for.is_found || function.begin == looked_for.address;
   };
   unwind::for_each_function(image.dynamic, image.load_bias, reader, {compare, &wanted});
   return wanted.is_found;

@@ -35,6 +35,9 @@ inline constexpr unsigned kUserAddressBits = 48;
 // remove signatures from all return addresses.
 inline constexpr std::uint8_t kIgnoredCfiInstruction = 0x2d;
 
+// Source: kernel, arch/arm64/kernel/vdso/vdso.lds.S.
+inline constexpr char kVdsoClock[] = "__kernel_clock_gettime";
+
 // glibc's vector of blocks of thread-local variables (dtv), from the thread pointer. Source: its
 // tcbhead_t.
 inline constexpr std::uint64_t kTlsVectorAt = 0;

@@ -36,6 +36,9 @@ inline constexpr unsigned kUserAddressBits = 47;
 // An instruction of CFI that is the architecture's own and changes no rule; kNop: there is none.
 inline constexpr std::uint8_t kIgnoredCfiInstruction = 0;
 
+// Source: kernel, arch/x86/entry/vdso/vdso.lds.S.
+inline constexpr char kVdsoClock[] = "__vdso_clock_gettime";
+
 // glibc's vector of blocks of thread-local variables (dtv), from the thread pointer. Source: its
 // tcbhead_t.
 inline constexpr std::uint64_t kTlsVectorAt = 8;

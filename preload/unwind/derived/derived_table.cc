@@ -81,8 +81,8 @@ class Deriver {
     if (!reader_.read(reader_.state, image_.load_bias + text_.begin, code)) {
       return BuildStatus::kUnreadable;
     }
-    const auto add = [](void* self, std::uint64_t address) noexcept {
-      static_cast<Deriver*>(self)->note_start(address);
+    const auto add = [](void* self, Range<std::uint64_t> function) noexcept {
+      static_cast<Deriver*>(self)->note_start(function.begin);
     };
     if (!for_each_function(image_.dynamic, image_.load_bias, reader_, {add, this})) {
       return BuildStatus::kNoCfi;

@@ -1,6 +1,7 @@
 // The unwind table of an image without CFI, derived from its instructions: each path through a
 // function is followed from its entry, and what it does to the stack pointer is added up. For C
-// libraries that are built without CFI (musl), whose functions are on every stack.
+// libraries that are built without CFI (musl), whose functions are on every stack. On aarch64 only
+// leaf functions that leave the stack pointer alone are known, such as those of the vDSO.
 // Context: control thread.  Allocates: mmap, a few times the size of the code, until it returns.
 #pragma once
 

@@ -61,7 +61,7 @@ class ExportedSymbols {
       for (const Elf64_Sym& symbol : part) {
         const bool is_function = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
         if (!is_function || symbol.st_shndx == SHN_UNDEF) continue;
-        sink.add(sink.state, symbol.st_value);
+        sink.add(sink.state, {symbol.st_value, symbol.st_value + symbol.st_size});
         found = true;
       }
     }

@@ -22,11 +22,12 @@ std::uint64_t find_exported(Range<std::uint64_t> dynamic, std::uint64_t load_bia
 Range<std::uint64_t> find_exported_range(Range<std::uint64_t> dynamic, std::uint64_t load_bias,
                                          std::string_view name, ImageReader reader) noexcept;
 
-// Calls `add` with the image address of each function that the image exports. False: there is none,
-// or the symbols do not lie before their names, as all linkers place them.
+// Calls `add` with the image addresses of each function that the image exports, empty if it has no
+// size. False: there is none, or the symbols do not lie before their names, as all linkers place
+// them.
 // Bounds: 1 MiB of symbols.
 struct FunctionSink {
-  void (*add)(void* state, std::uint64_t image_address) noexcept;
+  void (*add)(void* state, Range<std::uint64_t> function) noexcept;
   void* state;
 };
 bool for_each_function(Range<std::uint64_t> dynamic, std::uint64_t load_bias, ImageReader reader,

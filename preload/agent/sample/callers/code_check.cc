@@ -71,7 +71,9 @@ bool returns_to_top(const ProcMemory& memory, const unwind::CodeMap* map, Caller
     return false;
   }
   const auto gap = CodeGap::find(*map, frames.pcs[0]);
-  return gap && callers.returns_to_top(memory, *gap, claim.address);
+  if (!gap) return false;
+  return callers.returns_to_top(memory, *gap, claim.address) ||
+         (follows_call(memory, *map, claim.address) && returns_by_register(memory, gap->pc()));
 }
 
 }  // namespace

@@ -15,6 +15,19 @@
 
 namespace swipr::runtimes {
 
+// The words of an interpreted frame below the frame pointer, and above. `extended_stack` is since
+// 20, before there was a word that kept the stack aligned. Source: frame_aarch64.hpp and
+// TemplateInterpreterGenerator::generate_fixed_frame, 9 to 27.
+struct JavaInterpretedFrame {
+  static constexpr std::uint64_t kWordsBelow = 9;
+  std::uint64_t bytecode, locals, cache, mirror, extended_stack, profile, method, last_stack,
+      sender_stack;
+  std::uint64_t saved_frame, return_address;
+
+  // Until 8 there was no mirror, so that the words below it were higher.
+  std::uint64_t bytecode_without_mirror() const noexcept { return cache; }
+};
+
 template <typename Reader, typename Stack>
 class JavaFirstFrame : protected JavaFrameSteps<Reader, Stack> {
  protected:

@@ -13,6 +13,17 @@
 
 namespace swipr::runtimes {
 
+// The words of an interpreted frame below the frame pointer, and above. Source: frame_x86.hpp, 9 to
+// 27.
+struct JavaInterpretedFrame {
+  static constexpr std::uint64_t kWordsBelow = 8;
+  std::uint64_t bytecode, locals, cache, profile, mirror, method, last_stack, sender_stack;
+  std::uint64_t saved_frame, return_address;
+
+  // Until 8 there was no mirror, so that the words below it were higher.
+  std::uint64_t bytecode_without_mirror() const noexcept { return locals; }
+};
+
 template <typename Reader, typename Stack>
 class JavaFirstFrame : protected JavaFrameSteps<Reader, Stack> {
  protected:

@@ -79,11 +79,8 @@ class JavaStepper : private JavaFirstFrame<Reader, Stack> {
 
   // Before a method's frame is made, the frame pointer is its caller's: the callee is missing then.
   JavaStep step_interpreted(JavaRegisters& registers, Token& token) noexcept {
-    struct Slots {  // below the frame pointer, and above
-      std::uint64_t bytecode, locals, cache, profile, mirror, method, last_stack, sender_stack;
-      std::uint64_t saved_frame, return_address;
-    } slots{};
-    constexpr std::uint64_t kBelow = 8 * kWord;
+    JavaInterpretedFrame slots{};
+    constexpr std::uint64_t kBelow = JavaInterpretedFrame::kWordsBelow * kWord;
     constexpr std::uint32_t kFirstWithMirror = 9;
     const std::uint64_t frame = registers.frame;
     if (frame % kWord != 0 || frame + 2 * kWord < registers.stack ||
@@ -99,8 +96,8 @@ class JavaStepper : private JavaFirstFrame<Reader, Stack> {
     token.fingerprint = method.fingerprint;
     token.kind = TokenKind::kJava;
     const bool is_in_register = registers.exact && method.bytecode.contains(registers.bytecode);
-    // Without a mirror the slots below it are one higher.
-    const std::uint64_t saved = java_.version < kFirstWithMirror ? slots.locals : slots.bytecode;
+    const std::uint64_t saved =
+        java_.version < kFirstWithMirror ? slots.bytecode_without_mirror() : slots.bytecode;
     const std::uint64_t bytecode = is_in_register ? registers.bytecode : saved;
     if (method.bytecode.contains(bytecode)) {
       token.position = static_cast<std::uint32_t>(bytecode - method.bytecode.begin);

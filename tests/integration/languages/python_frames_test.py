@@ -6,9 +6,11 @@ import os
 import re
 import unittest
 
-from support import profiles, repetition, sampling
+from support import products, profiles, repetition, sampling
 from support.case import SwiprCase
 from support.interpreters import interpreters
+
+THREAD_ROOT = r"clone3?.*_\[pn\]$" if products.IS_X86_64 else r"^thread_start_\[pn\]$"
 
 # The worker's functions use 70, 20 and 10 % of its CPU time, and say so themselves.
 SHARES = """
@@ -381,7 +383,7 @@ class PythonTest(SwiprCase):
             self.assertEqual(language_frames(stack), [])
         kinds = self.convert(recording, "collapsed", "--frame-kinds")
         self.assertTrue(profiles.has_function(kinds, r"^twenty \(app.py\)_\[p\]$"))
-        self.assertTrue(profiles.has_function(kinds, r"clone3?.*_\[pn\]$"))
+        self.assertTrue(profiles.has_function(kinds, THREAD_ROOT))
 
     def test_switched_off(self):
         script = self.folder / "app.py"

@@ -11,6 +11,7 @@ MODES = ("busy", "blocked")
 OMITTED = "[frames omitted]"
 ROOT = "shape_thread"
 VDSO_CLOCK = r"^\[?(__vdso_|vdso|clock_gettime)" if products.IS_X86_64 else "^__kernel_clock_gettime"
+START_CONTEXT = r"__start_context$|^\[libc" if products.IS_X86_64 else r"^__startcontext$|^\[libc"
 VFORK = r"(__libc_|__)?vfork|\[libc.*"
 # What the leaf's loop inlines, and the call that blocks, below which a libc without debug information has no names.
 BELOW_LEAF = r"^(stack_shape::rest(\(\))?|target::churn.*|(__GI_+)?poll|\[libc\.so.*)$"
@@ -169,7 +170,7 @@ class OtherStacksTest(StacksCase):
                     self.assertEqual(totals["stacks_rooted"], totals["stacks_walked"])
                     for stack in stacks:
                         first, *rest = self.without_callees(stack.frames, "fiber_leaf")
-                        self.assertRegex(first, r"__start_context$|^\[libc")
+                        self.assertRegex(first, START_CONTEXT)
                         self.assertEqual(rest, ["fiber_entry", "fiber_inner", "fiber_leaf"])
 
     def check_torn_down(self, shape, outer, chain):

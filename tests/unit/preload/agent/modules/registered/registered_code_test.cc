@@ -159,7 +159,7 @@ TEST_F(RegisteredCodeTest, OtherCodeInTheSamePlaceIsNotBelievedAndAsksForAnother
 // One place, one entry and one object; the replacement begins anywhere in the reading.
 TEST_F(RegisteredCodeTest, CodeThatIsReplacedWhileItIsReadIsNotBelieved) {
   announce();
-  for (int round = 1; round <= 2000; ++round) {
+  for (int round = 1; round <= 500; ++round) {
     const bool is_large = round % 2 != 0;
     __jit_debug_descriptor.action ^= 1;
     std::atomic<bool> is_reading{false};

@@ -6,8 +6,7 @@ import os
 import re
 import unittest
 
-from support import products, profiles, repetition, sampling
-from support.case import SwiprCase
+from support import languages, products, profiles, repetition, sampling
 from support.interpreters import interpreters
 
 THREAD_ROOT = r"clone3?.*_\[pn\]$" if products.IS_X86_64 else r"^thread_start_\[pn\]$"
@@ -187,7 +186,7 @@ call(100)
 
 
 @sampling.sampled
-class PythonTest(SwiprCase):
+class PythonTest(languages.LanguageCase):
     def for_each_interpreter(self, check):
         paths = interpreters()
         self.assertTrue(paths, "no CPython of a supported version on this machine")
@@ -195,19 +194,8 @@ class PythonTest(SwiprCase):
             with self.subTest(interpreter=path):
                 check(path)
 
-    def finish(self, program):
-        """Closes its input, at which it ends. Its last output."""
-        finished = program.end()
-        self.assertEqual(finished.code, 0, finished)
-        return finished.out.decode()
-
-    def run_python(self, path, text, *arguments):
-        script = self.folder / "app.py"
-        script.write_text(text)
-        program = self.start(path, script, *arguments, preloaded=True)
-        program.wait_ready()
-        self.wait_for_socket(program.pid)
-        return program
+    def run_python(self, path, text, *arguments, **started):
+        return self.run_program(path, self.source(text, "app.py"), *arguments, **started)
 
     def test_shares(self):
         self.for_each_interpreter(self.check_shares)
@@ -386,11 +374,7 @@ class PythonTest(SwiprCase):
         self.assertTrue(profiles.has_function(kinds, THREAD_ROOT))
 
     def test_switched_off(self):
-        script = self.folder / "app.py"
-        script.write_text(SHARES)
-        program = self.start("/usr/bin/python3", script, preloaded=True, env={"SWIPR_RUNTIMES": "0"})
-        program.wait_ready()
-        self.wait_for_socket(program.pid)
+        program = self.run_python("/usr/bin/python3", SHARES, env={"SWIPR_RUNTIMES": "0"})
         recording = self.record(program.pid, "--count", 100)
         self.finish(program)
         stacks = self.convert(recording, "collapsed")

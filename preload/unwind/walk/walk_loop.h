@@ -14,6 +14,7 @@
 #include "preload/unwind/base/replaced_code.h"
 #include "preload/unwind/table/code_map.h"
 #include "preload/unwind/table/unwind_table.h"
+#include "preload/unwind/walk/leaf_end.h"
 #include "preload/unwind/walk/rule_cache.h"
 #include "preload/unwind/walk/step.h"
 #include "preload/unwind/walk/walk.h"
@@ -410,8 +411,21 @@ class WalkLoop {
     if constexpr (kReturnAddressIsPushed) {
       return is_call_at(hot.stack, begin, hot.pc + 1, index);
     } else {
+      const std::uint64_t return_address = plain_return_address(hot.base);
       return is_known(hot, kBaseRegister) &&
-             is_call_before(plain_return_address(hot.base), begin, hot.pc + 1, index);
+             (is_call_before(return_address, begin, hot.pc + 1, index) ||
+              returns_by_register(return_address, hot.pc));
+    }
+  }
+  // In a handler's walk, which must not read code, check_code_claims decides.
+  bool returns_by_register(std::uint64_t return_address, std::uint64_t pc) noexcept {
+    if constexpr (Reader::kReadsCode) {
+      return is_return_address(return_address) &&
+             ends_as_leaf(pc, [this](std::uint64_t address, std::uint64_t& out) {
+               return reader_.read_word(address, out);
+             });
+    } else {
+      return false;
     }
   }
 

@@ -9,8 +9,6 @@ import unittest
 from support import languages, products, profiles, repetition, sampling
 from support.interpreters import interpreters
 
-THREAD_ROOT = r"clone3?.*_\[pn\]$" if products.IS_X86_64 else r"^thread_start_\[pn\]$"
-
 # The worker's functions use 70, 20 and 10 % of its CPU time, and say so themselves.
 SHARES = """
 import sys, threading, time
@@ -371,7 +369,7 @@ class PythonTest(languages.LanguageCase):
             self.assertEqual(language_frames(stack), [])
         kinds = self.convert(recording, "collapsed", "--frame-kinds")
         self.assertTrue(profiles.has_function(kinds, r"^twenty \(app.py\)_\[p\]$"))
-        self.assertTrue(profiles.has_function(kinds, THREAD_ROOT))
+        self.assertTrue(profiles.has_function(kinds, rf"{products.THREAD_ROOT}_\[pn\]$"))
 
     def test_switched_off(self):
         program = self.run_python("/usr/bin/python3", SHARES, env={"SWIPR_RUNTIMES": "0"})

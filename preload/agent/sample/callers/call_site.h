@@ -91,10 +91,6 @@ CallSite find_call_of(const ProcMemory& memory, std::uint64_t return_address,
 CallSite find_call_into(const ProcMemory& memory, std::uint64_t return_address,
                         const CodeGap& gap) noexcept;
 
-// Whether the code at `pc` shows that it returns by the register in which calls leave the return
-// address, and with the present stack pointer. False where calls push it.
-bool returns_by_register(const ProcMemory& memory, std::uint64_t pc) noexcept;
-
 // Whether they are a call at all, direct or through a pointer.
 bool follows_call(const ProcMemory& memory, const unwind::CodeMap& map,
                   std::uint64_t return_address) noexcept;

@@ -2,7 +2,6 @@
 
 #include "preload/agent/sample/callers/call_site.h"
 #include "preload/agent/sample/callers/plt_entry_aarch64.h"
-#include "preload/machine/instruction_aarch64.h"
 #include "preload/unwind/base/architecture.h"
 
 namespace swipr::agent {
@@ -71,20 +70,6 @@ CallSite find_call_into(const ProcMemory& memory, std::uint64_t return_address,
                         const CodeGap& gap) noexcept {
   return find_call(memory, return_address,
                    [&gap](std::uint64_t address) { return gap.contains(address); });
-}
-
-// On the way on which no conditional branch is taken.
-bool returns_by_register(const ProcMemory& memory, std::uint64_t pc) noexcept {
-  constexpr std::uint64_t kInstructions = 64;
-  for (std::uint64_t at = 0; at < kInstructions; ++at) {
-    std::array<std::uint32_t, 1> word{};
-    if (!read_instructions(memory, pc + at * kInstructionBytes, word)) return false;
-    if (machine::ends_leaf(word[0])) return true;
-    const bool goes_on =
-        machine::branch_target(word[0], pc) == 0 || machine::is_conditional_branch(word[0]);
-    if (!goes_on || !machine::keeps_return_address(word[0])) return false;
-  }
-  return false;
 }
 
 }  // namespace swipr::agent

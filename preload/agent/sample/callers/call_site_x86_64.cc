@@ -136,8 +136,4 @@ CallSite find_call_into(const ProcMemory& memory, std::uint64_t return_address,
   return find_call(memory, return_address, Gap(gap));
 }
 
-bool returns_by_register(const ProcMemory& /*memory*/, std::uint64_t /*pc*/) noexcept {
-  return false;
-}
-
 }  // namespace swipr::agent

@@ -7,6 +7,7 @@
 #include "preload/unwind/base/architecture.h"
 #include "preload/unwind/base/code_checksum.h"
 #include "preload/unwind/base/code_hash.h"
+#include "preload/unwind/walk/leaf_end.h"
 
 namespace swipr::agent {
 
@@ -72,8 +73,11 @@ bool returns_to_top(const ProcMemory& memory, const unwind::CodeMap* map, Caller
   }
   const auto gap = CodeGap::find(*map, frames.pcs[0]);
   if (!gap) return false;
+  const auto read_word = [&memory](std::uint64_t address, std::uint64_t& out) {
+    return memory.read(address, std::as_writable_bytes(std::span(&out, 1)));
+  };
   return callers.returns_to_top(memory, *gap, claim.address) ||
-         (follows_call(memory, *map, claim.address) && returns_by_register(memory, gap->pc()));
+         (follows_call(memory, *map, claim.address) && unwind::ends_as_leaf(gap->pc(), read_word));
 }
 
 }  // namespace

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
+#include "preload/unwind/walk/leaf_end.h"
+
 namespace swipr::machine {
 namespace {
 
@@ -59,6 +63,47 @@ TEST(AarchInstruction, EndsALeaf) {
   EXPECT_FALSE(ends_leaf(0xd61f0000));  // br x0: a switch
   EXPECT_FALSE(ends_leaf(0xd65f0000));  // ret x0
   EXPECT_FALSE(ends_leaf(0x14000001));  // b
+}
+
+bool ends_as_leaf(const std::uint32_t* pc) {
+  return unwind::ends_as_leaf(
+      reinterpret_cast<std::uint64_t>(pc), [](std::uint64_t address, std::uint64_t& out) {
+        std::memcpy(&out, reinterpret_cast<const void*>(address), sizeof out);
+        return true;
+      });
+}
+
+TEST(AarchLeaf, AStubOfALinkageTableIsOneFromEachOfItsInstructionsOn) {
+  alignas(8) constexpr std::uint32_t kStub[] = {
+      0xf0000bb0,  // adrp x16, …
+      0xf940f611,  // ldr x17, [x16, #488]
+      0x9107a210,  // add x16, x16, #488
+      0xd61f0220,  // br x17
+  };
+  for (const std::uint32_t& pc : kStub) EXPECT_TRUE(ends_as_leaf(&pc));
+}
+
+TEST(AarchLeaf, ALoopOfItsOwnIsPassed) {
+  alignas(8) constexpr std::uint32_t kLoop[] = {
+      0x11000400,  // add w0, w0, #1
+      0x35ffffe0,  // cbnz w0, back
+      0xd65f03c0,  // ret
+      0,
+  };
+  EXPECT_TRUE(ends_as_leaf(kLoop));
+}
+
+TEST(AarchLeaf, AFunctionWithAFrameIsNone) {
+  alignas(8) constexpr std::uint32_t kFunction[] = {
+      0xa9bf7bfd,  // stp x29, x30, [sp, #-16]!
+      0x94000010,  // bl
+      0xa8c17bfd,  // ldp x29, x30, [sp], #16
+      0xd65f03c0,  // ret
+  };
+  EXPECT_FALSE(ends_as_leaf(kFunction));
+  EXPECT_FALSE(ends_as_leaf(kFunction + 1));
+  EXPECT_FALSE(ends_as_leaf(kFunction + 2));
+  EXPECT_TRUE(ends_as_leaf(kFunction + 3));
 }
 
 }  // namespace

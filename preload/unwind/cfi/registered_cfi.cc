@@ -93,8 +93,12 @@ void RegisteredCfi::confirm_checksums(bool is_same_list, ImageReader reader,
       each.hash = ~each.hash;
     }
   }
-  std::sort(checksums.begin(), checksums.end(),
-            [](const CodeChecksum& a, const CodeChecksum& b) { return a.begin < b.begin; });
+  // A third of std::sort's code.
+  const auto is_before = [](const CodeChecksum& a, const CodeChecksum& b) {
+    return a.begin < b.begin;
+  };
+  std::make_heap(checksums.begin(), checksums.end(), is_before);
+  std::sort_heap(checksums.begin(), checksums.end(), is_before);
 }
 
 namespace {

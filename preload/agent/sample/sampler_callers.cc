@@ -236,6 +236,7 @@ bool Sampler::find_vfork_caller(const WaitPlace& wait, StackPieces& stack) noexc
 }
 
 bool Sampler::find_leaf_caller(const WaitPlace& wait, StackPieces& stack) noexcept {
+  if (unwind::kReturnAddressIsPushed) return false;
   const LeafCallers callers =
       propose_leaf_callers(process_.memory, *process_.modules.code_map(), wait.pc, wait.sp);
   for (const LeafCallers::Word& word : std::span(callers.words).first(callers.count)) {

@@ -77,7 +77,7 @@ bool returns_to_top(const ProcMemory& memory, const unwind::CodeMap* map, Caller
     return memory.read(address, std::as_writable_bytes(std::span(&out, 1)));
   };
   return callers.returns_to_top(memory, *gap, claim.address) ||
-         (follows_call(memory, *map, claim.address) && unwind::ends_as_leaf(gap->pc(), read_word));
+         (unwind::ends_as_leaf(gap->pc(), read_word) && follows_call(memory, *map, claim.address));
 }
 
 }  // namespace

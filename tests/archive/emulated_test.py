@@ -112,6 +112,8 @@ class EmulatedTest(unittest.TestCase):
             places = (EMULATED / "overlay" / path, EMULATED / "root" / path, installed / path.removeprefix("usr/local/"))
             (symfs / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(next(place for place in places if place.exists()), symfs / path)
+        symbols = "usr/lib/debug/.build-id"
+        shutil.copytree(EMULATED / "root" / symbols, symfs / symbols)
         collapsed = run(SWIPR, "convert", "--format", "collapsed", "--symfs", symfs, OUT / "shares.swipr", "-o", "-")
         self.check_shares(collapsed)
         self.assertEqual(collapsed.decode(), said("collapsed"))

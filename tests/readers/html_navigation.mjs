@@ -29,19 +29,19 @@ async function back_leads_to_what_was_shown() {
   const narrowed = await summary(page);
   await settled(page);
   await page.goBack();
-  await page.waitForFunction(() => document.getElementById('filters').innerText === '');
+  await page.waitForFunction(() => document.getElementById('filters')?.innerText === '');
   assert.ok(await page.isVisible('#tree'), 'the call tree stays');
   await page.goBack();
   await page.waitForSelector('#stage:not([hidden])');
   assert.match(await summary(page), /of wall time/);
   await page.goBack();
-  await page.waitForFunction((text) => document.getElementById('summary').innerText === text, start);
+  await page.waitForFunction((text) => document.getElementById('summary')?.innerText === text, start);
   assert.equal(await page.inputValue('#weight'), 'cpu');
   for (let step = 0; step < 3; ++step) {
     await page.goForward();
     await settled(page);
   }
-  await page.waitForFunction((text) => document.getElementById('summary').innerText === text, narrowed);
+  await page.waitForFunction((text) => document.getElementById('summary')?.innerText === text, narrowed);
   await close(page);
 }
 

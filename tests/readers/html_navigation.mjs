@@ -19,6 +19,7 @@ const WALK = 'void tree::walk<std::vector<int, std::allocator<int> > >(std::vect
 async function back_leads_to_what_was_shown() {
   const page = await open('workers.html');
   const start = await summary(page);
+  await settled(page);  // or the first step belongs to the opening
   await page.selectOption('#weight', 'wall');
   await settled(page);
   await page.keyboard.press('t');

@@ -1,5 +1,5 @@
 // Walks a stack of 30 functions and what is around them, as the handler does, and prints the number
-// of frames. usage: walk_instructions WALKS bench/instructions/count.py counts its instructions.
+// of frames. Its argument says how often. bench/instructions/count.py counts its instructions.
 #include <signal.h>
 
 #include <cstdio>

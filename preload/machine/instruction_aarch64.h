@@ -32,6 +32,7 @@ bool keeps_return_address(std::uint32_t word) noexcept;
 // It returns by x30, or jumps on as a linker's stub does.
 bool ends_leaf(std::uint32_t word) noexcept;
 
+inline constexpr std::uint64_t kInstructionBytes = 4;
 inline constexpr std::uint32_t kSvc = 0xd4000001;  // svc #0
 
 }  // namespace swipr::machine

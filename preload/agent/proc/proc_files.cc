@@ -75,13 +75,13 @@ class Scanner {
   bool ok_ = true;
 };
 
-// signal(7), "Interruption of system calls and library functions by signal handlers"
 bool is_futex_wait(std::int64_t system_call,
                    const std::array<std::uint64_t, 6>& arguments) noexcept {
   const std::uint64_t operation = arguments[1] & static_cast<unsigned>(FUTEX_CMD_MASK);
   return system_call == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET);
 }
 
+// signal(7), "Interruption of system calls and library functions by signal handlers"
 bool restarts_unnoticed(std::int64_t system_call,
                         const std::array<std::uint64_t, 6>& arguments) noexcept {
   switch (system_call) {

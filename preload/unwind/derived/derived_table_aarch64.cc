@@ -15,7 +15,7 @@ namespace swipr::unwind {
 namespace {
 
 constexpr std::uint64_t kMaxTextBytes = std::uint64_t{64} << 10;
-constexpr std::uint64_t kInstructionBytes = 4;
+using machine::kInstructionBytes;
 
 class LeafFinder {
  public:

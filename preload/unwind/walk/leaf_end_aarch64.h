@@ -10,8 +10,8 @@ namespace swipr::unwind {
 // `read_word`: as that of a walk's reader.  Bounds: 64 instructions.
 template <typename ReadWord>
 bool ends_as_leaf(std::uint64_t pc, ReadWord&& read_word) noexcept {
-  constexpr std::uint64_t kInstructions = 64, kBytes = 4;
-  for (std::uint64_t at = pc; at != pc + kInstructions * kBytes; at += kBytes) {
+  constexpr std::uint64_t kMostBytes = 64 * machine::kInstructionBytes;
+  for (std::uint64_t at = pc; at != pc + kMostBytes; at += machine::kInstructionBytes) {
     std::uint64_t words = 0;
     if (!read_word(at & -sizeof words, words)) return false;
     const auto word = static_cast<std::uint32_t>(at % sizeof words == 0 ? words : words >> 32);

@@ -98,8 +98,10 @@ bool JitInterface::is_still_listed() noexcept {
   std::size_t left = kMaxEntries;
   for (const Watch& watch : std::span(watches_).first(watch_count_)) {
     for_each_entry(read_head(watch.address, *memory_), [&](const Listed& entry) {
+      if (left == 0) return false;
+      --left;
       if (found < listed_.size() && listed_[found] == entry) ++found;
-      return --left != 0;
+      return true;
     });
   }
   const bool is_whole = found == listed_.size();

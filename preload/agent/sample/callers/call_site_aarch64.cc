@@ -2,13 +2,14 @@
 
 #include "preload/agent/sample/callers/call_site.h"
 #include "preload/agent/sample/callers/plt_entry_aarch64.h"
+#include "preload/machine/instruction_aarch64.h"
 #include "preload/unwind/base/architecture.h"
 
 namespace swipr::agent {
 
 namespace {
 
-constexpr std::uint64_t kInstructionBytes = 4;
+using machine::kInstructionBytes;
 
 // Source: Arm ARM, C6.2: ADRP, LDR (immediate, 64 bits, unsigned offset), BLR. A PLT entry is
 // [bti c]; adrp x16,page; ldr x17,[x16,#offset]; add; br x17.

@@ -14,7 +14,7 @@ namespace swipr::agent {
 
 namespace {
 
-constexpr std::uint64_t kInstructionBytes = sizeof(std::uint32_t);
+using machine::kInstructionBytes;
 
 std::uint64_t call_target(std::uint32_t instruction, std::uint64_t address) noexcept {
   return unwind::direct_call_target(std::uint64_t{instruction} << 32, address + kInstructionBytes);

@@ -82,13 +82,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     read_v8_line(v8, reader, token, *lines, line);
     if (memory.reads > kMaxReads) std::abort();
-    swipr::runtimes::V8Functions inlined;
+    V8Functions inlined;
+    V8CodePlace place{kBegin + data[1] * std::uint64_t{8}, kBegin};
     memory.reads = 0;
-    expand_v8_token(v8, reader, token, kBegin + data[0] * std::uint64_t{64}, inlined);
-    if (memory.reads >
-        swipr::runtimes::kMaxV8CodeBytes / 64 * 6 + swipr::runtimes::kMaxV8PositionTable) {
-      std::abort();
-    }
+    expand_v8_token(v8, reader, token, kBegin + data[0] * std::uint64_t{64}, place, inlined);
+    if (memory.reads > kMaxV8CodeBytes / 64 * 6 + kMaxV8PositionTable) std::abort();
   }
   detect_v8({kBegin, kBegin + size}, kBegin, memory.reader());
   return 0;

@@ -35,10 +35,8 @@ constexpr std::uint64_t kAlignment = 64;  // of instructions
 
 // SourcePosition: the position in the source and the number of the inlined call, both from 1.
 constexpr std::uint32_t script_offset(std::uint64_t position) noexcept {
-  constexpr std::uint64_t kMask = (std::uint64_t{1} << 30) - 1;
-  const bool is_known = (position & 1) == 0 && (position >> 1 & kMask) != 0;
-  return is_known ? kV8SourcePosition | static_cast<std::uint32_t>((position >> 1 & kMask) - 1)
-                  : kNoPosition;
+  const std::uint32_t counted = counted_v8_position(position);
+  return (position & 1) == 0 && counted != 0 ? kV8SourcePosition | (counted - 1) : kNoPosition;
 }
 constexpr std::uint64_t inlined_call(std::uint64_t position) noexcept {
   return position >> 31 & 0xffff;
@@ -50,9 +48,12 @@ class Expansion {
             V8Functions& out) noexcept
       : v8_(v8), fields_(fields_of(v8.traits.code)), reader_(reader), token_(token), out_(out) {}
 
-  std::size_t run(std::uint64_t pc) noexcept {
+  std::size_t run(std::uint64_t pc, V8CodePlace& place) noexcept {
     std::uint64_t position = 0;
-    if (!find_code(pc)) return 0;
+    if (!is_in(place, pc)) {
+      if (!find_code(pc)) return 0;
+      place = {code_, begin_};
+    }
     find_v8_code_position(v8_, reader_, code_, fields_.positions,
                           static_cast<std::uint32_t>(pc - begin_), position);
     while (inlined_call(position) != 0 && count_ + 1 < kMaxV8Inlined) {
@@ -72,6 +73,12 @@ class Expansion {
     std::uint64_t position = 0;  // of the call, which may be inlined itself
     std::uint64_t function = 0;
   };
+
+  bool is_in(const V8CodePlace& place, std::uint64_t pc) noexcept {
+    code_ = place.object;
+    begin_ = place.begin;
+    return code_ != 0 && has_instructions(pc) && read_data();
+  }
 
   // Instructions begin behind a header, somewhere before the pc. False: those around the pc are not
   // the function's optimized code.
@@ -181,10 +188,10 @@ class Expansion {
 }  // namespace
 
 std::size_t expand_v8_token(const V8Runtime& v8, ObjectPieces& reader, const Token& token,
-                            std::uint64_t pc, V8Functions& out) noexcept {
+                            std::uint64_t pc, V8CodePlace& place, V8Functions& out) noexcept {
   if (v8.traits.code == V8CodeForm::kUnknown) return 0;
   reader.forget();
-  return Expansion(v8, reader, token, out).run(pc);
+  return Expansion(v8, reader, token, out).run(pc, place);
 }
 
 }  // namespace swipr::runtimes

@@ -20,11 +20,18 @@ inline constexpr std::size_t kMaxV8Inlined = 32;             // outer ones are l
 inline constexpr std::uint64_t kMaxV8CodeBytes = 128 << 10;  // before the pc
 using V8Functions = std::array<Token, kMaxV8Inlined>;
 
+// An object of code and its first instruction. Zeroed: none.
+struct V8CodePlace {
+  std::uint64_t object;
+  std::uint64_t begin;
+};
+
 // The functions of a frame, innermost first, each with the position in its source. `token`: of the
-// frame; `pc`: in its code. 0: that is no optimized code of the function, or is gone. Discards the
-// reader's pieces.
+// frame; `pc`: in its code. `place`: where code of the function was found last, or any; it is tried
+// first, so that most calls need no search. 0: that is no optimized code of the function, or is
+// gone. Discards the reader's pieces.
 // Bounds: kMaxV8CodeBytes and kMaxV8PositionTable.
 std::size_t expand_v8_token(const V8Runtime& v8, ObjectPieces& reader, const Token& token,
-                            std::uint64_t pc, V8Functions& out) noexcept;
+                            std::uint64_t pc, V8CodePlace& place, V8Functions& out) noexcept;
 
 }  // namespace swipr::runtimes

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "preload/runtimes/v8/v8_frames.h"
+#include "preload/unwind/base/code_hash.h"
 
 namespace swipr::runtimes {
 namespace {
@@ -69,6 +70,30 @@ bool open_table(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t slot, s
   begin = at_v8_offset(v8_object(table), layout.array_data);
   count = std::min(static_cast<std::uint32_t>(v8_integer(length)), kMaxV8PositionTable);
   return true;
+}
+
+// The last entry of the table in `slot` for a position in code, or for one before.
+// `of_javascript`: the last one that is a position in JavaScript (bit 0: of something else).
+bool find_entry(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t slot,
+                std::uint32_t position, bool of_javascript, std::uint64_t& out) noexcept {
+  std::uint64_t begin = 0;
+  std::uint32_t count = 0;
+  if (!open_table(v8, reader, slot, begin, count)) return false;
+  PositionNumbers numbers(begin, count, reader);
+  std::uint64_t at = ~std::uint64_t{0};  // the entry of a function is before its first bytecode
+  std::uint64_t source = 0;
+  for (bool is_found = false;;) {
+    std::uint64_t distance = 0;
+    std::int64_t change = 0;
+    if (!next_distance(v8.traits, numbers, distance) || !numbers.next_signed(change))
+      return is_found;
+    at += distance;
+    source += static_cast<std::uint64_t>(change);
+    if (at + 1 > std::uint64_t{position} + 1) return is_found;
+    if (of_javascript && ((source & 1) != 0 || counted_v8_position(source) == 0)) continue;
+    out = source;
+    is_found = true;
+  }
 }
 
 // What V8 counts as an end of a line; `next`: the character behind.
@@ -147,38 +172,36 @@ bool V8LineCache::find(std::uint64_t script, std::uint64_t source, const V8Units
                        std::uint32_t position, ObjectPieces& reader, V8Place& out) noexcept {
   out = {};
   if (position > units.count || position >= kMaxV8SourceUnits) return true;
-  Source& known = source_of(script, source, units.count);
-  const std::uint32_t step = position / kStep;
-  while (known.counted < step) {
-    const std::uint32_t at = known.counted;
-    Count count = at == 0 ? Count{} : known.counts[at - 1];
-    if (!count_lines(units, at * kStep, (at + 1) * kStep, reader, count)) return false;
-    known.counts[at] = count;
-    ++known.counted;
+  const std::uint32_t last = position / kStep;
+  std::uint32_t step = last;
+  Count count;
+  for (; step != 0; --step) {
+    const KnownCount& known = place_of(source, step);
+    if (known.step != step || known.source != source || known.script != script ||
+        known.length != units.count) {
+      continue;
+    }
+    count = known.count;
+    break;
   }
-  Count count = step == 0 ? Count{} : known.counts[step - 1];
-  if (!count_lines(units, step * kStep, position, reader, count)) return false;
+  while (step != last) {
+    if (!count_lines(units, step * kStep, (step + 1) * kStep, reader, count)) return false;
+    ++step;
+    place_of(source, step) = {script, source, units.count, step, count};
+  }
+  if (!count_lines(units, last * kStep, position, reader, count)) return false;
   out = {count.lines + 1, position - count.line_begin + 1};
   return true;
 }
 
 void V8LineCache::forget(std::uint64_t source) noexcept {
-  for (Source& known : sources_) {
-    if (known.source == source) known.source = 0;
+  for (KnownCount& known : known_) {
+    if (known.source == source) known.step = 0;
   }
 }
 
-V8LineCache::Source& V8LineCache::source_of(std::uint64_t script, std::uint64_t source,
-                                            std::uint32_t length) noexcept {
-  for (Source& known : sources_) {
-    if (known.script == script && known.source == source && known.length == length) return known;
-  }
-  Source& known = sources_[next_++ % kSources];
-  known.script = script;
-  known.source = source;
-  known.length = length;
-  known.counted = 0;
-  return known;
+V8LineCache::KnownCount& V8LineCache::place_of(std::uint64_t source, std::uint32_t step) noexcept {
+  return known_[unwind::hash_word(step, source) % kPlaces];
 }
 
 bool V8LineCache::count_lines(const V8Units& units, std::uint32_t begin, std::uint32_t end,
@@ -235,51 +258,16 @@ bool find_v8_place(const V8Layout& layout, ObjectPieces& reader, std::uint64_t s
 
 std::uint32_t find_v8_position(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t bytecode,
                                std::uint32_t position) noexcept {
-  constexpr std::uint32_t kMaxPosition = 1 << 30;
-  std::uint64_t begin = 0;
-  std::uint32_t count = 0;
-  if (!open_table(v8, reader, at_v8_offset(bytecode, v8.traits.bytecode_lines), begin, count)) {
-    return kNoV8Position;
-  }
-  PositionNumbers numbers(begin, count, reader);
-  std::uint64_t at = ~std::uint64_t{0};  // the entry of a function is before its first bytecode
-  std::uint64_t source = 0;
-  std::uint32_t found = kNoV8Position;
-  for (;;) {
-    std::uint64_t distance = 0;
-    std::int64_t change = 0;
-    if (!next_distance(v8.traits, numbers, distance) || !numbers.next_signed(change)) break;
-    at += distance;
-    source += static_cast<std::uint64_t>(change);
-    if (at + 1 > std::uint64_t{position} + 1) break;
-    // Bit 0: not of JavaScript. The positions count from 1.
-    const std::uint64_t value = (source >> 1 & (kMaxPosition - 1)) - 1;
-    if ((source & 1) == 0 && value < kMaxPosition) found = static_cast<std::uint32_t>(value);
-  }
-  return found;
+  std::uint64_t found = 0;
+  const std::uint64_t table = at_v8_offset(bytecode, v8.traits.bytecode_lines);
+  return find_entry(v8, reader, table, position, true, found) ? counted_v8_position(found) - 1
+                                                              : kNoV8Position;
 }
 
 bool find_v8_code_position(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t object,
                            std::int32_t table, std::uint32_t position,
                            std::uint64_t& out) noexcept {
-  std::uint64_t begin = 0;
-  std::uint32_t count = 0;
-  bool is_found = false;
-  if (!open_table(v8, reader, at_v8_offset(object, table), begin, count)) return false;
-  PositionNumbers numbers(begin, count, reader);
-  std::uint64_t at = ~std::uint64_t{0};
-  std::uint64_t source = 0;
-  for (;;) {
-    std::uint64_t distance = 0;
-    std::int64_t change = 0;
-    if (!next_distance(v8.traits, numbers, distance) || !numbers.next_signed(change)) break;
-    at += distance;
-    source += static_cast<std::uint64_t>(change);
-    if (at + 1 > std::uint64_t{position} + 1) break;
-    out = source;
-    is_found = true;
-  }
-  return is_found;
+  return find_entry(v8, reader, at_v8_offset(object, table), position, false, out);
 }
 
 }  // namespace swipr::runtimes

@@ -21,10 +21,10 @@ struct V8Place {
   std::uint32_t column = 0;
 };
 
-// The lines of sources that V8 has not counted itself: how many line ends are before every 8 Ki
-// characters. Sources do not change; another one at the same address has another length or
-// another script.
-// Zeroed memory is a valid one; 25 KiB: one, kept by its user.
+// The lines of sources that V8 has not counted itself: how many line ends are before every 2 Ki
+// characters, of the sources that were asked for last. Sources do not change; another one at the
+// same address has another length or another script.
+// Zeroed memory is a valid one; 64 KiB: one, kept by its user.
 class V8LineCache {
  public:
   // The place of a position in the source; line 0: behind its end, or too far. False: unreadable.
@@ -34,29 +34,27 @@ class V8LineCache {
   void forget(std::uint64_t source) noexcept;
 
  private:
-  static constexpr std::uint32_t kStep = 8192;
-  static constexpr std::uint32_t kSteps = kMaxV8SourceUnits / kStep;
-  static constexpr std::uint32_t kSources = 12;
+  static constexpr std::uint32_t kStep = 2048;
+  static constexpr std::size_t kPlaces = 2048;  // a collision replaces
 
   struct Count {
-    std::uint32_t lines;       // line ends before
-    std::uint32_t line_begin;  // the position where the last of these lines begins
+    std::uint32_t lines = 0;       // line ends before
+    std::uint32_t line_begin = 0;  // the position where the last of these lines begins
   };
-  struct Source {
+  struct KnownCount {
     std::uint64_t script;
     std::uint64_t source;
     std::uint32_t length;
-    std::uint32_t counted;             // steps
-    std::array<Count, kSteps> counts;  // [i]: before character (i + 1) × kStep
+    std::uint32_t step;  // the count is before character step × kStep; 0: free
+    Count count;
   };
 
-  Source& source_of(std::uint64_t script, std::uint64_t source, std::uint32_t length) noexcept;
+  KnownCount& place_of(std::uint64_t source, std::uint32_t step) noexcept;
   // Adds the line ends of [begin, end). False: unreadable.
   static bool count_lines(const V8Units& units, std::uint32_t begin, std::uint32_t end,
                           ObjectPieces& reader, Count& count) noexcept;
 
-  std::uint32_t next_;
-  std::array<Source, kSources> sources_;
+  std::array<KnownCount, kPlaces> known_;
 };
 
 // `script`: an object. Line 0: there is no source, or none in one place, or it is too long. False:
@@ -68,6 +66,12 @@ bool find_v8_place(const V8Layout& layout, ObjectPieces& reader, std::uint64_t s
 inline constexpr std::uint32_t kNoV8Position = ~std::uint32_t{0};
 std::uint32_t find_v8_position(const V8Runtime& v8, ObjectPieces& reader, std::uint64_t bytecode,
                                std::uint32_t position) noexcept;
+
+// The position in the source that a SourcePosition has, from 1; 0: none.
+constexpr std::uint32_t counted_v8_position(std::uint64_t source) noexcept {
+  constexpr std::uint64_t kMask = (1 << 30) - 1;
+  return static_cast<std::uint32_t>(source >> 1 & kMask);
+}
 
 // What the table of positions of an object (`table`: the offset there) has for a position in its
 // code: a SourcePosition, as it is. False: nothing.

@@ -18,7 +18,8 @@ std::span<const std::uint64_t> V8Stacks::expand(const runtimes::Token& token, st
     return std::span(known.pcs).first(known.count);
   }
   runtimes::ObjectPieces reader(memory.image_reader());
-  std::size_t count = runtimes::expand_v8_token(snapshot.v8, reader, token, pc, found_);
+  runtimes::V8CodePlace& place = code_[unwind::hash_word(token.code, 0) % kCodePlaces];
+  std::size_t count = runtimes::expand_v8_token(snapshot.v8, reader, token, pc, place, found_);
   if (count != 0 && found_[count - 1].fingerprint != token.fingerprint) count = 0;
   for (std::size_t at = 0; at < count; ++at) {
     pcs_[at] = names.pc_of(found_[at], snapshot, memory, functions, now);

@@ -33,10 +33,12 @@ class V8Stacks {
     std::array<std::uint64_t, kMost> pcs;
   };
   static constexpr std::size_t kPlaces = 1024;  // a collision replaces
+  static constexpr std::size_t kCodePlaces = 256;
 
   runtimes::V8Functions found_;  // scratch
   std::array<std::uint64_t, runtimes::kMaxV8Inlined> pcs_;
   std::array<KnownPlace, kPlaces> known_;
+  std::array<runtimes::V8CodePlace, kCodePlaces> code_;  // of a function, by its address
 };
 
 }  // namespace swipr::agent

@@ -79,6 +79,48 @@ TEST(V8LineCache, ReadsALongSourceOnce) {
   EXPECT_LT(source.reads - reads, reads / 2);
 }
 
+// A server runs functions of some dozens of files, in turn.
+TEST(V8LineCache, KeepsTheCountsOfManySources) {
+  constexpr std::uint64_t kSources = 40;
+  constexpr std::uint32_t kLength = 20'000;
+  ScriptSource source;
+  while (source.bytes.size() < kLength) source.bytes += std::string(99, 'x') + "\n";
+  const auto cache = std::make_unique<V8LineCache>();
+  ObjectPieces reader({&ScriptSource::read, &source});
+  const auto reads_of_all = [&] {
+    source.reads = 0;
+    for (std::uint64_t number = 1; number <= kSources; ++number) {
+      V8Place place;
+      reader.forget();
+      EXPECT_TRUE(cache->find(1, number * 512, source.units(), kLength - 50, reader, place));
+      expect_place(place, kLength / 100, 51);
+    }
+    return source.reads;
+  };
+  const std::uint64_t first = reads_of_all();
+  EXPECT_LT(reads_of_all(), first / 4);
+}
+
+// Another source at the same address; and one that has moved.
+TEST(V8LineCache, CountsAnotherSourceAnew) {
+  ScriptSource source{.bytes = std::string(5000, '\n')};
+  const auto cache = std::make_unique<V8LineCache>();
+  V8Place place;
+  const auto find = [&](std::uint64_t script) {
+    ObjectPieces reader({&ScriptSource::read, &source});
+    EXPECT_TRUE(cache->find(script, 2, source.units(), 4500, reader, place));
+  };
+  find(1);
+  expect_place(place, 4501, 1);
+  source.bytes.assign(5000, 'x');
+  find(3);
+  expect_place(place, 1, 4501);
+  source.bytes.assign(5000, '\n');
+  cache->forget(2);
+  find(3);
+  expect_place(place, 4501, 1);
+}
+
 TEST(V8LineCache, KnowsNoPlaceBehindTheEnd) {
   ScriptSource source{.bytes = "a\n"};
   expect_place(place_in(source, 2), 2, 1);

@@ -112,8 +112,9 @@ TEST(RandomMemory, OfV8IsReadWithinBounds) {
       EXPECT_LE(text->name.view().size(), 1024u);
       V8Functions inlined;
       const std::uint64_t pc = kBegin + memory.random()() % 0x4000;
+      V8CodePlace place{kBegin + memory.random()() % 0x4000 * (memory.random()() % 2), kBegin};
       memory.reads = 0;
-      EXPECT_LT(expand_v8_token(v8, reader, token, pc, inlined), kMaxV8Inlined + 1);
+      EXPECT_LT(expand_v8_token(v8, reader, token, pc, place, inlined), kMaxV8Inlined + 1);
       EXPECT_LE(memory.reads, kMaxV8CodeBytes / 64 * 6 + kMaxV8PositionTable);
     }
   }

@@ -242,6 +242,7 @@ Application find_application(Arguments command_line, std::string_view executable
   }
   if (is_version_of(program, "php")) return php(arguments);
   if (program == "R") return r(arguments);
+  if (is_version_of(program, "lua")) return script("lua", arguments, {"-l"}, {"-e"});
   if (is_version_of(program, "perl")) return script("perl", arguments, {"-I"}, {"-e", "-E"});
   return named("native", command_line.front());
 }

@@ -10,7 +10,7 @@ namespace swipr::fleet {
 
 struct Application {
   // "python", "gunicorn", "uvicorn", "uwsgi", "celery", "java", "spark", "nodejs", "ruby", "puma",
-  // "php", "php-fpm", "perl", "r", "native".
+  // "php", "php-fpm", "perl", "r", "lua", "native".
   std::string kind;
   std::string name;  // "shop.wsgi:app", "worker.py", "app.jar"; of a native program its argv[0]
   // "gunicorn: shop.wsgi:app"

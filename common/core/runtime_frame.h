@@ -21,9 +21,10 @@ enum class Language : std::uint8_t {
   kErlang = 7,
   kPerl = 8,
   kR = 9,
+  kLua = 10,
 };
-inline constexpr std::array<std::string_view, 10> kLanguageNames = {
-    "native", "python", "java", "javascript", "ruby", "php", ".net", "erlang", "perl", "r"};
+inline constexpr std::array<std::string_view, 11> kLanguageNames = {
+    "native", "python", "java", "javascript", "ruby", "php", ".net", "erlang", "perl", "r", "lua"};
 constexpr std::string_view language_name(Language language) noexcept {
   const auto index = static_cast<std::size_t>(language);
   return index < kLanguageNames.size() ? kLanguageNames[index] : "unknown language";

@@ -75,6 +75,20 @@ void take_r(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out)
   runtimes::walk_r(snapshot.r, memory, slot.frames.stacks[0], out.tokens);
 }
 
+bool read_probed(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
+  return static_cast<runtimes::ProbedObjects*>(state)->read(address, out);
+}
+
+void take_lua(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
+  runtimes::ProbedObjects memory(out.pages);
+  const std::uint32_t frames = slot.frames.frame_count;
+  runtimes::walk_lua(snapshot.lua, {&read_probed, &memory},
+                     {.pcs = std::span(slot.frames.pcs).first(frames),
+                      .stacks = std::span(slot.frames.stacks).first(frames),
+                      .interrupted = &slot.registers},
+                     runtime_shared.lua_protection, out.tokens);
+}
+
 void take_javascript(const Slot& slot, const RuntimeSnapshot& snapshot, RuntimeSlot& out) noexcept {
   const auto& registers = slot.registers.values;
   runtimes::ProbedObjects memory(out.pages);
@@ -117,6 +131,8 @@ void take_tokens(const Slot& slot, const RuntimeOfSlot& runtime) noexcept {
       return take_perl(*runtime.snapshot, *runtime.slot);
     case Language::kR:
       return take_r(slot, *runtime.snapshot, *runtime.slot);
+    case Language::kLua:
+      return take_lua(slot, *runtime.snapshot, *runtime.slot);
     default:
       return take_javascript(slot, *runtime.snapshot, *runtime.slot);
   }

@@ -12,6 +12,7 @@
 #include "preload/handler/signals/timed_threads.h"
 #include "preload/handler/slots.h"
 #include "preload/runtimes/java/java_layout.h"
+#include "preload/runtimes/lua/lua_frames.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/perl/perl_layout.h"
 #include "preload/runtimes/php/php_layout.h"
@@ -34,6 +35,7 @@ struct RuntimeSnapshot {
   runtimes::PhpRuntime php{};
   runtimes::PerlRuntime perl{};
   runtimes::RRuntime r{};
+  runtimes::LuaRuntime lua{};
   std::uint32_t tid_in_pthread = 0;  // ThreadIdentity
   std::uint64_t pthread_offset = 0;  // from the thread pointer
 };
@@ -56,6 +58,7 @@ struct RuntimeShared {
   // For signals of CPU timers, by the thread's place modulo the count: one of its states; 0: none
   // is known.
   std::atomic<std::uint64_t> timed_states[kTimedThreadCount] = {};
+  runtimes::LuaProtection lua_protection{0};  // what the walks of all threads have found
 };
 extern RuntimeShared runtime_shared;
 

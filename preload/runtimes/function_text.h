@@ -34,6 +34,17 @@ class BoundedText {
   void append_ascii(std::string_view text) noexcept {
     for (const char c : text) append(static_cast<unsigned char>(c));
   }
+  void append_number(std::uint32_t number) noexcept {
+    std::uint32_t unit = 1;
+    while (number / unit >= 10) unit *= 10;
+    for (; unit != 0; unit /= 10) append('0' + number / unit % 10);
+  }
+  // Of another such text. One that does not fit is left out.
+  void append_valid(std::string_view text) noexcept {
+    if (is_cut_) return;
+    if (size_ + text.size() > kBytes - kCutMark.size()) return cut();
+    size_ += text.copy(text_.data() + size_, text.size());
+  }
   void cut() noexcept {
     if (is_cut_) return;
     is_cut_ = true;

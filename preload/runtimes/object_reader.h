@@ -63,6 +63,12 @@ class ProbedObjects {
     out = read_unasked<T>(address);
     return true;
   }
+  // At most a page.
+  SWIPR_SIGNAL_SAFE bool read(std::uint64_t address, std::span<std::byte> out) noexcept {
+    if (!pages_.are_readable(address, out.size())) return false;
+    copy_unasked(address, out);
+    return true;
+  }
   // Where the page is known to be readable.
   // Sanitizers would report these reads: another thread may write what is read.
   template <typename T>
@@ -75,6 +81,14 @@ class ProbedObjects {
   }
 
  private:
+  __attribute__((no_sanitize("address"), no_sanitize("thread"),
+                 no_sanitize("undefined"))) static void
+  copy_unasked(std::uint64_t address, std::span<std::byte> out) noexcept {
+    for (std::size_t at = 0; at < out.size(); ++at) {
+      out[at] = *reinterpret_cast<const std::byte*>(address + at);
+    }
+  }
+
   PageCache& pages_;
 };
 

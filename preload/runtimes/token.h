@@ -22,6 +22,7 @@ enum class TokenKind : std::uint8_t {
   kJavaHidden = 9,  // stands for callers that are not on the stack, but in an object of the heap
   kPerl = 10,
   kR = 11,
+  kLua = 12,
 };
 
 enum TokenFlags : std::uint8_t {
@@ -37,7 +38,7 @@ inline constexpr std::uint32_t kNoPosition = ~std::uint32_t{0};  // the function
 
 struct Token {
   // Address of the object that describes the function. PHP and Perl: see pack_names, as for `mark`;
-  // R: see r/r_frames.h.
+  // R: see r/r_frames.h; Lua: lua/lua_frames.h, as for `mark`.
   std::uint64_t code = 0;
   std::uint64_t fingerprint = 0;  // of that object, to recognise another one at its address
   // An address in the native frame of the loop. Only with kTokenEndsLoop; 0: none is known. Java:
@@ -63,6 +64,17 @@ class TokenBuffer {
   void add(const Token& token) noexcept { tokens_[slot(added_++)] = token; }
   // The token that was added last; nullptr: none. Before finish().
   Token* last() noexcept { return added_ == 0 ? nullptr : &tokens_[slot(added_ - 1)]; }
+  // The one that was added with that number; nullptr: it is left out. Before finish().
+  Token* at(std::uint32_t index) noexcept {
+    const bool is_kept = index < kKeptInner || added_ - index <= kKeptOuter;
+    return is_kept ? &tokens_[slot(index)] : nullptr;
+  }
+  // Removes the first one, if all are kept. Before finish().
+  void remove_first() noexcept {
+    if (added_ == 0 || added_ > kKeptInner) return;
+    std::move(tokens_.begin() + 1, tokens_.begin() + added_, tokens_.begin());
+    --added_;
+  }
   // Removes the tokens behind the first `count`, of which at most kKeptInner were added.
   void shorten(std::uint32_t count) noexcept { added_ = std::min(added_, count); }
   // Removes the tokens whose marks are not below this one; marks ascend. Before finish().

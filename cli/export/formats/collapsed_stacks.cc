@@ -30,6 +30,8 @@ std::string_view suffix_of(const profile::NamedFrame& frame) {
       return "_[pl]";
     case Language::kR:
       return "_[r]";
+    case Language::kLua:
+      return "_[lua]";
     case Language::kDotNet:
       return "_[net]";
     case Language::kNative:

@@ -46,7 +46,7 @@ struct LanguageCategory {
   std::string_view name;
   std::string_view color;
 };
-constexpr std::array<LanguageCategory, 7> kLanguageCategories = {{
+constexpr std::array<LanguageCategory, 8> kLanguageCategories = {{
     {Language::kPython, "Python", "purple"},
     {Language::kJava, "Java", "red"},
     {Language::kJavaScript, "JavaScript", "yellow"},
@@ -54,6 +54,7 @@ constexpr std::array<LanguageCategory, 7> kLanguageCategories = {{
     {Language::kPhp, "PHP", "lightblue"},
     {Language::kPerl, "Perl", "lightred"},
     {Language::kR, "R", "lightblue"},
+    {Language::kLua, "Lua", "blue"},
 }};
 
 std::string categories_json() {

@@ -166,6 +166,18 @@ bool detect_r(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
   return true;
 }
 
+// False: the image holds none.
+bool detect_lua(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
+  const runtimes::LuaDetection found =
+      runtimes::detect_lua(runtime.header, runtime.dynamic, runtime.load_bias, image);
+  if (found.state == runtimes::DetectionState::kAbsent) return false;
+  runtime.language = Language::kLua;
+  runtime.lua = found.runtime;
+  TextWriter(runtime.version).append(found.version.data());
+  TextWriter(runtime.refusal).append(found.reason == nullptr ? "" : found.reason);
+  return true;
+}
+
 // The first of all runtimes that the image holds. False: none. `memory`: for what changes while a
 // machine starts.
 bool detect(FoundRuntime& runtime, ProcMemory& memory) noexcept {
@@ -174,7 +186,7 @@ bool detect(FoundRuntime& runtime, ProcMemory& memory) noexcept {
   return detect_python(runtime, image) || detect_java(runtime, image, memory) ||
          detect_v8(runtime, image) || detect_ruby(runtime, image, memory) ||
          detect_php(runtime, image) || detect_perl(runtime, image, memory) ||
-         detect_r(runtime, image) || detect_unread(runtime, image);
+         detect_r(runtime, image) || detect_lua(runtime, image) || detect_unread(runtime, image);
 }
 
 // Mapped once, and never unmapped: a handler may be about to use them.
@@ -319,6 +331,7 @@ bool RuntimeRegistry::publish(const FoundRuntime* runtime) noexcept {
                                                  .php = runtime->php,
                                                  .perl = runtime->perl,
                                                  .r = runtime->r,
+                                                 .lua = runtime->lua,
                                                  .tid_in_pthread = runtimes::find_tid_in_pthread(),
                                                  .pthread_offset = runtimes::find_pthread_offset()};
   }

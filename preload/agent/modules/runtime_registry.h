@@ -33,6 +33,7 @@ struct FoundRuntime {
   runtimes::PhpRuntime php{};
   runtimes::PerlRuntime perl{};
   runtimes::RRuntime r{};
+  runtimes::LuaRuntime lua{};
   bool is_starting = false;
   bool seen = false;  // in the current update
 

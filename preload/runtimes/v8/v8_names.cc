@@ -55,21 +55,15 @@ void append_text(std::string_view text, BoundedText<1024>& out) noexcept {
   for (const char c : text) out.append(static_cast<unsigned char>(c));
 }
 
-void append_number(std::uint32_t number, BoundedText<1024>& out) noexcept {
-  std::uint32_t unit = 1;
-  while (number / unit >= 10) unit *= 10;
-  for (; unit != 0; unit /= 10) out.append('0' + number / unit % 10);
-}
-
 void append_place(const V8Scope& scope, V8Place place, BoundedText<1024>& out) noexcept {
   append_text("(anonymous:", out);
   if (place.line != 0) {
-    append_number(place.line, out);
+    out.append_number(place.line);
     out.append(':');
-    append_number(place.column, out);
+    out.append_number(place.column);
   } else {
     out.append('@');
-    append_number(scope.begin, out);
+    out.append_number(scope.begin);
   }
   out.append(')');
 }

@@ -17,7 +17,7 @@ function hash(text) {
 }
 
 // A hue for each language; they stand out by their saturation.
-const LANGUAGE_HUES = { python: 256, java: 350, javascript: 50, ruby: 330, php: 230, '.net': 285, erlang: 10, perl: 200, r: 210 };
+const LANGUAGE_HUES = { python: 256, java: 350, javascript: 50, ruby: 330, php: 230, '.net': 285, erlang: 10, perl: 200, r: 210, lua: 240 };
 
 function language_colour(language, name, dark) {
   const shade = hash(name) % 8;

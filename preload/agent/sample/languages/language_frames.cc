@@ -7,6 +7,7 @@
 
 #include "preload/agent/base/mapped_memory.h"
 #include "preload/agent/proc/thread_pointer.h"
+#include "preload/runtimes/lua/lua_frames.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/perl/perl_frames.h"
 #include "preload/runtimes/php/php_frames.h"
@@ -107,6 +108,8 @@ Range<std::uint64_t> loop_of(const handler::RuntimeSnapshot& snapshot) noexcept 
       return snapshot.perl.loop;
     case Language::kR:
       return {};  // its tokens have marks
+    case Language::kLua:
+      return snapshot.lua.loop;
     default:
       return snapshot.python.loop;
   }
@@ -210,6 +213,14 @@ RuntimeWaitFound LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, P
     if (thread.tid.value == ::getpid()) {
       runtimes::walk_r(snapshot->r, reader, frames.stacks[0], own_->tokens);
     }
+    return {};
+  }
+  if (snapshot->language == Language::kLua) {
+    const std::uint32_t count = frames.frame_count;
+    runtimes::walk_lua(snapshot->lua, reader.image_reader(),
+                       {.pcs = std::span(frames.pcs).first(count),
+                        .stacks = std::span(frames.stacks).first(count)},
+                       handler::runtime_shared.lua_protection, own_->tokens);
     return {};
   }
   if (snapshot->language == Language::kPerl) {

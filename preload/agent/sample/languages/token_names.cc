@@ -2,6 +2,7 @@
 
 #include "common/core/runtime_frame.h"
 #include "preload/runtimes/java/java_names.h"
+#include "preload/runtimes/lua/lua_names.h"
 #include "preload/runtimes/perl/perl_names.h"
 #include "preload/runtimes/php/php_names.h"
 #include "preload/runtimes/python/python_names.h"
@@ -44,6 +45,8 @@ Language language_of(const Token& token) noexcept {
       return Language::kPerl;
     case TokenKind::kR:
       return Language::kR;
+    case TokenKind::kLua:
+      return Language::kLua;
     default:
       return Language::kJava;
   }
@@ -54,6 +57,7 @@ Language language_of(const Token& token) noexcept {
 std::uint64_t TokenNames::proof_of(const Token& token) const noexcept {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   const bool is_java = language_of(token) == Language::kJava;
+  if (token.kind == TokenKind::kLua) return static_cast<std::uint32_t>(token.fingerprint);
   return is_java ? token.fingerprint ^ unloaded_classes_ * kOdd : token.fingerprint;
 }
 
@@ -72,6 +76,8 @@ bool TokenNames::read_function(const Token& token, const RuntimeSnapshot& snapsh
       return runtimes::read_perl_function(snapshot.perl.layout, reader, token, text_);
     case Language::kR:
       return runtimes::read_r_function(reader, token, text_);
+    case Language::kLua:
+      return runtimes::read_lua_function(reader, token, text_);
     default:
       return runtimes::read_java_function(snapshot.java, reader, token, text_);
   }
@@ -86,6 +92,8 @@ bool TokenNames::read_line(const Token& token, const RuntimeSnapshot& snapshot,
       return runtimes::read_v8_line(snapshot.v8, reader, token, lines_, out);
     case Language::kRuby:
       return runtimes::read_ruby_line(snapshot.ruby, reader, token, out);
+    case Language::kLua:
+      return runtimes::read_lua_line(reader, token, out);
     default:
       return runtimes::read_java_line(snapshot.java, reader, token, out);
   }
@@ -120,6 +128,12 @@ std::uint32_t TokenNames::function_of(const Token& token, const RuntimeSnapshot&
       return known.function;
     }
     return functions.intern({.language = language, .is_lost = true});
+  }
+  // The first name by which a function of Lua is called stays its name.
+  if (language == Language::kLua && known.function != 0 &&
+      is_valid(known, token, proof, known.read_at)) {
+    known.read_at = now;
+    return known.function;
   }
   const std::uint32_t function = functions.intern({.language = language,
                                                    .name = text_.name.view(),

@@ -60,6 +60,8 @@ TEST(FindApplication, NamesScriptsOfOtherLanguages) {
             "r: fit.R");
   EXPECT_EQ(application_of({"/usr/lib/R/bin/exec/R", "--no-echo", "-e", "secret()"}), "r: -e");
   EXPECT_EQ(application_of({"/usr/lib/R/bin/exec/R"}), "r: -");
+  EXPECT_EQ(application_of({"lua5.4", "-l", "json", "shop.lua", "-e"}), "lua: shop.lua");
+  EXPECT_EQ(application_of({"lua", "-e", "secret()"}), "lua: -e");
 }
 
 TEST(FindApplication, IsNativeOtherwise) {

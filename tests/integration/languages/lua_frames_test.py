@@ -1,0 +1,297 @@
+"""Frames of Lua in recordings: shares, chains and waits of programs whose truth is known, in the Lua of this machine, or
+of the root in SWIPR_TEST_ROOT, and in those that SWIPR_LUAS names (paths of lua5.4, separated by colons)."""
+
+import re
+import unittest
+
+from support import languages, profiles, raw, root, sampling
+
+# Lua cannot look whether its input has ended: a file says so.
+HAS_ENDED = """
+local function has_ended()
+  local file = io.open(arg[1])
+  if file then file:close() end
+  return file ~= nil
+end
+print("ready")
+io.stdout:flush()
+"""
+
+# The functions use 70, 20 and 10 % of the CPU time, and say so themselves.
+SHARES = HAS_ENDED + """
+local times = {seventy = 0, twenty = 0, ten = 0}
+local function burn(name, seconds)
+  local begin = os.clock()
+  local spent
+  repeat
+    local total = 0
+    for i = 1, 20000 do total = total + i * i % 7 end
+    spent = os.clock() - begin
+  until spent >= seconds
+  times[name] = times[name] + spent
+end
+function seventy() burn("seventy", 0.07) end
+function twenty() burn("twenty", 0.02) end
+function ten() burn("ten", 0.01) end
+function run()
+  while not has_ended() do seventy(); twenty(); ten() end
+end
+run()
+print(times.seventy, times.twenty, times.ten)
+"""
+
+# Every function is called by one other: its name is that of its caller and one letter more. Calls are direct, by
+# callbacks of C, metamethods, iterators, finalizers, and in coroutines that are left and resumed in the middle.
+CHAINS = HAS_ENDED + """
+own = setmetatable({}, {__index = _G})
+local ways = {
+  "%s()", "own.%s()", "own:%s()", "pcall(function() %s() end)", "pcall(function() %s(); error('x') end)",
+  "xpcall(function() error('x') end, function(e) %s(); return e end)", "table.sort({1, 2}, function(a, b) %s(); return a < b end)",
+  "_ = ('x'):gsub('.', function() %s(); return 'y' end)", "_ = setmetatable({}, {__index = function() %s(); return 1 end}).any",
+  "_ = setmetatable({}, {__add = function() %s(); return 1 end}) + 1", "_ = setmetatable({}, {__lt = function() %s(); return true end}) < {}",
+  "setmetatable({}, {__newindex = function() %s() end}).x = 1", "_ = #setmetatable({}, {__len = function() %s(); return 1 end})",
+  "setmetatable({}, {__call = function() %s() end})()", "for _ in function(_, done) %s(); if not done then return true end end do end",
+  "coroutine.wrap(function() %s() end)()", "resumed(function() coroutine.yield(); %s() end)",
+  "resumed(function() pcall(function() coroutine.yield(); %s(); error('x') end) end)",
+  "resumed(function() resumed(function() coroutine.yield(); %s() end); coroutine.yield() end)",
+  "kept('%s')()", "do local x <close> = setmetatable({}, {__close = function() %s() end}) end", "(function(...) %s() end)(1, 2)",
+  "setmetatable({}, {__gc = function() %s() end}); collectgarbage()", "tostring(setmetatable({}, {__tostring = function() %s(); return '' end}))",
+}
+local chunks = {}
+function kept(name)
+  chunks[name] = chunks[name] or load(name .. "()")
+  return chunks[name]
+end
+function resumed(f)
+  local thread = coroutine.create(f)
+  while coroutine.resume(thread) and coroutine.status(thread) ~= "dead" do end
+end
+local number = 0
+local function make(name, depth)
+  local text
+  if depth == 0 then
+    text = "local s = 0; for i = 1, 30000 do s = s + i * i % 7 end"
+  else
+    local parts = {}
+    for letter in ("abc"):gmatch(".") do
+      number = number + 1
+      make(name .. letter, depth - 1)
+      parts[#parts + 1] = ways[number % #ways + 1]:format(name .. letter)
+    end
+    text = ("local n = random(3); if n == 1 then %s elseif n == 2 then %s else %s end"):format(table.unpack(parts))
+  end
+  load(("local random = math.random; function %s() %s; return 1 end"):format(name, text), "@chains.lua")()
+end
+make("r", 4)
+function run()
+  while not has_ended() do for i = 1, 200 do r() end end
+end
+run()
+"""
+
+# Each function waits for some time, in turns.
+WAITS = HAS_ENDED + """
+function in_read() local pipe <close> = io.popen("sleep 0.1; echo x"); assert(pipe:read("l") == "x") end
+function in_wait() os.execute("sleep 0.1") end
+function in_thread() coroutine.wrap(function() in_wait() end)() end
+function fall(n, after) if n > 0 then fall(n - 1, after) else after() end return n end
+repeat
+  in_read()
+  in_wait()
+  in_thread()
+  fall(100, in_wait)
+until has_ended()
+print("whole")
+"""
+
+# Code, closures, errors, finalizers, collections, coroutines and deep recursion that come and go.
+STORM = HAS_ENDED + """
+function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end
+function storm(number)
+  local made = load(("local n = ...; local s = %d; for i = 1, n do s = s + i end; return s"):format(number), "=made")
+  local threads = {}
+  for i = 1, 50 do
+    setmetatable({}, {__gc = function() return i end})
+    threads[i] = coroutine.wrap(function(a) while true do a = coroutine.yield(a, i) end end)
+    threads[i](i)
+  end
+  for i = 1, 50 do threads[i](i) end
+  if number % 10 == 0 then collectgarbage() end
+  if number % 50 == 0 then collectgarbage(number % 100 == 0 and "generational" or "incremental") end
+  pcall(function() error({number}) end)
+  if number % 20 == 0 then pcall(function() local function f() return 1 + f() end return f() end) end
+  return made(200) + deep(500)
+end
+local number = 0
+while not has_ended() do
+  storm(number)
+  number = number + 1
+end
+print("whole")
+"""
+
+
+def programs():
+    return languages.programs("lua5.4", "SWIPR_LUAS")
+
+
+@sampling.sampled
+class LuaTest(languages.LanguageCase):
+    def for_each_lua(self, check, text, name):
+        self.assertTrue(programs(), "no lua5.4 on this machine")
+        source = self.source(text, f"{name}.lua")
+        for path in programs():
+            with self.subTest(lua=path):
+                (self.folder / "end").unlink(missing_ok=True)
+                check([path, source, self.folder / "end"])
+
+    def finish(self, program):
+        """Its last output."""
+        (self.folder / "end").touch()
+        return super().finish(program)
+
+    def test_shares(self):
+        self.for_each_lua(self.check_shares, SHARES, "shares")
+
+    def check_shares(self, command):
+        program = self.run_program(*command)
+        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
+        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        self.check_rooted(recording)
+        stacks = self.convert(recording, "collapsed", "--weight", "cpu")
+        self.check_lost(stacks, 0)
+        whole = [s for s in stacks if "run (shares.lua)" in s.frames]
+        self.assertGreater(profiles.total(whole), 0.995 * profiles.total(stacks))
+        self.check_parts(whole, times, "{} (shares.lua)")
+        # The innermost functions of Lua. The loop calls nothing: its line is known from a register.
+        lines = [(found[0], "clock" in block) for block in self.blocks_of(recording, "--state", "running")
+                 if (found := re.findall(r"shares\.lua:(\d+)", block))]
+        in_loop = [int(line) for line, in_clock in lines if not in_clock]
+        self.assertGreater(in_loop.count(line_of(SHARES, "for i = 1")), 0.98 * len(in_loop))
+
+    def running(self, recording, *selection):
+        """What the program does beside asking for its end. The weight is the number of samples. The first ones may have no frames of Lua: the tables for its code are being built."""
+        stacks = self.convert(recording, "collapsed", "--state", "running", *selection)
+        return [s for s in stacks if not profiles.has_function([s], "^has_ended")]
+
+    def blocks_of(self, recording, *selection):
+        """The stacks as text with lines."""
+        return self.swipr("convert", recording, "--format", "perf", "--file-lines", *selection).out.decode().split("\n\n")
+
+    def test_chains(self):
+        self.for_each_lua(self.check_chains, CHAINS, "chains")
+
+    def check_chains(self, command):
+        program = self.run_program(*command)
+        recording = self.record(program.pid, "--count", 3000, "--interval", "1ms")
+        self.finish(program)
+        self.check_rooted(recording)
+        stacks = self.running(recording, "--frames", "language")
+        self.check_lost(stacks, 0)
+        misplaced = 0
+        for stack in stacks:
+            names = [m[1] for f in stack.frames if (m := re.fullmatch(r"(r[abc]*) \(chains\.lua\)", f))]
+            # Objects of one function are finalized while another one runs.
+            if "__gc (chains.lua)" in stack.frames:
+                continue
+            if any(name[:-1] != caller for caller, name in zip(names, names[1:])):
+                misplaced += stack.weight
+        self.assertEqual(misplaced, 0)
+        deep = [s for s in stacks if profiles.has_function([s], r"^r[abc]{4} ")]
+        self.assertGreater(profiles.total(deep), 0.9 * profiles.total(stacks))
+        for stack in deep:
+            self.assertEqual(stack.frames[:3], ["main chunk (chains.lua)", "run (chains.lua)", "r (chains.lua)"])
+        for name in ("__index", "__newindex", "__add", "__lt", "__len", "__gc", "__close", "for iterator", "sort", "gsub", "pcall", "tostring",
+                     r"function <chains\.lua:1>", r'main chunk \(\[string "r[abc]+\(\)"\]\)'):
+            self.assertTrue(profiles.has_function(stacks, f"^{name}"), name)
+
+    def test_native_frames(self):
+        """Each loop is replaced by the functions that it runs; functions of C stand above their caller."""
+        self.for_each_lua(self.check_native_frames, CHAINS, "chains")
+
+    def check_native_frames(self, command):
+        program = self.run_program(*command)
+        recording = self.record(program.pid, "--count", 500, "--interval", "2ms")
+        self.finish(program)
+        stacks = self.running(recording)
+        whole = [s for s in stacks if "r (chains.lua)" in s.frames]
+        self.assertGreater(profiles.total(whole), 0.95 * profiles.total(stacks))
+        for stack in whole:
+            main, run, r = (stack.frames.index(f"{name} (chains.lua)") for name in ("main chunk", "run", "r"))
+            self.assertLess(stack.frames.index("lua_pcallk"), main, stack.frames)
+            self.assertEqual((main + 1, main + 2), (run, r), stack.frames)
+
+    def test_waits(self):
+        """The blocked thread shows the function in which it waits, and is not woken."""
+        self.for_each_lua(self.check_waits, WAITS, "waits")
+
+    def check_waits(self, command):
+        program = self.run_program(*command)
+        recording = self.record(program.pid, "--rate", 200, "--count", 800, "--max-overhead", "100%")
+        self.assertEqual(self.finish(program).strip(), "whole")
+        (source,) = raw.read(recording.read_bytes()).values()
+        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+        stacks = self.convert(recording, "collapsed", "--weight", "blocked")
+        self.check_lost(stacks, 0)
+        for name in ("in_read", "in_wait", "in_thread"):
+            share = sum(s.weight for s in stacks if f"{name} (waits.lua)" in s.frames) / profiles.total(stacks)
+            self.assertGreater(share, 0.1, name)
+        falls = [s for s in stacks if "fall (waits.lua)" in s.frames]
+        self.assertEqual({s.frames.count("fall (waits.lua)") for s in falls}, {101})
+        lines = {int(line) for block in self.blocks_of(recording, "--state", "blocked") for line in re.findall(r"waits\.lua:(\d+)", block)}
+        self.assertLessEqual({line_of(WAITS, text) for text in ("function in_read", "function in_wait", "  in_wait()", "function fall")}, lines)
+
+    def test_storm(self):
+        """The program survives, and its functions have names."""
+        self.for_each_lua(self.check_storm, STORM, "storm")
+
+    def check_storm(self, command):
+        program = self.run_program(*command)
+        recording = self.record(program.pid, "--count", 3000, "--rate", 1000)
+        self.assertEqual(self.finish(program).strip(), "whole")
+        stacks = self.running(recording)
+        self.check_lost(stacks, 0.002)
+        self.assertTrue(profiles.has_function(stacks, r"^f \(storm\.lua\)$"))
+        inside = [s for s in stacks if "lua_pcallk" in s.frames]
+        named = [s for s in inside if profiles.has_function([s], r"^(storm|f) \(storm\.lua\)$")]
+        self.assertGreater(profiles.total(named), 0.98 * profiles.total(inside))
+        for name in ("deep", "pcall", "collectgarbage", "load"):
+            self.assertTrue(profiles.has_function(named, f"^{name}( |$)"), name)
+
+    def test_states_of_threads(self):
+        """Each thread shows the functions of its own state, while states are closed and made anew."""
+        if root.current():
+            self.skipTest("the program is built for this machine")
+        program = self.run_program(self.target_path("lua_states_nofp"))
+        recording = self.record(program.pid, "--count", 2000, "--rate", 1000)
+        self.finish(program)
+        stacks = self.running(recording)
+        self.check_lost(stacks, 0.05)  # functions of a state that was closed before they were named
+        of_lua = 0
+        for stack in stacks:
+            found = {m[1] for f in stack.frames if (m := re.match(r"(state_\d)_", f))}
+            self.assertLessEqual(len(found), 1, stack.frames)
+            if found:
+                of_lua += stack.weight
+                self.assertEqual(found.pop(), stack.thread)
+        self.assertGreater(of_lua, 0.5 * profiles.total(stacks))
+
+    def run_shares(self, **started):
+        source = self.source(SHARES, "shares.lua")
+        return self.run_program(programs()[0], source, self.folder / "end", **started)
+
+    def test_selected_frames(self):
+        program = self.run_shares()
+        self.check_selected_frames(program, r"lua 5\.4\.\d: frames are read", "burn (shares.lua)", "^burn", "lua")
+
+    def test_switched_off(self):
+        program = self.run_shares(env={"SWIPR_RUNTIMES": "0"})
+        self.check_switched_off(program, "^burn")
+
+
+def line_of(source, text):
+    return next(number for number, line in enumerate(source.split("\n"), 1) if text in line)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -3,6 +3,8 @@
 // linked into the caller itself are not seen. The variants for arrays of tables are omitted,
 // because no known compiler uses them. Source: GCC, libgcc/unwind-dw2-fde.c.
 
+#include <utility>
+
 #include "common/core/errno_saver.h"
 #include "preload/agent/base/libc_calls.h"
 #include "preload/agent/modules/registered/frame_registrations.h"
@@ -15,6 +17,13 @@ using RegisterInfo = void(const void*, void*);
 using RegisterInfoBases = void(const void*, void*, void*, void*);
 using Deregister = void(const void*);
 using DeregisterInfo = void*(const void*);
+
+bool is_own(const void* function) noexcept {
+  Dl_info own;
+  Dl_info info;
+  return swipr::libc::dladdr(reinterpret_cast<const void*>(&is_own), &own) != 0 &&
+         swipr::libc::dladdr(function, &info) != 0 && info.dli_fbase == own.dli_fbase;
+}
 
 // The function that `caller` would have reached without this library: an unwinder can be loaded
 // late, with any library, and often only that library can see it.
@@ -29,21 +38,47 @@ void* find_next(const char* name, const void* caller) noexcept {
     }
   }
   if (found == nullptr) swipr::libc::dlerror();  // not an error of the program
-  return found;
+  // The program itself sees this library first.
+  return found != nullptr && !is_own(found) ? found : nullptr;
 }
 
+// The caller of the outermost of these functions that the thread is in. libgcc's end with jumps to
+// each other: the caller of the next one then is this library, which sees no unwinder.
+thread_local const void* first_caller = nullptr;
+
+class Caller {
+ public:
+  explicit Caller(const void* address) noexcept : outer_(first_caller) {
+    if (outer_ == nullptr) first_caller = address;
+  }
+  ~Caller() { first_caller = outer_; }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+  void* find_next(const char* name) const noexcept { return ::find_next(name, first_caller); }
+
+ private:
+  const void* outer_;
+};
+
 template <typename Function, typename... Arguments>
-void add(const char* name, const void* caller, const void* table, Arguments... more) noexcept {
-  auto* const next = reinterpret_cast<Function*>(find_next(name, caller));
+void add(const char* name, const void* address, const void* table, Arguments... more) noexcept {
+  const Caller caller(address);
+  auto* const next = reinterpret_cast<Function*>(caller.find_next(name));
   if (next != nullptr) next(table, more...);
   swipr::agent::frame_registrations::add(table, next != nullptr);
 }
 
-// The next function, if it has to be called. The code may be unmapped as soon as it has returned.
+// Removed first: the code may be unmapped as soon as the unwinder's function has returned.
 template <typename Function>
-Function* remove(const char* name, const void* caller, const void* table) noexcept {
-  if (!swipr::agent::frame_registrations::remove(table)) return nullptr;
-  return reinterpret_cast<Function*>(find_next(name, caller));
+auto remove(const char* name, const void* address, const void* table) noexcept {
+  using Result = decltype(std::declval<Function*>()(table));
+  const Caller caller(address);
+  Function* next = nullptr;
+  if (swipr::agent::frame_registrations::remove(table)) {
+    next = reinterpret_cast<Function*>(caller.find_next(name));
+  }
+  return next != nullptr ? next(table) : Result();
 }
 
 }  // namespace
@@ -64,15 +99,13 @@ SWIPR_EXPORTED void __register_frame_info_bases(const void* table, void* object,
 }
 
 SWIPR_EXPORTED void __deregister_frame(const void* table) {
-  if (auto* const next = remove<Deregister>(__func__, SWIPR_CALLER, table)) next(table);
+  remove<Deregister>(__func__, SWIPR_CALLER, table);
 }
 
 SWIPR_EXPORTED void* __deregister_frame_info(const void* table) {
-  auto* const next = remove<DeregisterInfo>(__func__, SWIPR_CALLER, table);
-  return next != nullptr ? next(table) : nullptr;
+  return remove<DeregisterInfo>(__func__, SWIPR_CALLER, table);
 }
 
 SWIPR_EXPORTED void* __deregister_frame_info_bases(const void* table) {
-  auto* const next = remove<DeregisterInfo>(__func__, SWIPR_CALLER, table);
-  return next != nullptr ? next(table) : nullptr;
+  return remove<DeregisterInfo>(__func__, SWIPR_CALLER, table);
 }

@@ -39,6 +39,10 @@ class LifeTest(GuestCase):
     def test_children_that_share_memory(self):
         self.check("bare_clones")
 
+    def test_unwinder_that_comes_with_a_library(self):
+        said = self.check_same("late_unwinder", self.target_path("late_unwinder_library.so"))
+        self.assertEqual(said, ["0 1 0"] * 3 + ["dlopen of nothing: 1"])
+
     def test_names(self):
         self.assertEqual(self.check("names"), ["renamed"])
 

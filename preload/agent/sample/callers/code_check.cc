@@ -1,5 +1,6 @@
 #include "preload/agent/sample/callers/code_check.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -47,6 +48,37 @@ bool is_true(const ProcMemory& memory, const unwind::CodeMap* map,
   return is_readable && (map == nullptr || map->find(target) == nullptr);
 }
 
+unsigned source_of(const unwind::FrameBuffer& frames, std::uint32_t frame) noexcept {
+  return frames.kinds[frame] & ~std::uint32_t{unwind::kExactFrame};
+}
+
+// The claim was that the frame has not made a frame record yet, so that it has its caller's frame
+// pointer. The caller that it had by this claim is left out if that frame pointer leads to the
+// root: this is the walk that would have been made without the claim.
+bool leave_out_caller(const CodeClaim& claim, unwind::FrameBuffer& frames) noexcept {
+  const std::uint32_t caller = claim.frame + 1;
+  if (claim.kind != CodeClaim::Kind::kCallBefore || frames.frame_count < caller + 2 ||
+      (frames.flags & wire::kStackRootReached) == 0 || frames.pcs[caller] != claim.address ||
+      source_of(frames, caller) != static_cast<unsigned>(wire::FrameSource::kGuess) ||
+      source_of(frames, caller + 1) != static_cast<unsigned>(wire::FrameSource::kFramePointer)) {
+    return false;
+  }
+  const auto close_up = [caller, &frames](auto& of_frames) {
+    std::copy_n(of_frames.begin() + caller + 1, frames.frame_count - caller - 1,
+                of_frames.begin() + caller);
+  };
+  close_up(frames.pcs);
+  close_up(frames.kinds);
+  close_up(frames.stacks);
+  --frames.frame_count;
+  if (frames.omitted_at != 0) --frames.omitted_at;
+  for (CodeClaim& other : std::span(frames.claims).first(frames.claim_count)) {
+    if (other.frame >= caller) --other.frame;
+  }
+  unwind::note_refuted(claim);
+  return true;
+}
+
 void refute(const CodeClaim& claim, const unwind::CodeMap* map,
             unwind::FrameBuffer& frames) noexcept {
   // Other code has replaced the registered code: the map is rebuilt, with new hashes.
@@ -87,6 +119,7 @@ void check_code_claims(const ProcMemory& memory, const unwind::CodeMap* map, Cal
   for (const CodeClaim& claim : std::span(frames.claims).first(frames.claim_count)) {
     if (is_true(memory, map, claim)) continue;
     if (returns_to_top(memory, map, callers, frames, claim)) continue;
+    if (leave_out_caller(claim, frames)) continue;
     refute(claim, map, frames);
     break;
   }

@@ -67,6 +67,50 @@ TEST_F(CodeCheckTest, AStackEndsWhereNoSuchCallStands) {
   EXPECT_TRUE(add(elsewhere));
 }
 
+// The frame pointer that the innermost frame and its supposed caller have leads to the root.
+TEST_F(CodeCheckTest, ACallerThatIsNoneIsLeftOutWhereTheFramePointerIsKnown) {
+  using wire::FrameSource;
+  const auto fill = [this] {
+    frames_.frame_count = 5;
+    frames_.flags = wire::kStackRootReached;
+    frames_.pcs = {at(100), at(kCallEnd + 8), at(300), at(400), at(500)};
+    frames_.stacks = {1000, 1000, 1080, 1160, 1240};
+    const FrameSource sources[] = {FrameSource::kContext, FrameSource::kGuess,
+                                   FrameSource::kFramePointer, FrameSource::kCfi,
+                                   FrameSource::kCfi};
+    for (std::size_t i = 0; i != std::size(sources); ++i) {
+      frames_.kinds[i] = static_cast<std::uint8_t>(sources[i]);
+    }
+    unwind::forget_refuted();
+    CodeClaim caller = call(kCallEnd + 8, kTarget, kTarget + 1);
+    caller.frame = 0;
+    EXPECT_TRUE(add(caller));
+  };
+  fill();
+  EXPECT_TRUE(add({.address = at(500), .begin = 0, .end = 0, .frame = 4, .kind = Kind::kHash}));
+  frames_.claims[1].kind = Kind::kCallBefore;  // of a later frame, and false, too
+  check_code_claims(memory_, nullptr, *callers_, frames_);
+  ASSERT_EQ(frames_.frame_count, 4u);
+  EXPECT_EQ(frames_.pcs[1], at(300));
+  EXPECT_EQ(frames_.stacks[1], 1080u);
+  EXPECT_EQ(frames_.kinds[1], static_cast<std::uint8_t>(FrameSource::kFramePointer));
+  EXPECT_EQ(frames_.flags, wire::kStackBroken);
+
+  for (const auto spoil : {0, 1, 2, 3}) {
+    fill();
+    if (spoil == 0) frames_.flags = 0;
+    if (spoil == 1) frames_.kinds[1] = static_cast<std::uint8_t>(FrameSource::kFramePointer);
+    if (spoil == 2) frames_.kinds[2] = static_cast<std::uint8_t>(FrameSource::kCfi);
+    if (spoil == 3) frames_.pcs[1] = at(kCallEnd);
+    check_code_claims(memory_, nullptr, *callers_, frames_);
+    EXPECT_EQ(frames_.frame_count, 1u) << spoil;
+  }
+  fill();
+  check_code_claims(memory_, nullptr, *callers_, frames_);
+  EXPECT_EQ(frames_.frame_count, 4u);
+  EXPECT_EQ(frames_.flags, wire::kStackRootReached);
+}
+
 TEST_F(CodeCheckTest, AStackEndsWhereTheCodeIsGone) {
   const CodeClaim gone = call(kCallEnd, kTarget, kTarget + 1);
   unmap();

@@ -11,7 +11,7 @@ IS_X86_64 = platform.machine() == "x86_64"
 # Calls that newer architectures lack, and what their C library uses instead.
 POLL, EPOLL_WAIT = ("poll", "epoll_wait") if IS_X86_64 else ("ppoll", "epoll_pwait")
 # The function in glibc's code with which stacks of threads begin.
-THREAD_ROOT = "clone3?.*" if IS_X86_64 else "^thread_start"
+THREAD_ROOT = "(?:__)?clone3?" if IS_X86_64 else "thread_start"
 
 
 def _product(variable):

@@ -9,11 +9,11 @@ import shutil
 import subprocess
 import unittest
 
-from support import deadline, profiles, raw, root, sampling
+from support import deadline, products, profiles, raw, root, sampling
 from support.java import SOURCES, JavaCase, machines, version_of
 
 FIRST_VIRTUAL = 21
-ROOT = r"clone|\[libc\.so"  # the outermost frame of a thread; of some C libraries the name is not there
+ROOT = rf"{products.THREAD_ROOT}$|\[libc\.so"  # the outermost frame of a thread; of some C libraries the name is not there
 
 Wait = collections.namedtuple("Wait", "is_compiler state switches")
 

@@ -369,7 +369,7 @@ class PythonTest(languages.LanguageCase):
             self.assertEqual(language_frames(stack), [])
         kinds = self.convert(recording, "collapsed", "--frame-kinds")
         self.assertTrue(profiles.has_function(kinds, r"^twenty \(app.py\)_\[p\]$"))
-        self.assertTrue(profiles.has_function(kinds, rf"{products.THREAD_ROOT}_\[pn\]$"))
+        self.assertTrue(profiles.has_function(kinds, rf"^{products.THREAD_ROOT}_\[pn\]$"))
 
     def test_switched_off(self):
         program = self.run_python("/usr/bin/python3", SHARES, env={"SWIPR_RUNTIMES": "0"})

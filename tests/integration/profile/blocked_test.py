@@ -39,7 +39,7 @@ class BlockedCase(SwiprCase):
             called = [name for name in above if "block_in_" not in name]
             self.assertRegex(" ".join(called), BLOCKING_CALL[kind])
             # Only libc's debug information names clone3.
-            self.assertRegex(stack.frames[0], r"^(__)?clone3?$|^\[libc")
+            self.assertRegex(stack.frames[0], rf"^{products.THREAD_ROOT}$|^\[libc")
 
 
 class BlockedTest(BlockedCase):

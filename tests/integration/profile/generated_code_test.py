@@ -103,7 +103,7 @@ class OwnerTest(SwiprCase):
     def check_owners(self, path, program):
         """The program has ended: /proc says no longer whose it was."""
         map_file = pathlib.Path(f"/tmp/perf-{program.pid}.map")
-        map_file.write_text("1000 7fffffffe000 planted\n")
+        map_file.write_text("1000 fffffffff000 planted\n")
         for owner, is_believed in ((0, True), (NOBODY, True), (self.OTHER, False)):
             os.chown(map_file, owner, owner)
             with self.subTest(owner=owner):

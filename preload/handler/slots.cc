@@ -143,7 +143,7 @@ std::uint64_t copied_extent(const Slot& slot) noexcept {
 // Of the stack that was walked or copied just now. In a copy the words are no thunks' any more.
 [[gnu::noinline]] void find_calls(Slot& slot, unwind::PageProbeReader& memory) noexcept {
   if (slot.copy == Slot::Copy::kNone) {
-    return unwind::find_stack_calls(slot.frames, memory, slot.calls);
+    return unwind::find_stack_calls(0, slot.frames, memory, slot.calls);
   }
   const std::uint64_t stack = slot.registers.values[unwind::kStackRegister];
   const std::uint64_t end = slot.copied_from + copied_extent(slot) * sizeof(std::uint64_t);

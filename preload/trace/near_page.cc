@@ -4,13 +4,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "preload/trace/plan/patch.h"
+
 namespace swipr::trace {
 
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
-// RIP-relative operands of the copy reach as far as those of the function, less its distance.
-constexpr std::uint64_t kFarthest = 1u << 30;
 
 // Ranges of /proc/self/maps, in order.
 class MappedRanges {
@@ -71,19 +71,20 @@ std::uint64_t distance(std::uint64_t a, std::uint64_t b) noexcept { return a < b
 // Below a mapping, with a page between them. Never above one: that may be the heap, which grows.
 std::uint64_t nearest_free(std::uint64_t address) noexcept {
   MappedRanges ranges;
+  constexpr std::uint64_t kUnit = kLargestPageBytes;
   std::uint64_t free_begin = 64 << 10;  // the kernel's usual lower bound
   std::uint64_t best = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool grows = false;
   while (ranges.next(begin, end, grows)) {
-    if (!grows && begin > free_begin && begin - free_begin >= 3 * kPageBytes) {
-      const std::uint64_t page = begin - 2 * kPageBytes;
+    if (!grows && begin > free_begin && begin - free_begin >= 3 * kUnit) {
+      const std::uint64_t page = (kUnit == kPageBytes ? begin : begin & -kUnit) - 2 * kUnit;
       if (best == 0 || distance(page, address) < distance(best, address)) best = page;
     }
     free_begin = end;
   }
-  return best != 0 && distance(best, address) < kFarthest ? best : 0;
+  return best != 0 && distance(best, address) < kFarthestCopy ? best : 0;
 }
 
 }  // namespace

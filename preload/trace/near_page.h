@@ -6,7 +6,7 @@
 
 namespace swipr::trace {
 
-// Maps a writable page within 1 GiB of `address`, where nothing is mapped. 0: none is free.
+// Maps a writable page within kFarthestCopy of `address`, where nothing is mapped. 0: none is free.
 std::uint64_t map_page_near(std::uint64_t address) noexcept;
 
 }  // namespace swipr::trace

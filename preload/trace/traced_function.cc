@@ -7,22 +7,13 @@
 #include "preload/trace/calls/pool.h"
 #include "preload/trace/near_page.h"
 #include "preload/trace/places.h"
+#include "preload/trace/stub.h"
 
 namespace swipr::trace {
 
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::uint64_t kCopyAt = 64;  // behind the stub
-
-// lea 8k(%rsp),%rsp; jmp *0(%rip); the entry's address
-void write_stub(std::uint8_t* at, std::uint8_t pushes, std::uint64_t entry) noexcept {
-  const std::uint8_t code[] = {
-      0x48, 0x8d, 0x64, 0x24, static_cast<std::uint8_t>(8 * pushes), 0xff, 0x25, 0, 0, 0, 0};
-  static_assert(sizeof code + sizeof entry <= kCopyAt && 8 * Plan::kMostPushes <= 127);
-  std::memcpy(at, code, sizeof code);
-  std::memcpy(at + sizeof code, &entry, sizeof entry);
-}
 
 }  // namespace
 
@@ -34,9 +25,9 @@ Refusal TracedFunction::set_up(const Function& function, const Plan& plan,
   auto* const memory = reinterpret_cast<std::uint8_t*>(page);
   std::array<std::uint8_t, Plan::kMostCopyBytes> code;
   const Refusal refusal = build_copy(plan, function, page + kCopyAt, code);
-  std::memset(memory, 0xcc, kPageBytes);
-  std::memcpy(memory + kCopyAt, code.data(), plan.copy_bytes);
-  write_stub(memory, plan.patch_at, entry_of(probe));
+  std::memset(memory, kTrapByte, kPageBytes);
+  std::memcpy(memory + kCopyAt, code.data(), bytes_of_copy(plan));
+  write_stub(memory, function, plan, probe);
   if (refusal != Refusal::kNone || !set_up_probe(probe, page + kCopyAt) ||
       ::mprotect(memory, kPageBytes, PROT_READ | PROT_EXEC) != 0) {
     ::munmap(memory, kPageBytes);
@@ -89,9 +80,8 @@ GateReport TracedFunction::detach() noexcept {
 }
 
 bool TracedFunction::is_patched(unwind::ImageReader reader) const noexcept {
-  constexpr std::uint8_t kJump = 0xe9;
-  std::uint8_t first = 0;
-  return reader.read_value(plan_.patch(), first) && first == kJump;
+  std::uint8_t last = 0;
+  return reader.read_value(plan_.patch() + kOpcodeAt, last) && is_jump_opcode(last);
 }
 
 bool TracedFunction::is_as_before() const noexcept {

@@ -43,9 +43,7 @@ long try_calls() noexcept {
   const long page = raw_syscall(SYS_mmap, 0, kTrialBytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page < 0) return 1;
-  constexpr long kAll = PROT_READ | PROT_WRITE | PROT_EXEC;
-  if (raw_syscall(SYS_mprotect, page, kTrialBytes, kAll) != 0) return 2;
-  return raw_syscall(SYS_mprotect, page, kTrialBytes, PROT_READ | PROT_EXEC) == 0 ? 0 : 2;
+  return try_change(page, kTrialBytes) ? 0 : 2;
 }
 
 const char* try_in_child() noexcept {
@@ -61,15 +59,6 @@ const char* try_in_child() noexcept {
   return WIFEXITED(status) && WEXITSTATUS(status) == 2 ? kNotWritable : kNoCalls;
 }
 
-// RDSSPQ does nothing where there is none. Source: Intel SDM volume 1, chapter 17.
-bool has_shadow_stack() noexcept {
-  std::uint64_t pointer = 0;
-#ifdef __x86_64__
-  __asm__ volatile(".byte 0xf3, 0x48, 0x0f, 0x1e, 0xc8" : "+a"(pointer));
-#endif
-  return pointer != 0;
-}
-
 std::uint64_t place_of(const void* function) noexcept {
   return reinterpret_cast<std::uint64_t>(function);
 }
@@ -77,10 +66,7 @@ std::uint64_t place_of(const void* function) noexcept {
 }  // namespace
 
 const char* find_refusal_of_kernel() noexcept {
-#ifndef __x86_64__
-  return "functions can be traced on x86-64 only";
-#endif
-  if (has_shadow_stack()) return "the process has a shadow stack (CET)";
+  if (has_shadow_stack()) return kShadowStack;
   return ::prctl(PR_GET_SECCOMP) == 0 ? nullptr : try_in_child();
 }
 

@@ -5,13 +5,9 @@
 #include <cstdint>
 #include <span>
 
-namespace swipr::agent {
+#include "preload/agent/probes/machine.h"
 
-inline constexpr const char* kNotWritable =
-    "the kernel refuses to make code writable (MemoryDenyWriteExecute, SELinux, a seccomp filter)";
-inline constexpr const char* kNoCalls =
-    "the kernel or a seccomp filter refuses system calls that tracing needs (membarrier, "
-    "process_vm_readv)";
+namespace swipr::agent {
 
 // nullptr: none. Below a seccomp filter, which may end the process for a system call, a child makes
 // the calls first: its copy of the memory is not used otherwise, and no wait() of the program finds

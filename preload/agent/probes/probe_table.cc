@@ -35,7 +35,7 @@ const char* text_of(trace::PoolStatus status) noexcept {
     case trace::PoolStatus::kNoInstructions:
       break;
   }
-  return "the processor lacks an instruction (LAHF)";
+  return trace::kLacksInstructions;
 }
 
 // Its mapping, and that of the function's first byte.

@@ -135,7 +135,7 @@ class Sampler {
   void settle_waking(Recording& recording, std::uint32_t place, RecordedThread& known,
                      bool in_doubt) noexcept;
   WaitPlace read_wait_place(Tid tid) noexcept;
-  void find_calls() noexcept;
+  void find_calls(const Thread& thread) noexcept;
   bool is_asleep(const Thread& thread) noexcept;
   bool is_hidden(const WaitPlace& wait, Tid tid) const noexcept;
   Look look_at_hidden(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;

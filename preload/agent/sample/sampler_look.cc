@@ -152,7 +152,7 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
                                     Moment now) noexcept {
   Thread& thread = process_.threads[place];
   const unwind::WalkEnd end = walk_from_outside(wait, thread);
-  find_calls();
+  find_calls(thread);
   if (process_.unwinder.is_on()) {
     StackPieces stack(process_.memory);
     process_.unwinder.walk(stack.reader(), process_.modules, process_.memory);
@@ -183,12 +183,12 @@ Sampler::Look Sampler::walk_blocked(Recording& recording, std::uint32_t place,
 
 // That the stack in frames_ is in. The walk's pieces of the stack may be of another moment than
 // these, which does not matter if the thread has slept meanwhile.
-void Sampler::find_calls() noexcept {
+void Sampler::find_calls(const Thread& thread) noexcept {
   calls_.clear();
   if (!unwind::calls_are_followed.load(std::memory_order_relaxed)) [[likely]]
     return;
   StackPieces stack(process_.memory);
-  unwind::find_stack_calls(frames_, stack, calls_);
+  unwind::find_stack_calls(thread.tid.value, frames_, stack, calls_);
 }
 
 // Waits are not recorded. Its clock is that of its sleep only if it is read after the check.

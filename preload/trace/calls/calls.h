@@ -16,6 +16,7 @@
 
 #include "preload/trace/base/atomic.h"
 #include "preload/trace/calls/histogram.h"
+#include "preload/trace/calls/machine.h"
 #include "preload/trace/calls/pool_size.h"
 
 namespace swipr::trace {
@@ -44,7 +45,7 @@ struct ThreadCalls;
 
 struct Call {
   std::uint64_t start;   // time stamp counter; 0: not begun yet
-  std::uint64_t* slot;   // of the return address
+  std::uint64_t* slot;   // of the return address; aarch64: the stack pointer
   ThreadCalls* owner;    // whose list it is in
   std::uint64_t number;  // in the thread
   std::uint32_t previous;
@@ -60,7 +61,7 @@ struct Call {
 // What is kept at the begin of a call that may turn out to be slow.
 struct CallDetails {
   std::uint64_t arguments[6];  // of the ABI's registers, in its order
-  std::uint64_t frame;         // the caller's rbp and rbx
+  std::uint64_t frame;         // the caller's frame and base registers (Arrival)
   std::uint64_t base;
 };
 static_assert(sizeof(CallDetails) == 64, "a cache line");
@@ -118,10 +119,14 @@ inline std::uint64_t thunk_of(std::uint32_t call) noexcept {
   return reinterpret_cast<std::uint64_t>(swipr_trace_thunks) + call * kThunkBytes;
 }
 // Of the thunk's call instruction.
-inline std::uint64_t thunk_return(std::uint32_t call) noexcept { return thunk_of(call) + 6; }
+inline std::uint64_t thunk_return(std::uint32_t call) noexcept {
+  return thunk_of(call) + kThunkReturn;
+}
 
 // The calling thread is never traced: what it calls may be traced, and must not wait for it.
 void exclude_this_thread() noexcept;
+// Of a thread; 0: the calling one. nullptr: none.
+const ThreadCalls* calls_of_thread(std::int32_t tid) noexcept;
 // In the child of a fork: this thread, the only one, keeps its open calls.
 void renumber_this_thread() noexcept;
 // A call that is in nobody's list.

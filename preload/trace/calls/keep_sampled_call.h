@@ -1,4 +1,4 @@
-// The hooks' part of sampled_calls.h. Included by hooks_x86_64.cc only, as it is compiled for them.
+// The hooks' part of sampled_calls.h. Included by hooks.cc only, as it is compiled for them.
 #pragma once
 
 #include "preload/trace/calls/sampled_calls.h"

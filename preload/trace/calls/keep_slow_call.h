@@ -1,10 +1,12 @@
-// The hooks' part of slow_calls.h. Included by hooks_x86_64.cc only, as it is compiled for them.
+// The hooks' part of slow_calls.h. Included by hooks.cc only, as it is compiled for them.
 #pragma once
 
 #include <sys/syscall.h>
 
 #include "preload/machine/raw_syscall.h"
+#include "preload/trace/calls/machine.h"
 #include "preload/trace/calls/slow_calls.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::trace {
 
@@ -14,14 +16,12 @@ struct Ending {
   bool unwound;
 };
 
-// Pushed by the common entry: its last six words, above them four more and the probe's number.
-inline void keep_details(std::uint32_t number, const std::uint64_t* slot, std::uint64_t frame,
-                         std::uint64_t base) noexcept {
-  constexpr std::ptrdiff_t kFirst = -11;
+inline void keep_details(std::uint32_t number, const Arrival& arrival,
+                         std::uint64_t frame) noexcept {
   CallDetails& details = pool.details[number];
-  for (std::ptrdiff_t at = 0; at < 6; ++at) details.arguments[at] = slot[kFirst + at];
+  for (std::ptrdiff_t at = 0; at < 6; ++at) details.arguments[at] = arrival.argument(at);
   details.frame = frame;
-  details.base = base;
+  details.base = arrival.base();
   pool.calls[number].is_detailed = true;
 }
 
@@ -61,7 +61,7 @@ inline std::uint32_t copy_stack(std::uint64_t* copy, std::uint64_t from,
   const auto read = static_cast<std::uint32_t>(result / static_cast<long>(sizeof(std::uint64_t)));
   const auto thunks = reinterpret_cast<std::uint64_t>(swipr_trace_thunks);
   for (std::uint32_t word = 0; word < read; ++word) {
-    const std::uint64_t distance = copy[word] - thunks;
+    const std::uint64_t distance = unwind::plain_return_address(copy[word]) - thunks;
     if (distance >= kCallCount * kThunkBytes) continue;
     copy[word] = swipr_trace_returns[distance / kThunkBytes].address_minus_1 + 1;
   }

@@ -1,6 +1,5 @@
 #include "preload/trace/calls/pool.h"
 
-#include <cpuid.h>
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,8 +11,10 @@
 #include <span>
 
 #include "preload/machine/raw_syscall.h"
+#include "preload/trace/calls/pool_code.h"
 #include "preload/trace/calls/sampled_calls.h"
 #include "preload/trace/calls/slow_calls.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::trace {
 
@@ -26,65 +27,6 @@ using machine::raw_syscall;  // other preloaded libraries replace functions of t
 
 constexpr std::size_t kPageBytes = 4096;
 
-void put(std::uint8_t*& at, std::span<const std::uint8_t> bytes) noexcept {
-  std::memcpy(at, bytes.data(), bytes.size());
-  at += bytes.size();
-}
-
-void put_word(std::uint8_t*& at, std::uint32_t value) noexcept {
-  std::memcpy(at, &value, sizeof value);
-  at += sizeof value;
-}
-
-// A distance from the end of its four bytes.
-void put_distance(std::uint8_t*& at, const void* target) noexcept {
-  const auto distance = reinterpret_cast<std::uint64_t>(target) -
-                        (reinterpret_cast<std::uint64_t>(at) + sizeof(std::uint32_t));
-  put_word(at, static_cast<std::uint32_t>(distance));
-}
-
-constexpr std::uint8_t kPush[] = {0x68};
-constexpr std::uint8_t kJump[] = {0xe9};
-constexpr std::uint8_t kCallThrough[] = {0xff, 0x15};
-constexpr std::uint8_t kTrap = 0xcc;
-
-void put_push_and_jump(std::uint8_t*& at, std::uint32_t number, void (*target)()) noexcept {
-  put(at, kPush);
-  put_word(at, number);
-  put(at, kJump);
-  put_distance(at, reinterpret_cast<const void*>(target));
-}
-
-void write_thunks() noexcept {
-  std::memset(swipr_trace_thunks, kTrap, kPages * kPageBytes);
-  for (std::uint32_t call = 0; call < kCallCount; ++call) {
-    std::uint8_t* at = swipr_trace_thunks + call * kThunkBytes;
-    if (call % kThunksInPage == 0) {  // the header
-      const auto* const table = reinterpret_cast<const std::uint8_t*>(&swipr_trace_returns[call]);
-      put_word(at, static_cast<std::uint32_t>(table - at));
-      continue;
-    }
-    put(at, kCallThrough);
-    put_distance(at, &swipr_trace_returns[call].copy);
-    put_push_and_jump(at, call, &swipr_trace_common_exit);
-  }
-}
-
-void write_entries() noexcept {
-  std::memset(swipr_trace_entries, kTrap, SWIPR_TRACE_ENTRY_BYTES);
-  for (std::uint32_t probe = 0; probe < kProbeCount; ++probe) {
-    std::uint8_t* at = swipr_trace_entries + probe * kEntryBytes;
-    put_push_and_jump(at, probe, &swipr_trace_common_entry);
-  }
-}
-
-// CPUID 80000007, EDX bit 8: the time stamp counter has one rate, and runs in all sleep states.
-// CPUID 80000001, ECX bit 0: LAHF and SAHF. Source: Intel SDM volume 2, CPUID.
-bool has_bit(unsigned leaf, bool in_edx, unsigned bit) noexcept {
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  return __get_cpuid(leaf, &eax, &ebx, &ecx, &edx) != 0 && ((in_edx ? edx : ecx) >> bit & 1) != 0;
-}
-
 struct Instant {
   std::uint64_t ticks;
   std::uint64_t ns;
@@ -96,9 +38,9 @@ Instant read_both() noexcept {
   std::uint64_t shortest = ~std::uint64_t{0};
   for (int round = 0; round < 16; ++round) {
     timespec time{};
-    const std::uint64_t before = __builtin_ia32_rdtsc();
+    const std::uint64_t before = read_ticks();
     raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&time));
-    const std::uint64_t took = __builtin_ia32_rdtsc() - before;
+    const std::uint64_t took = read_ticks() - before;
     if (took >= shortest) continue;
     shortest = took;
     best = {before + took / 2, static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
@@ -120,9 +62,9 @@ std::uint64_t measure_ns_per_tick() noexcept {
 // In virtual machines that intercept it, it takes 1 µs and more.
 std::uint64_t measure_ns_per_stamp() noexcept {
   constexpr std::uint64_t kStamps = 256;
-  const std::uint64_t first = __builtin_ia32_rdtsc();
+  const std::uint64_t first = read_ticks();
   std::uint64_t last = first;
-  for (std::uint64_t stamp = 0; stamp < kStamps; ++stamp) last = __builtin_ia32_rdtsc();
+  for (std::uint64_t stamp = 0; stamp < kStamps; ++stamp) last = read_ticks();
   return (last - first) / kStamps * pool.ns_per_tick >> 32;
 }
 
@@ -186,25 +128,15 @@ PoolStatus prepare_pool() noexcept {
   static bool is_ready = false;
   pool.pid = ::getpid();  // a child of a fork inherits the rest
   if (is_ready) return PoolStatus::kReady;
-  if (!has_bit(0x80000007, true, 8)) return PoolStatus::kNoClock;
-  if (!has_bit(0x80000001, false, 0)) return PoolStatus::kNoInstructions;
+  if (const PoolStatus status = check_processor(); status != PoolStatus::kReady) return status;
   if (!map_tables()) return PoolStatus::kNoMemory;
   pool.ns_per_tick = measure_ns_per_tick();
   if (pool.ns_per_tick == 0) return PoolStatus::kNoClock;
   pool.ns_per_stamp = measure_ns_per_stamp();
-  write_thunks();
-  write_entries();
-  constexpr int kCode = PROT_READ | PROT_EXEC;
-  if (::mprotect(swipr_trace_entries, SWIPR_TRACE_ENTRY_BYTES, kCode) != 0 ||
-      ::mprotect(swipr_trace_thunks, kPages * kPageBytes, kCode) != 0) {
-    return PoolStatus::kNotExecutable;
-  }
+  write_code();
+  if (!make_code_executable()) return PoolStatus::kNotExecutable;
   is_ready = true;
   return PoolStatus::kReady;
-}
-
-std::uint64_t entry_of(std::uint32_t probe) noexcept {
-  return reinterpret_cast<std::uint64_t>(swipr_trace_entries + probe * kEntryBytes);
 }
 
 bool set_up_probe(std::uint32_t probe, std::uint64_t copy) noexcept {
@@ -328,7 +260,8 @@ bool has_sites(std::uint32_t probe, std::span<const std::uint64_t> sites) noexce
 }
 
 std::uint64_t real_return_address(std::uint64_t address) noexcept {
-  const std::uint64_t distance = address - reinterpret_cast<std::uint64_t>(swipr_trace_thunks);
+  const std::uint64_t distance =
+      unwind::plain_return_address(address) - reinterpret_cast<std::uint64_t>(swipr_trace_thunks);
   if (distance >= kPages * kPageBytes) return address;
   return swipr_trace_returns[distance / kThunkBytes].address_minus_1 + 1;
 }

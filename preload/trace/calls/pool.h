@@ -22,12 +22,13 @@ enum class PoolStatus : std::uint8_t {
 void* map_pool_memory(std::size_t bytes) noexcept;
 
 // Before the first probe. Writes all thunks, measures the time stamp counter against
-// CLOCK_MONOTONIC. kNoClock: the counter stops or changes its rate. kNoInstructions: a processor
-// without LAHF in 64-bit mode. Blocks: 10 ms.
+// CLOCK_MONOTONIC. kNoClock: the counter stops or changes its rate. kNoInstructions: the processor
+// cannot execute the thunks (kLacksInstructions). Blocks: 10 ms.
 PoolStatus prepare_pool() noexcept;
 
 // A probe that is not enabled yet. False: no memory. A probe that was set up keeps its memory.
 bool set_up_probe(std::uint32_t probe, std::uint64_t copy) noexcept;
+// Where the stub of its function jumps.
 std::uint64_t entry_of(std::uint32_t probe) noexcept;
 
 // What all threads have counted so far.

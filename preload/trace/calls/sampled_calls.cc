@@ -33,6 +33,6 @@ std::uint64_t ns_between(std::uint64_t from, std::uint64_t to) noexcept {
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(ticks) * pool.ns_per_tick >> 32);
 }
 
-std::uint64_t stamp_now() noexcept { return __builtin_ia32_rdtsc(); }
+std::uint64_t stamp_now() noexcept { return read_ticks(); }
 
 }  // namespace swipr::trace

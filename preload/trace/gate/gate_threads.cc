@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 
 #include "preload/machine/raw_syscall.h"
+#include "preload/trace/gate/fork_lock.h"
 #include "preload/trace/gate/gate.h"
 
 namespace swipr::trace {
@@ -17,8 +18,6 @@ namespace {
 using machine::raw_syscall;
 
 constexpr std::uint64_t kMostStackBytes = 256 << 10;
-
-long address_of(const void* memory) noexcept { return reinterpret_cast<long>(memory); }
 
 // /proc/self/task/TID/NAME
 class TaskPath {

@@ -1,11 +1,10 @@
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "preload/machine/raw_syscall.h"
+#include "preload/trace/gate/fork_lock.h"
 #include "preload/trace/gate/gate.h"
 #include "preload/trace/gate/gate_threads.h"
 
@@ -16,10 +15,7 @@ namespace {
 using machine::raw_syscall;
 
 constexpr std::uint64_t kDeadlineNs = 1'000'000'000;
-// To remove a jump, which is tried again later.
-constexpr std::uint64_t kForksNs = 100'000'000;
 constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::uint32_t kGateOpen = 1u << 31;  // in `forks`, whose other bits count
 
 struct Window {
   Atomic<std::uint64_t> sequence;  // 0: none is open
@@ -30,27 +26,6 @@ struct Window {
 
 constinit Window window{};
 constinit GateThreads threads{};
-constinit Atomic<std::uint32_t> forks{};
-
-long address_of(const void* memory) noexcept { return reinterpret_cast<long>(memory); }
-
-std::uint64_t now_ns() noexcept {
-  timespec time;
-  raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, address_of(&time));
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-void sleep_ns(std::uint64_t ns) noexcept {
-  const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(ns)};
-  raw_syscall(SYS_nanosleep, address_of(&time));
-}
-
-// All CPUs that execute this program fetch its code anew.
-// Source: membarrier(2); Intel SDM volume 3, 9.1.3 (cross-modifying code).
-void synchronise() noexcept {
-  raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0);
-}
 
 // The same of this CPU.
 void serialise() noexcept {
@@ -89,21 +64,6 @@ void write_patch(const Plan& plan, const std::uint8_t (&bytes)[kJumpBytes]) noex
   synchronise();
   store_two(plan.patch(), first_two(bytes));
   synchronise();
-}
-
-// False: forks follow each other without end.
-bool wait_for_forks(std::uint64_t deadline) noexcept {
-  for (;;) {
-    std::uint32_t none = 0;
-    if (forks.compare_exchange(none, kGateOpen)) return true;
-    if (now_ns() > deadline) return false;
-    sleep_ns(100'000);
-  }
-}
-
-void let_fork() noexcept {
-  forks.store(0);
-  raw_syscall(SYS_futex, address_of(&forks), FUTEX_WAKE_PRIVATE, 0x7fffffff);
 }
 
 GateStatus status_of(GateLook look) noexcept {
@@ -296,19 +256,5 @@ void answer_gate(std::uint64_t value, std::uint64_t& pc, std::uint64_t stack) no
   threads.threads[index].answer.compare_exchange(
       asked, numbered(sequence, returns ? GateAnswer::kReturns : GateAnswer::kOutside));
 }
-
-void before_fork() noexcept {
-  for (;;) {
-    std::uint32_t before = forks.load();
-    if ((before & kGateOpen) == 0) {
-      if (forks.compare_exchange(before, before + 1)) return;
-      continue;
-    }
-    raw_syscall(SYS_futex, address_of(&forks), FUTEX_WAIT_PRIVATE, before, 0);
-  }
-}
-
-void after_fork_in_parent() noexcept { forks.fetch_add(~std::uint32_t{0}); }
-void after_fork_in_child() noexcept { forks.store(0); }
 
 }  // namespace swipr::trace

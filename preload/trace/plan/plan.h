@@ -8,6 +8,9 @@
 //              mov %rsp,%rbp …
 //              jmp function + end
 //
+// aarch64: the patch is one instruction, B, the first one behind BTI or PACIASP. These stay, because
+// indirect calls have to land on them; the stub undoes PACIASP.
+//
 // Context: control thread.  Allocates: never.
 #pragma once
 
@@ -17,6 +20,7 @@
 #include <span>
 
 #include "common/core/range.h"
+#include "preload/trace/plan/patch.h"
 
 namespace swipr::trace {
 
@@ -49,9 +53,6 @@ inline constexpr std::size_t kRefusalCount = 16;
 // What a user reads: "… because " and this.
 const char* refusal_text(Refusal refusal) noexcept;
 
-inline constexpr std::size_t kJumpBytes = 5;
-inline constexpr std::size_t kGateBytes = 2;
-
 // An instruction of the function and where it is in the copy, both counted from the beginning.
 struct MovedInstruction {
   std::uint8_t from = 0;
@@ -59,12 +60,11 @@ struct MovedInstruction {
 };
 
 struct Plan {
-  static constexpr std::size_t kMostPushes = 6;
-  static constexpr std::size_t kMostMoved = kMostPushes + 4;  // the first has two bytes or more
+  static constexpr std::size_t kMostMoved = kMostMovedInstructions;
   static constexpr std::size_t kMostCopyBytes = 64;
 
   std::uint64_t function = 0;
-  std::uint8_t patch_at = 0;  // bytes, and also the number of pushes, before the patch
+  std::uint8_t patch_at = 0;  // bytes before the patch; x86-64: and the number of pushes
   std::uint8_t end = 0;       // the copy continues here in the function
   std::uint8_t moved_count = 0;
   std::uint8_t copy_bytes = 0;
@@ -73,7 +73,9 @@ struct Plan {
 
   std::uint64_t patch() const noexcept { return function + patch_at; }
   // Addresses at which no thread may continue once the patch is there.
-  Range<std::uint64_t> forbidden() const noexcept { return {patch() + 1, patch() + kJumpBytes}; }
+  Range<std::uint64_t> forbidden() const noexcept {
+    return {(kBeginIsForbidden ? function : patch()) + 1, patch() + kJumpBytes};
+  }
   // Where a thread that was about to execute `pc` of the function continues in the copy. 0:
   // nowhere.
   std::uint64_t moved_pc(std::uint64_t pc, std::uint64_t copy) const noexcept {

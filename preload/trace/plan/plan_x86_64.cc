@@ -253,7 +253,7 @@ Refusal take_instructions(const Function& function, Plan& plan) noexcept {
   return Refusal::kNone;
 }
 // Of the four instructions at most two are before the fifth byte and grow: conditional jumps.
-static_assert(Plan::kMostPushes + 2 * 6 + kPushAddressBytes + machine::kLongestInstruction +
+static_assert(kMostKeptBytes + 2 * 6 + kPushAddressBytes + machine::kLongestInstruction +
                   kJumpBytes <=
               Plan::kMostCopyBytes);
 
@@ -261,7 +261,7 @@ static_assert(Plan::kMostPushes + 2 * 6 + kPushAddressBytes + machine::kLongestI
 
 Refusal make_plan(const Function& function, Plan& plan) noexcept {
   plan = {.function = function.address};
-  while (plan.patch_at < std::min(Plan::kMostPushes, function.code.size()) &&
+  while (plan.patch_at < std::min(kMostKeptBytes, function.code.size()) &&
          is_in(function.code[plan.patch_at], 0x50, 0x57)) {
     ++plan.patch_at;
   }

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/image/dynamic_symbol.h"
 
 namespace swipr::trace {
@@ -18,7 +19,7 @@ bool exports(const unwind::BuildResult& image, std::string_view name,
 // Images of which nothing is traced: the loader, unwinders.
 constexpr std::string_view kWholeImages[] = {
     "_rtld_global"sv, "_dl_rtld_di_serinfo"sv, "_Unwind_Find_FDE"sv,
-    "unw_step"sv,     "_ULx86_64_step"sv,
+    "unw_step"sv,     unwind::kLibunwindStep,
 };
 
 constexpr std::string_view kFunctions[] = {

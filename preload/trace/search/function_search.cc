@@ -6,6 +6,7 @@
 
 #include "preload/trace/plan/branches.h"
 #include "preload/trace/search/forbidden_names.h"
+#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/base/replaced_code.h"
 #include "preload/unwind/cfi/cfi_section.h"
 #include "preload/unwind/image/dynamic_symbol.h"
@@ -25,14 +26,14 @@ bool is_at(std::span<const std::byte> bytes, std::span<const std::uint8_t> wante
                             [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
 }
 
-// The stack is as a call leaves it: CFA = rsp + 8, and nothing changes before the first advance.
-// What the compiler moved out of a function (.cold) has an FDE, too, and mostly a frame. It may be
-// where an exception lands.
-// Source: DWARF 5, 6.4.2 and 7.24: def_cfa 7, 8; offset 16, 1; advance_loc.
+// The stack is as a call leaves it, and nothing changes before the first advance. What the compiler
+// moved out of a function (.cold) has an FDE, too, and mostly a frame. It may be where an exception
+// lands.
+// Source: DWARF 5, 6.4.2 and 7.24: def_cfa, offset, advance_loc.
 bool begins_as_called(const unwind::Cie& cie, const unwind::Fde& fde) noexcept {
-  constexpr std::uint8_t kInitial[] = {0x0c, 7, 8, 0x90, 1};
+  constexpr auto kInitial = unwind::kCfiOfCallees;
   if (!is_at(cie.instructions, kInitial)) return false;
-  for (const std::byte byte : cie.instructions.subspan(sizeof kInitial)) {
+  for (const std::byte byte : cie.instructions.subspan(kInitial.size())) {
     if (byte != std::byte{0}) return false;
   }
   if (fde.instructions.empty()) return true;
@@ -106,7 +107,9 @@ Refusal FunctionSearch::find(std::uint64_t image_address, CalledFunctions handle
                              Plan& plan) noexcept {
   Range<std::uint64_t> found;
   for_each_fde(image_, {image_address, image_address + 1}, reader_,
-               [&](Range<std::uint64_t> code, bool) {
+               [&](Range<std::uint64_t> code, bool is_called) {
+                 // By x30 nobody returns from a part that was moved out.
+                 if (!is_called && !unwind::kReturnAddressIsPushed) return;
                  if (code.begin == image_address) found = code;
                });
   found = {found.begin + image_.load_bias, found.end + image_.load_bias};

@@ -2,6 +2,7 @@
 // Source: AAPCS64, sections 6.1.1 (registers) and 6.4.6 (frame records); AADWARF64, section 4.1.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace swipr::unwind {
@@ -37,6 +38,12 @@ inline constexpr std::uint8_t kIgnoredCfiInstruction = 0x2d;
 
 // Source: kernel, arch/arm64/kernel/vdso/vdso.lds.S.
 inline constexpr char kVdsoClock[] = "__kernel_clock_gettime";
+
+// CFI at a function's beginning: CFA = sp.
+inline constexpr std::array<std::uint8_t, 3> kCfiOfCallees = {0x0c, 31, 0};
+
+// A function that libunwind exports on this machine.
+inline constexpr const char* kLibunwindStep = "_ULaarch64_step";
 
 // glibc's vector of blocks of thread-local variables (dtv), from the thread pointer. Source: its
 // tcbhead_t.

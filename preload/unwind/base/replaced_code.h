@@ -8,6 +8,7 @@
 #include <span>
 
 #include "common/core/signal_safe.h"
+#include "preload/unwind/base/calls_of_stack.h"
 #include "preload/unwind/base/open_calls.h"
 
 namespace swipr::unwind {
@@ -23,9 +24,8 @@ struct ReplacedCode {
   CodePlace (*original_place)(CodePlace place, bool exact) noexcept;
   // Undoes changes in bytes that were read from `address` on.
   void (*restore)(std::uint64_t address, std::span<std::uint8_t> bytes) noexcept;
-  // Adds the calls that return by the word at `address` of a stack. Whose stack it is does not run,
-  // or asks itself.
-  void (*add_calls)(std::uint64_t address, std::uint64_t word, OpenCalls& out) noexcept;
+  // Adds calls that a stack is in. Whose stack it is does not run, or asks itself.
+  AddCalls* add_calls;
   // Their ends are told (preload/trace/calls/sampled_calls.h). Before they can end.
   void (*note_sampled)(const OpenCalls& calls) noexcept;
 };

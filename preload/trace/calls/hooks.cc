@@ -7,6 +7,7 @@
 #include "preload/trace/calls/calls.h"
 #include "preload/trace/calls/keep_sampled_call.h"
 #include "preload/trace/calls/keep_slow_call.h"
+#include "preload/trace/calls/machine.h"
 
 namespace swipr::trace {
 
@@ -23,13 +24,6 @@ ThreadCalls excluded{.busy = 1};
 
 // Not a class's member: initial-exec, so that no function of libc is called to find it.
 thread_local ThreadCalls* this_thread = nullptr;
-
-inline std::uint64_t read_ticks() noexcept {
-  std::uint32_t low = 0;
-  std::uint32_t high = 0;
-  asm volatile("rdtsc" : "=a"(low), "=d"(high));
-  return std::uint64_t{high} << 32 | low;
-}
 
 // The compiler keeps the order of what it surrounds; a handler of this thread sees it so.
 inline void order() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
@@ -51,11 +45,6 @@ class Busy {
  private:
   ThreadCalls& thread_;
 };
-
-std::int32_t call_kernel(long number) noexcept {
-  asm volatile("syscall" : "+a"(number) : : "rcx", "r11", "memory");
-  return static_cast<std::int32_t>(number);
-}
 
 // In the child of a vfork, which runs in the memory of its parent's thread, no place is claimed:
 // the parent continues with this thread's variables.
@@ -125,14 +114,13 @@ inline void free_call(ThreadCalls& thread, std::uint32_t number) noexcept {
   }
 }
 
-// A call that nobody can return from. longjmp has left it, if the memory of its return address is
-// this hook's own, or has the return address of a new call.
-inline bool is_dead(const Call& call, std::uint32_t number, const std::uint64_t* slot) noexcept {
+// A call that nobody can return from: it has ended, or longjmp has left it.
+inline bool is_dead(const Call& call, std::uint32_t number, const Arrival& arrival) noexcept {
   if (call.state.load() == CallState::kEnded) return true;
   if (call.is_tail) return false;  // freed with the other one
   const auto* const own = static_cast<const std::uint64_t*>(__builtin_frame_address(0));
-  if (call.slot == slot) return *slot != thunk_return(number);
-  return call.slot > own && call.slot < slot;
+  return arrival.shows_left(call.slot, thunk_return(number),
+                            swipr_trace_returns[number].address_minus_1 + 1, own);
 }
 
 // Found as ended ones later. Those of a call that has ended are not its own any more.
@@ -145,12 +133,12 @@ inline void end_tails(const Call& call) noexcept {
 }
 
 // Of the youngest calls.
-inline void free_dead(ThreadCalls& thread, const std::uint64_t* slot) noexcept {
+inline void free_dead(ThreadCalls& thread, const Arrival& arrival) noexcept {
   std::uint32_t* link = &thread.youngest;
   for (unsigned looks = 0; looks < kMostLooks && *link != 0; ++looks) {
     const std::uint32_t number = *link;
     Call& call = pool.calls[number];
-    if (!is_dead(call, number, slot)) {
+    if (!is_dead(call, number, arrival)) {
       link = &call.previous;
       continue;
     }
@@ -225,16 +213,17 @@ void finish_all(std::uint32_t number, const Ending& ending) noexcept {
 }
 
 // The call whose thunk is the return address. 0: none.
-inline std::uint32_t call_at(const std::uint64_t* slot) noexcept {
-  const std::uint64_t distance = *slot - thunk_return(0);
+inline std::uint32_t call_at(const Arrival& arrival) noexcept {
+  const std::uint64_t distance = arrival.return_address() - thunk_return(0);
   const bool is_thunk = distance < kCallCount * kThunkBytes && distance % kThunkBytes == 0;
   return is_thunk ? static_cast<std::uint32_t>(distance / kThunkBytes) : 0;
 }
 
 // A call by a jump returns to where the function that jumped does.
-inline bool is_from_site(const Probe& probe, const std::uint64_t* slot) noexcept {
-  const std::uint32_t tail = call_at(slot);
-  const std::uint64_t address = tail == 0 ? *slot : swipr_trace_returns[tail].address_minus_1 + 1;
+inline bool is_from_site(const Probe& probe, const Arrival& arrival) noexcept {
+  const std::uint32_t tail = call_at(arrival);
+  const std::uint64_t address =
+      tail == 0 ? arrival.return_address() : swipr_trace_returns[tail].address_minus_1 + 1;
   const std::uint32_t count = probe.site_count.load();
   for (std::uint32_t site = 0; site < count && site < kMostSites; ++site) {
     if (probe.sites[site] == address) return true;
@@ -243,10 +232,10 @@ inline bool is_from_site(const Probe& probe, const std::uint64_t* slot) noexcept
 }
 
 inline void open(ThreadCalls& thread, std::uint32_t number, std::uint32_t probe,
-                 std::uint64_t* slot, std::uint64_t copy) noexcept {
+                 const Arrival& arrival, std::uint64_t copy) noexcept {
   Call& call = pool.calls[number];
-  const std::uint32_t tail = call_at(slot);
-  call.slot = slot;
+  const std::uint32_t tail = call_at(arrival);
+  call.slot = arrival.slot();
   call.owner = &thread;
   call.number = ++thread.last_number;
   call.previous = thread.youngest;
@@ -258,14 +247,14 @@ inline void open(ThreadCalls& thread, std::uint32_t number, std::uint32_t probe,
   call.is_sampled.store(false);
   call.start = 0;
   call.state.store(CallState::kOpen);
-  swipr_trace_returns[number] = {.address_minus_1 = *slot - 1, .copy = copy};
+  swipr_trace_returns[number] = {.address_minus_1 = arrival.return_address() - 1, .copy = copy};
   if (tail != 0) {
     call.tail_count = static_cast<std::uint16_t>(pool.calls[tail].tail_count + 1);
     pool.calls[tail].is_tail = true;
     swipr_trace_returns[number].address_minus_1 = swipr_trace_returns[tail].address_minus_1;
   }
-  order();                       // a handler that finds the thunk finds the call
-  *slot = thunk_return(number);  // the thunk stores the same: is_dead() relies on it from here on
+  order();  // a handler that finds the thunk finds the call
+  arrival.return_to(thunk_return(number));
   order();
   thread.youngest = number;
 }
@@ -308,6 +297,14 @@ void unwind(ThreadCalls& thread, std::uint32_t number, std::uint64_t end) noexce
 
 void exclude_this_thread() noexcept { this_thread = &excluded; }
 
+const ThreadCalls* calls_of_thread(std::int32_t tid) noexcept {
+  if (tid == 0) return this_thread;
+  for (std::size_t place = 0; place < kThreadCount; ++place) {
+    if (pool.threads[place].tid.load() == tid) return &pool.threads[place];
+  }
+  return nullptr;
+}
+
 void renumber_this_thread() noexcept {
   pool.pid = call_kernel(SYS_getpid);
   if (this_thread != nullptr && this_thread != &excluded) {
@@ -322,11 +319,6 @@ void release_call(std::uint32_t number) noexcept {
 
 extern "C" {
 
-struct Destination {
-  std::uint64_t address;
-  std::uint64_t is_traced;
-};
-
 Destination swipr_trace_enter(std::uint32_t probe_number, std::uint64_t* slot, std::uint64_t frame,
                               std::uint64_t base) noexcept;
 std::uint64_t swipr_trace_exit(std::uint32_t number, std::uint64_t result) noexcept;
@@ -336,27 +328,28 @@ int swipr_trace_personality(int version, int actions, std::uint64_t exception_cl
 Destination swipr_trace_enter(std::uint32_t probe_number, std::uint64_t* slot, std::uint64_t frame,
                               std::uint64_t base) noexcept {
   const Probe& probe = pool.probes[probe_number];
-  const Destination untraced{.address = probe.copy, .is_traced = 0};
+  const Arrival arrival(slot, base);
+  const Destination untraced = arrival.untraced(probe.copy);
   if (probe.enabled.load() == 0) return untraced;
   ThreadCalls* const thread = this_thread != nullptr ? this_thread : claim_thread();
   if (thread->busy != 0) return untraced;
-  if (probe.site_count.load() != 0 && !is_from_site(probe, slot)) {
+  if (probe.site_count.load() != 0 && !is_from_site(probe, arrival)) {
     ++probe.histograms[thread - pool.threads].elsewhere;
     return untraced;
   }
   const Busy busy(*thread);
-  free_dead(*thread, slot);
-  const std::uint32_t tail = call_at(slot);
+  free_dead(*thread, arrival);
+  const std::uint32_t tail = call_at(arrival);
   const bool has_room = tail == 0 || pool.calls[tail].tail_count < kMostTails;
   if (!has_room || (thread->free_count == 0 && !refill(*thread))) {
     ++probe.histograms[thread - pool.threads].untraced;
     return untraced;
   }
   const std::uint32_t number = thread->free_calls[--thread->free_count];
-  open(*thread, number, probe_number, slot, probe.copy);
-  if (probe.keeps_details.load() != 0) keep_details(number, slot, frame, base);
+  open(*thread, number, probe_number, arrival, probe.copy);
+  if (probe.keeps_details.load() != 0) keep_details(number, arrival, frame);
   pool.calls[number].start = read_ticks();
-  return {.address = thunk_of(number), .is_traced = 1};
+  return arrival.traced(thunk_of(number));
 }
 
 std::uint64_t swipr_trace_exit(std::uint32_t number, std::uint64_t result) noexcept {

@@ -1,6 +1,5 @@
 // Functions that are traced do what they do, and each call is counted.
 #include <gtest/gtest.h>
-#include <immintrin.h>
 #include <setjmp.h>
 
 #include <array>
@@ -14,8 +13,6 @@
 namespace swipr::trace {
 
 namespace {
-
-bool has_avx() { return __builtin_cpu_supports("avx"); }
 
 using TracedCall = TracedTest;
 
@@ -35,15 +32,15 @@ TEST_F(TracedCall, HasItsArgumentsAndResult) {
   EXPECT_EQ(opened(), 0u);
 }
 
-[[gnu::target("avx")]] void expect_vectors() {
-  const __m256d product = multiply(_mm256_set_pd(1, 2, 3, 4), _mm256_set_pd(5, 6, 7, 8));
+SWIPR_VECTOR_TARGET void expect_vectors() {
+  const Vector product = multiply(vector_of(4, 3, 2, 1), vector_of(8, 7, 6, 5));
   std::array<double, 4> values;
-  _mm256_storeu_pd(values.data(), product);
+  store(values.data(), product);
   EXPECT_EQ(values, (std::array<double, 4>{32, 21, 12, 5}));
 }
 
 TEST_F(TracedCall, KeepsVectors) {
-  if (!has_avx()) GTEST_SKIP();
+  if (!has_vectors()) GTEST_SKIP();
   const Traced traced(&multiply);
   for (int round = 0; round < 100; ++round) expect_vectors();
   EXPECT_EQ(traced.calls(), 100u);

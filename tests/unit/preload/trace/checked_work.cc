@@ -36,10 +36,10 @@ void expect_that(bool is_right, std::size_t kind) {
   if (!is_right) ++wrong_results[kind];
 }
 
-[[gnu::target("avx")]] void work_with_vectors(double x) {
-  const __m256d product = multiply(_mm256_set_pd(1, 2, 3, x), _mm256_set_pd(5, 6, 7, 8));
+SWIPR_VECTOR_TARGET void work_with_vectors(double x) {
+  const Vector product = multiply(vector_of(x, 3, 2, 1), vector_of(8, 7, 6, 5));
   std::array<double, 4> values;
-  _mm256_storeu_pd(values.data(), product);
+  store(values.data(), product);
   expect_that(values == std::array<double, 4>{8 * x, 21, 12, 5}, 0);
 }
 
@@ -50,7 +50,7 @@ void work_with_arguments(long x) {
   expect_that(twice(static_cast<long double>(x)) == 2.0L * static_cast<long double>(x), 3);
   expect_that(make_large(x).values[19] == x + 19, 4);
   expect_that(recurse(x % 50) == x % 50, 5);
-  if (__builtin_cpu_supports("avx")) work_with_vectors(real);
+  if (has_vectors()) work_with_vectors(real);
 }
 
 void work_with_exceptions(long x) {

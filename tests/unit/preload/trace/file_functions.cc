@@ -5,6 +5,7 @@
 
 #include "preload/unwind/cfi/cfi_section.h"
 #include "preload/unwind/image/elf_image.h"
+#include "tests/unit/preload/trace/machine.h"
 
 namespace swipr::trace {
 
@@ -42,7 +43,7 @@ void FileFunctions::read_functions(std::span<const std::byte> section, std::uint
 
 std::vector<std::string> libraries(const std::vector<std::string>& names) {
   std::vector<std::string> found;
-  for (const auto& folder : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"}) {
+  for (const char* const folder : kLibraryFolders) {
     for (const std::string& name : names) {
       const std::filesystem::path path = std::filesystem::path(folder) / name;
       if (!std::filesystem::exists(path)) continue;

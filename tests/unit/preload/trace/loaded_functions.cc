@@ -13,6 +13,7 @@
 #include "preload/trace/calls/pool.h"
 #include "preload/trace/gate/gate.h"
 #include "preload/trace/plan/branches.h"
+#include "tests/unit/preload/trace/machine.h"
 
 namespace swipr::trace {
 namespace {
@@ -64,12 +65,12 @@ int gate_signal() { return SIGRTMIN + 7; }
 
 void on_gate(int, siginfo_t* info, void* context) {
   const int saved = errno;
-  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  auto& interrupted = *static_cast<ucontext_t*>(context);
   if (info->si_code == kGateSignalCode) {
-    auto pc = static_cast<std::uint64_t>(registers[REG_RIP]);
+    std::uint64_t pc = pc_of(interrupted);
     answer_gate(reinterpret_cast<std::uint64_t>(info->si_value.sival_ptr), pc,
-                static_cast<std::uint64_t>(registers[REG_RSP]));
-    registers[REG_RIP] = static_cast<greg_t>(pc);
+                stack_of(interrupted));
+    set_pc(interrupted, pc);
   }
   errno = saved;
 }

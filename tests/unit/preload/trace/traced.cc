@@ -11,7 +11,9 @@
 
 #include "preload/trace/calls/pool.h"
 #include "preload/trace/plan/plan.h"
+#include "preload/trace/stub.h"
 #include "tests/unit/preload/trace/file_functions.h"
+#include "tests/unit/preload/trace/machine.h"
 
 namespace swipr::trace {
 namespace {
@@ -39,11 +41,12 @@ Function function_at(std::uint64_t address) {
 }
 
 std::uint64_t near_page(std::uint64_t address) {
-  for (std::uint64_t distance = 1 << 20; distance < 1u << 30; distance += 1 << 16) {
-    void* const memory = ::mmap(reinterpret_cast<void*>((address & -4096ull) - distance), 4096,
-                                PROT_READ | PROT_WRITE | PROT_EXEC,
+  for (std::uint64_t distance = 1 << 20; distance < kFarthestCopy; distance += 1 << 16) {
+    void* const wanted = reinterpret_cast<void*>((address & -4096ull) - distance);
+    void* const memory = ::mmap(wanted, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (memory != MAP_FAILED) return reinterpret_cast<std::uint64_t>(memory);
+    if (memory == wanted) return reinterpret_cast<std::uint64_t>(memory);
+    if (memory != MAP_FAILED) ::munmap(memory, 4096);  // qemu-aarch64 knows no such flag
   }
   return 0;
 }
@@ -51,14 +54,6 @@ std::uint64_t near_page(std::uint64_t address) {
 std::uint32_t next_probe() {
   static std::uint32_t next = 0;
   return next++;
-}
-
-void write_stub(std::uint64_t stub, const Plan& plan, std::uint64_t entry) {
-  // lea 8k(%rsp),%rsp; jmp *0(%rip); entry
-  std::uint8_t code[] = {
-      0x48, 0x8d, 0x64, 0x24, static_cast<std::uint8_t>(8 * plan.patch_at), 0xff, 0x25, 0, 0, 0, 0};
-  std::memcpy(reinterpret_cast<void*>(stub), code, sizeof code);
-  std::memcpy(reinterpret_cast<void*>(stub + sizeof code), &entry, sizeof entry);
 }
 
 }  // namespace
@@ -69,28 +64,28 @@ Traced::Traced(std::uint64_t address) {
   Plan plan;
   EXPECT_STREQ(refusal_text(make_plan(function, plan)), "");
   const std::uint64_t stub = near_page(address);
-  const std::uint64_t copy = stub + 64;
+  const std::uint64_t copy = stub + kCopyAt;
   std::array<std::uint8_t, Plan::kMostCopyBytes> bytes;
   EXPECT_EQ(build_copy(plan, function, copy, bytes), Refusal::kNone);
-  std::memcpy(reinterpret_cast<void*>(copy), bytes.data(), plan.copy_bytes);
+  std::memcpy(reinterpret_cast<void*>(copy), bytes.data(), bytes_of_copy(plan));
   probe_ = next_probe();
-  write_stub(stub, plan, entry_of(probe_));
+  write_stub(reinterpret_cast<std::uint8_t*>(stub), function, plan, probe_);
   EXPECT_TRUE(set_up_probe(probe_, copy));
   pool.probes[probe_].enabled.store(1);
   patch_at_ = plan.patch();
   std::memcpy(original_, reinterpret_cast<const void*>(patch_at_), sizeof original_);
-  std::uint8_t jump[5] = {0xe9};
-  const auto distance = static_cast<std::int32_t>(stub - (patch_at_ + sizeof jump));
-  std::memcpy(jump + 1, &distance, sizeof distance);
+  std::uint8_t jump[kJumpBytes];
+  make_jump(patch_at_, stub, jump);
   patch(jump);
 }
 
 Traced::~Traced() { patch(original_); }
 
-void Traced::patch(const std::uint8_t (&bytes)[5]) {
+void Traced::patch(const std::uint8_t (&bytes)[kJumpBytes]) {
   void* const page = reinterpret_cast<void*>(patch_at_ & -4096ull);
   ASSERT_EQ(::mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
   std::memcpy(reinterpret_cast<void*>(patch_at_), bytes, sizeof bytes);
+  flush_code(patch_at_);
   ASSERT_EQ(::mprotect(page, 8192, PROT_READ | PROT_EXEC), 0);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "preload/trace/calls/histogram.h"
+#include "preload/trace/plan/patch.h"
 
 namespace swipr::trace {
 
@@ -27,11 +28,11 @@ class Traced {
   Histogram histogram() const;
 
  private:
-  void patch(const std::uint8_t (&bytes)[5]);
+  void patch(const std::uint8_t (&bytes)[kJumpBytes]);
 
   std::uint32_t probe_ = 0;
   std::uint64_t patch_at_ = 0;
-  std::uint8_t original_[5] = {};
+  std::uint8_t original_[kJumpBytes] = {};
 };
 
 // Tests of longjmp may leave calls behind in the main thread, which later ones find.

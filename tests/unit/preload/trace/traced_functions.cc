@@ -20,7 +20,7 @@ double add_doubles(int count, ...) {
   return sum;
 }
 long double twice(long double value) { return value * 2; }
-[[gnu::target("avx")]] __m256d multiply(__m256d a, __m256d b) { return _mm256_mul_pd(a, b); }
+SWIPR_VECTOR_TARGET Vector multiply(Vector a, Vector b) { return product_of(a, b); }
 Large make_large(long seed) {
   Large large{};
   for (std::size_t index = 0; index < large.values.size(); ++index) {
@@ -75,7 +75,7 @@ long call_inside(int depth, void (*inside)(void*), void* state) {
 }
 
 long tail_first(void (*inside)(void*), void* state) {
-  asm volatile("leaq (%%rsp), %%rax" : : : "rax");  // long enough
+  SWIPR_LONG_ENOUGH;
   return tail_second(inside, state);
 }
 

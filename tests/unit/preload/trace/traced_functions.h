@@ -1,10 +1,11 @@
 // Functions that tests trace. In a file of their own: the compiler must not know their callers.
 #pragma once
 
-#include <immintrin.h>
 #include <setjmp.h>
 
 #include <array>
+
+#include "tests/unit/preload/trace/machine.h"
 
 namespace swipr::trace {
 
@@ -16,7 +17,7 @@ struct Large {
                                 long i);
 [[gnu::noinline]] double add_doubles(int count, ...);
 [[gnu::noinline]] long double twice(long double value);
-[[gnu::target("avx")]] __m256d multiply(__m256d a, __m256d b);
+SWIPR_VECTOR_TARGET Vector multiply(Vector a, Vector b);
 [[gnu::noinline]] Large make_large(long seed);
 [[gnu::noinline]] long recurse(long depth);
 [[gnu::noinline]] long throw_sometimes(long value);  // if a multiple of three

@@ -1,8 +1,6 @@
 // Unwinders pass thunks: libgcc's (exceptions, backtrace), libunwind and swipr's own.
-#define UNW_LOCAL_ONLY
 #include <execinfo.h>
 #include <gtest/gtest.h>
-#include <libunwind.h>
 #include <unwind.h>
 
 #include <algorithm>
@@ -11,11 +9,10 @@
 #include "preload/trace/calls/pool.h"
 #include "tests/unit/preload/trace/traced.h"
 #include "tests/unit/preload/trace/traced_functions.h"
+#include "tests/unit/preload/trace/unwinders.h"
 
 namespace swipr::trace {
 namespace {
-
-using Addresses = std::vector<std::uint64_t>;
 
 bool is_thunk(std::uint64_t address) { return real_return_address(address) != address; }
 
@@ -25,20 +22,6 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* out) {
 }
 
 void walk_with_libgcc(void* out) { _Unwind_Backtrace(&add_frame, out); }
-
-void walk_with_libunwind(void* out) {
-  unw_context_t context;
-  unw_cursor_t cursor;
-  unw_getcontext(&context);
-  unw_init_local(&cursor, &context);
-  do {
-    unw_word_t pc = 0;
-    unw_get_reg(&cursor, UNW_REG_IP, &pc);
-    static_cast<Addresses*>(out)->push_back(pc);
-  } while (unw_step(&cursor) > 0);
-}
-
-using Walk = void (*)(void*);
 
 // The callers of the walk, from call_inside() on, without thunks.
 Addresses callers(Walk walk, long (*call)(int, Walk, void*)) {
@@ -87,7 +70,9 @@ TEST_P(Unwinders, SeeTheCallersOfTailCalls) {
   EXPECT_EQ(seen[0], seen[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Unwinders, testing::Values(&walk_with_libgcc, &walk_with_libunwind));
+INSTANTIATE_TEST_SUITE_P(Libgcc, Unwinders, testing::Values(&walk_with_libgcc));
+INSTANTIATE_TEST_SUITE_P(Others, Unwinders, testing::ValuesIn(other_unwinders()));
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Unwinders);
 
 TEST(TracedUnwinding, ReturnAddressesAreTranslated) {
   const Traced traced(&call_inside);

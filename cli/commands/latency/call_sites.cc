@@ -1,5 +1,6 @@
 #include "cli/commands/latency/call_sites.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -58,7 +59,28 @@ std::size_t length_of_indirect_call(std::span<const std::uint8_t> code) {
   return 2 + (has_index ? 1 : 0) + displacement;
 }
 
+// Source: Arm ARM, C6.2: BL; BLR, BLRAA and others.
+bool is_call_of_aarch64(std::uint32_t word, std::uint64_t address, std::uint64_t begin,
+                        std::uint64_t reach) {
+  if ((word & 0xfefff000) == 0xd63f0000) return true;
+  if (word >> 26 != 0x25) return false;
+  const std::int64_t distance = std::int64_t{static_cast<std::int32_t>(word << 6) >> 6} * 4;
+  const std::uint64_t target = address + static_cast<std::uint64_t>(distance);
+  return target < begin + reach && target + reach >= begin;
+}
+
 }  // namespace
+
+std::vector<std::size_t> find_call_ends_of_aarch64(std::span<const std::uint8_t> code,
+                                                   std::uint64_t begin, std::uint64_t reach) {
+  std::vector<std::size_t> ends;
+  std::uint32_t word = 0;
+  for (std::size_t at = 0; at + sizeof word <= code.size(); at += sizeof word) {
+    std::memcpy(&word, code.data() + at, sizeof word);
+    if (is_call_of_aarch64(word, begin + at, begin, reach)) ends.push_back(at + sizeof word);
+  }
+  return ends;
+}
 
 std::vector<std::size_t> find_call_ends(std::span<const std::uint8_t> code, std::uint64_t begin,
                                         std::uint64_t reach) {
@@ -96,11 +118,13 @@ Result<std::vector<CallSite>> find_call_sites(const profile::Recording& process,
     const auto handle = symbolizer.open_module({module.path, module.build_id,
                                                 process.processes[module.process].pid.value,
                                                 module.start, module.size_bytes});
+    const bool is_aarch64 = process.processes[module.process].machine == EM_AARCH64;
+    const auto find_ends = is_aarch64 ? &find_call_ends_of_aarch64 : &find_call_ends;
     for (const auto& function : symbolizer.find_line(handle, line.file, line.number)) {
       const auto code = read_code(symbolizer.sources(handle).file,
                                   symbolizer.file_offset(handle, function.begin));
       for (const std::size_t end :
-           find_call_ends(code, function.begin.value, module.size_bytes + kMostCodeBytes)) {
+           find_ends(code, function.begin.value, module.size_bytes + kMostCodeBytes)) {
         const ImageAddr last{function.begin.value + end - 1};
         const auto frames = symbolizer.find_functions(handle, symbolizer.file_offset(handle, last));
         if (frames.empty() || frames.back().offset != end - 1) break;  // behind the function

@@ -32,5 +32,8 @@ host::Result<std::vector<CallSite>> find_call_sites(const profile::Recording& pr
 // targets of direct calls are in `[begin − reach, begin + reach)`. Pure.
 std::vector<std::size_t> find_call_ends(std::span<const std::uint8_t> code, std::uint64_t begin,
                                         std::uint64_t reach);
+// The same of aarch64's code.
+std::vector<std::size_t> find_call_ends_of_aarch64(std::span<const std::uint8_t> code,
+                                                   std::uint64_t begin, std::uint64_t reach);
 
 }  // namespace swipr::commands

@@ -281,9 +281,11 @@ Result<FoundFunctions> find_traced_functions(const profile::Recording& process,
                                              const std::vector<std::string>& texts,
                                              const std::string& site,
                                              const std::vector<std::string>& debug_directories) {
-  const auto is_other = [](const profile::Process& each) { return each.machine != EM_X86_64; };
+  const auto is_other = [](const profile::Process& each) {
+    return each.machine != EM_X86_64 && each.machine != EM_AARCH64;
+  };
   if (std::ranges::any_of(process.processes, is_other)) {
-    return Error("functions can be traced on x86-64 only");
+    return Error("functions can be traced on x86-64 and aarch64 only");
   }
   FunctionFinder finder(process, debug_directories);
   FoundFunctions result;

@@ -1,0 +1,211 @@
+// Pages of code are exchanged while threads execute them.
+#include "preload/trace/gate/gate.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "preload/machine/code_cache_aarch64.h"
+#include "preload/trace/calls/pool.h"
+#include "preload/trace/gate/mapped_page.h"
+#include "preload/trace/traced_function.h"
+#include "tests/unit/preload/trace/loaded_functions.h"
+#include "tests/unit/preload/trace/traced_functions.h"
+
+namespace swipr::trace {
+namespace {
+
+// As the control thread: never traced.
+class Gate : public testing::Test {
+ protected:
+  Gate() {
+    install_gate_handler();
+    exclude_this_thread();
+  }
+  // Probes and copies stay for ever.
+  static TracedFunction& traced(void* function) {
+    static LoadedFile program("");
+    Function found;
+    Plan plan;
+    EXPECT_TRUE(program.plan(program.find(reinterpret_cast<std::uint64_t>(function)), found, plan));
+    return set_up(found, plan);
+  }
+  static TracedFunction& set_up(const Function& function, const Plan& plan) {
+    static std::uint32_t probe = kProbeCount;
+    auto* const made = new TracedFunction;
+    EXPECT_EQ(made->set_up(function, plan, --probe), Refusal::kNone);
+    return *made;
+  }
+};
+
+// "offset device inode path" of the mapping with this address.
+std::string mapping_of(std::uint64_t address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream text(line);
+    std::uint64_t begin = 0, end = 0, offset = 0;
+    char dash = 0;
+    std::string permissions, device, inode, path;
+    text >> std::hex >> begin >> dash >> end >> permissions >> offset >> device >> inode >> path;
+    if (address < begin || address >= end) continue;
+    std::ostringstream out;
+    out << permissions << ' ' << std::hex << offset + (address - begin) << ' ' << device << ' '
+        << inode << ' ' << path;
+    return out.str();
+  }
+  return {};
+}
+
+TEST_F(Gate, ThreadsExecuteTheOldCodeOrTheNew) {
+  TracedFunction& function = traced(reinterpret_cast<void*>(&triple));
+  std::atomic<bool> stops{false};
+  std::atomic<long> wrong{0};
+  const auto work = [&] {
+    for (long value = 0; !stops; ++value) wrong += triple(value) != 3 * value;
+  };
+  std::thread threads[] = {std::thread(work), std::thread(work)};
+  for (int round = 0; round < 500; ++round) {
+    const GateReport report = function.attach();
+    ASSERT_EQ(report.status, GateStatus::kDone);
+    EXPECT_EQ(report.signalled, 0u);
+    ASSERT_FALSE(function.is_as_before());
+    ASSERT_EQ(function.detach().status, GateStatus::kDone);
+    ASSERT_TRUE(function.is_as_before());
+  }
+  stops = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  Histogram sum;
+  add_up(function.probe(), sum);
+  EXPECT_GT(sum.calls, 0u);
+}
+
+TEST_F(Gate, ThePageIsStillOneOfItsFile) {
+  TracedFunction& function = traced(reinterpret_cast<void*>(&add_nine));
+  const std::string before = mapping_of(function.function());
+  ASSERT_NE(before.find('/'), before.npos);
+  EXPECT_EQ(function.attach().status, GateStatus::kDone);
+  EXPECT_EQ(mapping_of(function.function()), before);
+  EXPECT_EQ(function.detach().status, GateStatus::kDone);
+  EXPECT_EQ(mapping_of(function.function()), before);
+}
+
+// mov x0,#41; ret
+constexpr std::uint32_t kCode[] = {0xd2800520, 0xd65f03c0};
+
+// Code in memory, of a file or of none.
+class MappedCode {
+ public:
+  explicit MappedCode(const std::string& path) : path_(path) {
+    int file = -1;
+    if (!path.empty()) {
+      std::ofstream(path, std::ios::binary)
+          .write(reinterpret_cast<const char*>(kCode), sizeof kCode);
+      file = ::open(path.c_str(), O_RDONLY);
+    }
+    const int flags = MAP_PRIVATE | (path.empty() ? MAP_ANONYMOUS : 0);
+    memory_ = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, flags, file, 0);
+    if (path.empty()) std::memcpy(memory_, kCode, sizeof kCode);
+    if (file >= 0) ::close(file);
+    machine::synchronise_code(memory_, sizeof kCode);
+    ::mprotect(memory_, kBytes, PROT_READ | PROT_EXEC);
+  }
+  ~MappedCode() {
+    std::filesystem::remove(path_);
+    ::munmap(memory_, kBytes);
+  }
+  MappedCode(const MappedCode&) = delete;
+  MappedCode& operator=(const MappedCode&) = delete;
+
+  Function function() const {
+    return {reinterpret_cast<std::uint64_t>(memory_),
+            {static_cast<const std::uint8_t*>(memory_), sizeof kCode}};
+  }
+  long call() const { return reinterpret_cast<long (*)()>(memory_)(); }
+
+ private:
+  static constexpr std::size_t kBytes = 64 << 10;
+  std::string path_;
+  void* memory_ = nullptr;
+};
+
+TEST_F(Gate, CodeOfNoFileIsChanged) {
+  const MappedCode code("");
+  Plan plan;
+  ASSERT_EQ(make_plan(code.function(), plan), Refusal::kNone);
+  TracedFunction& function = set_up(code.function(), plan);
+  ASSERT_EQ(function.attach().status, GateStatus::kDone);
+  std::thread([&] { EXPECT_EQ(code.call(), 41); }).join();
+  EXPECT_EQ(count_calls(function.probe()), 1u);
+  EXPECT_EQ(function.detach().status, GateStatus::kDone);
+  EXPECT_TRUE(function.is_as_before());
+}
+
+TEST_F(Gate, CodeOfADeletedFileIsNotChangedButRestored) {
+  const std::string path = testing::TempDir() + "code" + std::to_string(::getpid());
+  const MappedCode code(path);
+  Plan plan;
+  ASSERT_EQ(make_plan(code.function(), plan), Refusal::kNone);
+  TracedFunction& function = set_up(code.function(), plan);
+  ASSERT_EQ(function.attach().status, GateStatus::kDone);
+  std::filesystem::remove(path);
+  EXPECT_EQ(function.detach().status, GateStatus::kDone);
+  EXPECT_TRUE(function.is_as_before());
+  const MappedCode other(path);
+  ASSERT_EQ(make_plan(other.function(), plan), Refusal::kNone);
+  TracedFunction& second = set_up(other.function(), plan);
+  std::filesystem::rename(path, path + ".old");
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(kCode), sizeof kCode);
+  EXPECT_EQ(second.attach().status, GateStatus::kNotWritable);
+  EXPECT_TRUE(second.is_as_before());
+  EXPECT_EQ(other.call(), 41);
+  std::filesystem::remove(path + ".old");
+}
+
+TEST_F(Gate, OtherBytesAreLeftAlone) {
+  const MappedCode code("");
+  Plan plan;
+  ASSERT_EQ(make_plan(code.function(), plan), Refusal::kNone);
+  TracedFunction& function = set_up(code.function(), plan);
+  void* const memory = reinterpret_cast<void*>(code.function().address);
+  ASSERT_EQ(::mprotect(memory, 4096, PROT_READ | PROT_WRITE), 0);
+  std::memset(memory, 0, 4);
+  EXPECT_EQ(function.attach().status, GateStatus::kGone);
+}
+
+TEST_F(Gate, IsClosedForForks) {
+  TracedFunction& function = traced(reinterpret_cast<void*>(&recurse));
+  std::atomic<bool> stops{false};
+  std::atomic<int> failed{0};
+  std::thread forks([&] {
+    while (!stops) {
+      const pid_t child = fork();
+      if (child == 0) _exit(recurse(2) == 2 ? 0 : 1);
+      int status = 1;
+      failed += waitpid(child, &status, 0) != child || status != 0;
+    }
+  });
+  for (int round = 0; round < 100; ++round) {
+    function.attach();
+    EXPECT_NE(function.detach().status, GateStatus::kNotWritable);
+  }
+  stops = true;
+  forks.join();
+  EXPECT_EQ(failed, 0);
+  function.detach();
+  EXPECT_TRUE(function.is_as_before());
+}
+
+}  // namespace
+}  // namespace swipr::trace

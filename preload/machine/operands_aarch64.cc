@@ -10,10 +10,10 @@ constexpr std::uint32_t register_at(std::uint32_t word, unsigned lowest) noexcep
 
 // Branches, exceptions, system.
 std::uint32_t read_by_branch(std::uint32_t word) noexcept {
-  if ((word & 0x7c000000) == 0x34000000) return register_at(word, 0);     // cbz, tbz …
-  if ((word & 0xfe000000) == 0xd6000000) return register_at(word, 5);     // br, blr, ret …
-  if ((word & 0xfff00000) == 0xd5100000) return register_at(word, 0);     // msr
-  return (word & 0xfff80000) == 0xd5080000 ? register_at(word, 0) : 0;    // sys
+  if ((word & 0x7c000000) == 0x34000000) return register_at(word, 0);   // cbz, tbz …
+  if ((word & 0xfe000000) == 0xd6000000) return register_at(word, 5);   // br, blr, ret …
+  if ((word & 0xfff00000) == 0xd5100000) return register_at(word, 0);   // msr
+  return (word & 0xfff80000) == 0xd5080000 ? register_at(word, 0) : 0;  // sys
 }
 
 std::uint32_t read_by_immediate(std::uint32_t word) noexcept {
@@ -43,8 +43,9 @@ std::uint32_t read_by_access(std::uint32_t word) noexcept {
   std::uint32_t read = register_at(word, 5);
   if (is_exclusive) {
     const bool loads_exclusive = (word >> 22 & 1) != 0 && (word >> 21 & 1) == 0;
-    return read | (loads_exclusive ? 0 : register_at(word, 0) | register_at(word, 10) |
-                                             ((word >> 21 & 1) != 0 ? register_at(word, 16) : 0));
+    return read | (loads_exclusive ? 0
+                                   : register_at(word, 0) | register_at(word, 10) |
+                                         ((word >> 21 & 1) != 0 ? register_at(word, 16) : 0));
   }
   if (is_register_offset || is_atomic) read |= register_at(word, 16);
   if (is_vector || (loads && !is_atomic)) return read;

@@ -32,8 +32,7 @@ inline bool is_in_entries(std::uint64_t pc) noexcept {
 
 // An entry has a push and a jump.
 inline CodePlace before_entry(CodePlace place, FindFunction find) noexcept {
-  const std::uint64_t distance =
-      place.pc - reinterpret_cast<std::uint64_t>(swipr_trace_entries);
+  const std::uint64_t distance = place.pc - reinterpret_cast<std::uint64_t>(swipr_trace_entries);
   const PlacedFunction* const function = find(static_cast<std::uint32_t>(distance / kEntryBytes));
   if (function == nullptr) return place;
   const bool has_pushed = distance % kEntryBytes != 0;

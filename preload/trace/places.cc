@@ -27,8 +27,8 @@ const PlacedFunction* find(std::uint32_t probe) noexcept {
 }
 
 CodePlace original_place(CodePlace place, bool exact) noexcept {
-  const std::uint64_t in_thunks = unwind::plain_return_address(place.pc) -
-                                  reinterpret_cast<std::uint64_t>(swipr_trace_thunks);
+  const std::uint64_t in_thunks =
+      unwind::plain_return_address(place.pc) - reinterpret_cast<std::uint64_t>(swipr_trace_thunks);
   if (in_thunks < kPages * kPageBytes) return before_thunk(in_thunks, place, exact, &find);
   if (!exact) return place;
   if (is_in_entries(place.pc)) return before_entry(place, &find);

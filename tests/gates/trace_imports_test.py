@@ -31,8 +31,8 @@ def imports(files, is_checked):
 
 class TraceImports(unittest.TestCase):
     def test_hooks_and_gate_import_nothing(self):
-        self.assertTrue(any("hooks_x86_64" in place for place, _, _ in symbols(CALLS)))
-        self.assertEqual(imports([GATE, CALLS], lambda place: GATE in place or "hooks_" in place),
+        self.assertTrue(any("hooks." in place for place, _, _ in symbols(CALLS)))
+        self.assertEqual(imports([GATE, CALLS], lambda place: GATE in place or "hooks." in place),
                          set())
 
     def test_places_import_nothing(self):

@@ -11,7 +11,8 @@
 namespace swipr::agent {
 
 inline constexpr const char* kNotWritable =
-    "the kernel refuses to make changed code executable (MemoryDenyWriteExecute, SELinux, a seccomp "
+    "the kernel refuses to make changed code executable (MemoryDenyWriteExecute, SELinux, a "
+    "seccomp "
     "filter), or the file of the code was replaced or deleted";
 inline constexpr const char* kNoCalls =
     "the kernel or a seccomp filter refuses system calls that tracing needs (membarrier, "
@@ -21,8 +22,7 @@ inline constexpr const char* kNoCalls =
 inline bool has_shadow_stack() noexcept {
   constexpr long kGetStatus = 74;
   std::uint64_t status = 0;
-  const long result =
-      machine::raw_syscall(SYS_prctl, kGetStatus, reinterpret_cast<long>(&status));
+  const long result = machine::raw_syscall(SYS_prctl, kGetStatus, reinterpret_cast<long>(&status));
   return result == 0 && (status & 1) != 0;
 }
 inline constexpr const char* kShadowStack = "the process has a shadow stack (GCS)";

@@ -1,7 +1,6 @@
 // The code of thunks, which prepare_pool() writes, and what it needs of the processor. One file per
-// architecture, with check_processor(), write_code() and make_code_executable(). Included by pool.cc
-// only.
-// Context: control thread.
+// architecture, with check_processor(), write_code() and make_code_executable(). Included by
+// pool.cc only. Context: control thread.
 #pragma once
 
 #if defined(__x86_64__)

@@ -1,9 +1,9 @@
 // Changes code that other threads may be executing, on aarch64.
 //
-//   Only B, BL, NOP, BRK and a few others may be replaced while another processor executes them; for
-//   any other instruction, what happens is unpredictable (Arm ARM, B2.2.5). So no instruction is
-//   written where it is executed. The page is copied, the copy is changed, and the kernel moves it
-//   over the page (mremap), as it does itself when it breaks sharing or sets uprobes. Processors
+//   Only B, BL, NOP, BRK and a few others may be replaced while another processor executes them;
+//   for any other instruction, what happens is unpredictable (Arm ARM, B2.2.5). So no instruction
+//   is written where it is executed. The page is copied, the copy is changed, and the kernel moves
+//   it over the page (mremap), as it does itself when it breaks sharing or sets uprobes. Processors
 //   fetch from the old page or from the new one; a thread that meets the moment in between waits in
 //   its page fault.
 //
@@ -35,7 +35,8 @@ std::uint32_t jump_of(const Patch& patch) noexcept {
 }
 
 // `to` at the patch, where `from` has to be.
-GateStatus exchange(const Plan& plan, std::uint32_t from, std::uint32_t to, bool any_file) noexcept {
+GateStatus exchange(const Plan& plan, std::uint32_t from, std::uint32_t to,
+                    bool any_file) noexcept {
   PageCopy copy;
   const CopyStatus status = copy_page(plan.patch(), any_file, copy);
   if (status == CopyStatus::kUnreadable) return GateStatus::kGone;
@@ -81,9 +82,8 @@ GateStatus prepare_gate(int) noexcept {
   std::uint64_t read = 0;
   iovec local{&read, sizeof read};
   iovec remote{&local, sizeof read};
-  const long bytes =
-      machine::raw_syscall(SYS_process_vm_readv, machine::raw_syscall(SYS_getpid),
-                           address_of(&local), 1, address_of(&remote), 1, 0);
+  const long bytes = machine::raw_syscall(SYS_process_vm_readv, machine::raw_syscall(SYS_getpid),
+                                          address_of(&local), 1, address_of(&remote), 1, 0);
   return registered == 0 && bytes == static_cast<long>(sizeof read) ? GateStatus::kDone
                                                                     : GateStatus::kUnsupported;
 }

@@ -1,5 +1,3 @@
-#include "preload/trace/gate/mapped_page.h"
-
 #include <fcntl.h>
 #include <linux/auxvec.h>
 #include <sys/mman.h>
@@ -9,6 +7,7 @@
 #include "preload/machine/code_cache_aarch64.h"
 #include "preload/machine/raw_syscall.h"
 #include "preload/trace/gate/fork_lock.h"
+#include "preload/trace/gate/mapped_page.h"
 
 namespace swipr::trace {
 
@@ -127,9 +126,8 @@ std::uint64_t page_bytes() noexcept {
 // 0: it cannot be mapped.
 std::uint64_t map(long file, std::uint64_t offset, std::uint64_t bytes) noexcept {
   const int flags = MAP_PRIVATE | (file < 0 ? MAP_ANONYMOUS : 0);
-  const long result =
-      raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, flags, file,
-                  static_cast<long>(file < 0 ? 0 : offset));
+  const long result = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                                  flags, file, static_cast<long>(file < 0 ? 0 : offset));
   return result < 0 && result > -4096 ? 0 : static_cast<std::uint64_t>(result);
 }
 

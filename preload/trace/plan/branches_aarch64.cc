@@ -63,9 +63,8 @@ Refusal check_neighbour(const Function& neighbour, const Plan& plan) noexcept {
 
 Refusal check_far_branches(std::span<const std::uint8_t> text, std::uint64_t address,
                            const Plan& plan) noexcept {
-  return plan.patch_at != 0 && leads_into(text, address, plan.forbidden())
-             ? Refusal::kOutsideBranch
-             : Refusal::kNone;
+  return plan.patch_at != 0 && leads_into(text, address, plan.forbidden()) ? Refusal::kOutsideBranch
+                                                                           : Refusal::kNone;
 }
 
 void find_entries(std::span<const std::uint8_t> text, std::uint64_t address, std::uint64_t function,

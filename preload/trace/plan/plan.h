@@ -8,8 +8,8 @@
 //              mov %rsp,%rbp …
 //              jmp function + end
 //
-// aarch64: the patch is one instruction, B, the first one behind BTI or PACIASP. These stay, because
-// indirect calls have to land on them; the stub undoes PACIASP.
+// aarch64: the patch is one instruction, B, the first one behind BTI or PACIASP. These stay,
+// because indirect calls have to land on them; the stub undoes PACIASP.
 //
 // Context: control thread.  Allocates: never.
 #pragma once

@@ -36,20 +36,20 @@ constexpr bool is_in(std::uint32_t word, std::uint32_t mask, std::uint32_t value
 // what a handler of the program may look at.
 bool is_unmovable(std::uint32_t word) noexcept {
   constexpr std::uint32_t kNoRegister = 31;
-  if ((word >> 16) == 0) return true;  // udf
+  if ((word >> 16) == 0) return true;                                             // udf
   if (is_in(word, 0xff000000, 0xd4000000) && word != machine::kSvc) return true;  // brk, hvc …
   if (is_in(word, 0xfc000000, 0x94000000)) return true;                           // bl
   if (is_in(word, 0xfe000000, 0xd6000000) && (word >> 21 & 15) != 2 && (word >> 21 & 15) != 0 &&
       (word >> 21 & 15) != 8) {
     return true;  // blr, eret, drps
   }
-  if (is_in(word, 0x3b200c00, 0x19000400)) return true;      // cpyfp …
-  if (is_in(word, 0xffffdbff, 0xdac183fe)) return true;  // paciasppc …
-  if (is_in(word, 0xff800000, 0xf3800000)) return true;  // autiasppc
-  if (is_in(word, 0xff000000, 0x55000000)) return true;  // retaasppc
-  if (is_in(word, 0xff000010, 0x54000010)) return true;  // bc.cond
-  if (is_in(word, 0x7e000000, 0x74000000)) return true;  // cb.cond
-  if (!is_in(word, 0x3b000000, 0x18000000)) return false;    // literals
+  if (is_in(word, 0x3b200c00, 0x19000400)) return true;    // cpyfp …
+  if (is_in(word, 0xffffdbff, 0xdac183fe)) return true;    // paciasppc …
+  if (is_in(word, 0xff800000, 0xf3800000)) return true;    // autiasppc
+  if (is_in(word, 0xff000000, 0x55000000)) return true;    // retaasppc
+  if (is_in(word, 0xff000010, 0x54000010)) return true;    // bc.cond
+  if (is_in(word, 0x7e000000, 0x74000000)) return true;    // cb.cond
+  if (!is_in(word, 0x3b000000, 0x18000000)) return false;  // literals
   return is_in(word, 0x04000000, 0x04000000) || word >> 30 == 3 || (word & 31) == kNoRegister;
 }
 
@@ -79,7 +79,8 @@ std::int64_t literal_distance(std::uint32_t word) noexcept {
 std::uint64_t address_of_adr(std::uint32_t word, std::uint64_t pc) noexcept {
   if (word >> 31 != 0) return unwind::adrp_result(word, pc);
   const std::uint32_t bytes = (word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
-  return pc + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(bytes << 11) >> 11});
+  return pc +
+         static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(bytes << 11) >> 11});
 }
 
 class CopyWriter {

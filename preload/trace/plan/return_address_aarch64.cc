@@ -48,8 +48,8 @@ bool stores_link(std::uint32_t word) noexcept {
 
 }  // namespace
 
-// All of its code, because x30 may keep the return address anywhere. A function that calls clone and
-// has not saved it returns twice by it (vfork).
+// All of its code, because x30 may keep the return address anywhere. A function that calls clone
+// and has not saved it returns twice by it (vfork).
 bool reads_return_address(const Function& function) noexcept {
   bool clones = false;
   bool saves = false;

@@ -25,7 +25,8 @@ void find_stack_calls(std::int32_t tid, const FrameBuffer& frames, Reader&,
 
 // The same for a stack that is copied, and walked later: `words` from `from` on.
 template <typename Reader>
-void find_calls_of_words(std::uint64_t from, std::uint64_t words, Reader&, OpenCalls& out) noexcept {
+void find_calls_of_words(std::uint64_t from, std::uint64_t words, Reader&,
+                         OpenCalls& out) noexcept {
   const ReplacedCode* const replaced = replaced_code.load(std::memory_order_acquire);
   if (replaced == nullptr) return;
   replaced->add_calls(0, {from, from + words * sizeof(std::uint64_t), {}, {}}, out);

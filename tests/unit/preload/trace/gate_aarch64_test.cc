@@ -1,6 +1,4 @@
 // Pages of code are exchanged while threads execute them.
-#include "preload/trace/gate/gate.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -18,6 +16,7 @@
 
 #include "preload/machine/code_cache_aarch64.h"
 #include "preload/trace/calls/pool.h"
+#include "preload/trace/gate/gate.h"
 #include "preload/trace/gate/mapped_page.h"
 #include "preload/trace/traced_function.h"
 #include "tests/unit/preload/trace/loaded_functions.h"
@@ -165,12 +164,11 @@ TEST_F(Gate, CodeOfADeletedFileIsNotChangedButRestored) {
   const MappedCode other(path);
   ASSERT_EQ(make_plan(other.function(), plan), Refusal::kNone);
   TracedFunction& second = set_up(other.function(), plan);
-  std::filesystem::rename(path, path + ".old");
+  std::filesystem::remove(path);
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(kCode), sizeof kCode);
   EXPECT_EQ(second.attach().status, GateStatus::kNotWritable);
   EXPECT_TRUE(second.is_as_before());
   EXPECT_EQ(other.call(), 41);
-  std::filesystem::remove(path + ".old");
 }
 
 TEST_F(Gate, OtherBytesAreLeftAlone) {

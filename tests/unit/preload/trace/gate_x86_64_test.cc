@@ -1,6 +1,4 @@
 // Threads at the gate: moved out of the patch, waited for, or the reason to undo it.
-#include "preload/trace/gate/gate.h"
-
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "preload/trace/calls/pool.h"
+#include "preload/trace/gate/gate.h"
 #include "preload/trace/traced_function.h"
 #include "tests/unit/preload/trace/loaded_functions.h"
 #include "tests/unit/preload/trace/traced_functions.h"

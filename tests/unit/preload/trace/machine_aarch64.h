@@ -12,7 +12,8 @@
 namespace swipr::trace {
 
 inline void make_jump(std::uint64_t from, std::uint64_t to, std::uint8_t (&out)[kJumpBytes]) {
-  const std::uint32_t jump = 0x14000000 | (static_cast<std::uint32_t>((to - from) >> 2) & 0x3ffffff);
+  const std::uint32_t jump =
+      0x14000000 | (static_cast<std::uint32_t>((to - from) >> 2) & 0x3ffffff);
   std::memcpy(out, &jump, sizeof jump);
 }
 inline void flush_code(std::uint64_t address) {
@@ -22,7 +23,9 @@ inline void flush_code(std::uint64_t address) {
 using Vector = float64x2x2_t;
 #define SWIPR_VECTOR_TARGET
 inline bool has_vectors() { return true; }
-inline Vector vector_of(double a, double b, double c, double d) { return {{float64x2_t{a, b}, float64x2_t{c, d}}}; }
+inline Vector vector_of(double a, double b, double c, double d) {
+  return {{float64x2_t{a, b}, float64x2_t{c, d}}};
+}
 inline Vector product_of(Vector a, Vector b) {
   return {{vmulq_f64(a.val[0], b.val[0]), vmulq_f64(a.val[1], b.val[1])}};
 }

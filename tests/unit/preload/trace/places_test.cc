@@ -49,7 +49,7 @@ void on_step(int, siginfo_t*, void* context) {
   const auto& walked = *steps->frames;
   step.frames.assign(walked.pcs.begin(), walked.pcs.begin() + walked.frame_count);
   unwind::OpenCalls calls;
-  unwind::find_stack_calls(walked, reader, calls);
+  unwind::find_stack_calls(0, walked, reader, calls);
   step.calls.assign(calls.calls().begin(), calls.calls().end());
   step.is_complete = (walked.flags & wire::kStackRootReached) != 0;
   steps->all.push_back(std::move(step));

@@ -1,5 +1,3 @@
-#include "preload/trace/plan/plan.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "preload/trace/plan/branches.h"
+#include "preload/trace/plan/plan.h"
 
 namespace swipr::trace {
 namespace {
@@ -15,7 +14,7 @@ using Words = std::vector<std::uint32_t>;
 
 constexpr std::uint64_t kAddress = 0x400000;
 constexpr std::uint32_t kRet = 0xd65f03c0, kNop = 0xd503201f, kMove = 0xaa0103e0;  // mov x0,x1
-constexpr std::uint32_t kPush = 0xa9be7bfd;                                       // stp x29,x30,[sp,#-32]!
+constexpr std::uint32_t kPush = 0xa9be7bfd;  // stp x29,x30,[sp,#-32]!
 
 std::span<const std::uint8_t> bytes_of(const Words& code) {
   return {reinterpret_cast<const std::uint8_t*>(code.data()), code.size() * sizeof code[0]};
@@ -39,8 +38,7 @@ TEST_P(PlanRefusal, HasItsReason) {
 INSTANTIATE_TEST_SUITE_P(
     All, PlanRefusal,
     testing::Values(
-        RefusalCase{"nothing", {}, Refusal::kTooShort},
-        RefusalCase{"ret", {kRet}, Refusal::kNone},
+        RefusalCase{"nothing", {}, Refusal::kTooShort}, RefusalCase{"ret", {kRet}, Refusal::kNone},
         RefusalCase{"bti c, and no more", {0xd503245f}, Refusal::kTooShort},
         RefusalCase{"bti c; ret", {0xd503245f, kRet}, Refusal::kNone},
         RefusalCase{"bti jc; ret", {0xd50324df, kRet}, Refusal::kNone},
@@ -67,14 +65,18 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"ldr x1,[x29,#8]", {kPush, 0xf94007a1, kRet}, Refusal::kReadsReturnAddress},
         RefusalCase{"ldr x30,[x29,#8]", {kPush, 0xf94007be, kRet}, Refusal::kNone},
         RefusalCase{"str d30,[x0]", {kNop, 0xfd00001e, kRet}, Refusal::kNone},
-        RefusalCase{"mov x8,#220; svc", {0xd2801b88, 0xd4000001, kRet}, Refusal::kReadsReturnAddress},
-        RefusalCase{"mov w8,#435; svc", {0x52803668, 0xd4000001, kRet}, Refusal::kReadsReturnAddress},
-        RefusalCase{"stp x29,x30; mov x8,#220", {kPush, 0xd2801b88, 0xd4000001, kRet}, Refusal::kNone},
+        RefusalCase{
+            "mov x8,#220; svc", {0xd2801b88, 0xd4000001, kRet}, Refusal::kReadsReturnAddress},
+        RefusalCase{
+            "mov w8,#435; svc", {0x52803668, 0xd4000001, kRet}, Refusal::kReadsReturnAddress},
+        RefusalCase{
+            "stp x29,x30; mov x8,#220", {kPush, 0xd2801b88, 0xd4000001, kRet}, Refusal::kNone},
         // Loops back to the first instruction.
         RefusalCase{"b to the begin", {kMove, 0x17ffffff}, Refusal::kBranchInto},
         RefusalCase{"cbz to the begin", {kMove, 0xb4ffffe0, kRet}, Refusal::kBranchInto},
         RefusalCase{"tbz to the begin", {kMove, 0x3607ffe0, kRet}, Refusal::kBranchInto},
-        RefusalCase{"b.eq behind bti c", {0xd503245f, kMove, 0x54ffffe0, kRet}, Refusal::kBranchInto},
+        RefusalCase{
+            "b.eq behind bti c", {0xd503245f, kMove, 0x54ffffe0, kRet}, Refusal::kBranchInto},
         RefusalCase{"b.eq to the second one", {kNop, kMove, 0x54ffffe0, kRet}, Refusal::kNone},
         RefusalCase{"recursion", {kPush, 0x97ffffff, kRet}, Refusal::kNone}));
 

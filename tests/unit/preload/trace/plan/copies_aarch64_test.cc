@@ -21,14 +21,18 @@ std::int64_t swipr_copies_table[2] = {70, 900};
   extern "C" std::int64_t name(std::int64_t);                                                  \
   extern "C" const std::uint8_t name##_end[];
 
-SWIPR_FUNCTION(copy_frame, "stp x29,x30,[sp,#-16]!; mov x29,sp; add x0,x0,#3; ldp x29,x30,[sp],#16; ret")
+SWIPR_FUNCTION(copy_frame,
+               "stp x29,x30,[sp,#-16]!; mov x29,sp; add x0,x0,#3; ldp x29,x30,[sp],#16; ret")
 SWIPR_FUNCTION(copy_signed, "hint #25; stp x29,x30,[sp,#-16]!; ldp x29,x30,[sp],#16; hint #29; ret")
 SWIPR_FUNCTION(copy_landing, "hint #34; add x0,x0,#9; ret")
-SWIPR_FUNCTION(copy_page, "adrp x1,swipr_copies_table; ldr x1,[x1,#:lo12:swipr_copies_table]; add x0,x0,x1; ret")
+SWIPR_FUNCTION(
+    copy_page,
+    "adrp x1,swipr_copies_table; ldr x1,[x1,#:lo12:swipr_copies_table]; add x0,x0,x1; ret")
 SWIPR_FUNCTION(copy_address, "adr x1,1f; ldr x1,[x1]; add x0,x0,x1; ret; .p2align 3; 1: .quad 44")
 SWIPR_FUNCTION(copy_literal, "ldr x1,1f; add x0,x0,x1; ret; .p2align 3; 1: .quad -41")
 SWIPR_FUNCTION(copy_literal_word, "ldr w1,1f; add x0,x0,x1; ret; .p2align 3; 1: .quad -41")
-SWIPR_FUNCTION(copy_literal_signed, "ldrsw x1,1f; add x0,x0,x1; ret; .p2align 3; 1: .quad 0xfffffff0")
+SWIPR_FUNCTION(copy_literal_signed,
+               "ldrsw x1,1f; add x0,x0,x1; ret; .p2align 3; 1: .quad 0xfffffff0")
 SWIPR_FUNCTION(copy_zero, "cbz x0,1f; add x0,x0,#1; ret; 1: mov x0,#77; ret")
 SWIPR_FUNCTION(copy_not_zero, "cbnz w0,1f; add x0,x0,#1; ret; 1: neg x0,x0; ret")
 SWIPR_FUNCTION(copy_bit, "tbz x0,#63,1f; add x0,x0,#1; ret; 1: neg x0,x0; ret")

@@ -45,7 +45,8 @@ Texts disassemble(const char* objdump, std::span<const std::uint8_t> code, std::
     const std::uint64_t at = std::strtoull(line, &behind, 16);
     if (behind == line || *behind != ':') continue;
     std::string text(behind + 1 + std::strspn(behind + 1, " \t"));
-    for (const char* const end : {"\n", "\t//", "  //"}) text.resize(std::min(text.find(end), text.size()));
+    for (const char* const end : {"\n", "\t//", "  //"})
+      text.resize(std::min(text.find(end), text.size()));
     std::ranges::replace(text, '\t', ' ');
     texts[at] = text;
   }
@@ -108,8 +109,8 @@ class Copies {
                     std::size_t to, const Texts& copies) const {
     const std::string& moved = copies.at(copy + to);
     const std::string mnemonic = original.substr(0, original.find(' '));
-    const bool has_address = original.find(" 0x") != original.npos &&
-                             original.rfind("0x") > original.rfind(' ');
+    const bool has_address =
+        original.find(" 0x") != original.npos && original.rfind("0x") > original.rfind(' ');
     const bool is_literal = (mnemonic == "ldr" || mnemonic == "ldrsw") && has_address;
     if (mnemonic == "adr" || mnemonic == "adrp" || is_literal) {
       ++changed_;

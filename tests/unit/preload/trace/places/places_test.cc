@@ -20,6 +20,7 @@
 #include "preload/unwind/walk/stack_calls.h"
 #include "preload/unwind/walk/walk.h"
 #include "tests/unit/preload/trace/loaded_functions.h"
+#include "tests/unit/preload/trace/places/steps.h"
 #include "tests/unit/preload/trace/traced_functions.h"
 #include "tests/unit/preload/unwind/self_map.h"
 
@@ -55,23 +56,14 @@ void on_step(int, siginfo_t*, void* context) {
   steps->all.push_back(std::move(step));
 }
 
-// The trap flag, from the instruction behind this on. In functions that call others only: these do
-// not use the red zone.
-#define SWIPR_CHANGE_FLAGS(change)                         \
-  asm volatile("pushfq\n.cfi_adjust_cfa_offset 8\n" change \
-               "(%%rsp)\npopfq\n.cfi_adjust_cfa_offset -8" \
-               :                                           \
-               :                                           \
-               : "memory", "cc")
-
 void nothing_inside(void*) { asm volatile(""); }
 
 [[gnu::noinline]] void call_stepped(int which) {
-  SWIPR_CHANGE_FLAGS("orq $0x100,");
+  SWIPR_BEGIN_STEPS;
   if (which == 0) triple(14);
   if (which == 1) call_inside(2, &nothing_inside, nullptr);
   if (which == 2) tail_first(&nothing_inside, nullptr);
-  SWIPR_CHANGE_FLAGS("andq $~0x100,");
+  SWIPR_END_STEPS;
 }
 
 // All functions that `which` calls.
@@ -125,7 +117,9 @@ class TracedSteps : public testing::TestWithParam<int> {
     steps_.map = std::make_unique<unwind::SelfMap>();
     steps_.all.clear();
     steps_.all.reserve(100'000);
+    prepare_steps();
     call_stepped(which);
+    finish_steps();
   }
 
   void compare();

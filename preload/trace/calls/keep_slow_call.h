@@ -101,7 +101,7 @@ inline void fill(SlowCall& slow, std::uint32_t number, const ThreadCalls& thread
   slow.result = ending.result;
   slow.unwound = ending.unwound;
   slow.return_address = swipr_trace_returns[number].address_minus_1 + 1;
-  slow.stack = reinterpret_cast<std::uint64_t>(call.slot + 1);
+  slow.stack = reinterpret_cast<std::uint64_t>(call.slot + kReturnWords);
   slow.is_detailed = call.is_detailed;
   if (call.is_detailed) slow.details = pool.details[number];
   slow.probe = call.probe;

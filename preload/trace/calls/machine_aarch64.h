@@ -8,6 +8,9 @@
 
 namespace swipr::trace {
 
+// Of the stack, that the return address takes.
+inline constexpr std::size_t kReturnWords = 0;
+
 // A thunk has `blr x16`, `adr x30, .` and a jump.
 inline constexpr std::uint64_t kThunkReturn = 4;
 

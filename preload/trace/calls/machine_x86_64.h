@@ -6,6 +6,9 @@
 
 namespace swipr::trace {
 
+// Of the stack, that the return address takes.
+inline constexpr std::size_t kReturnWords = 1;
+
 // A thunk has a call (6 bytes), a push (5) and a jump.
 inline constexpr std::uint64_t kThunkReturn = 6;
 

@@ -141,7 +141,7 @@ class LatencyTest(SwiprCase):
         self.assertIn("no file 'libnone'", error("libnone!f"))
         self.assertIn("no file is mapped at 0x10", error("0x10"))
         self.assertIn("no code is known of nothing.cc:1", error("nothing.cc:1"))
-        self.assertIn("no function is traced", self.swipr("latency", "--pid", target.pid, "_start", expect=1).err)
+        self.assertIn("no function is traced", self.swipr("latency", "--pid", target.pid, "calls_nofp!_start", expect=1).err)
         self.assertEqual(target.end().code, 0)
 
     def test_lines(self):

@@ -26,6 +26,14 @@ bool is_at(std::span<const std::byte> bytes, std::span<const std::uint8_t> wante
                             [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
 }
 
+// The first thing that is said of it, behind an instruction to land on: nothing has called it
+// (_start). Source: DWARF 5, 7.24: advance_loc, undefined.
+bool has_no_caller(const unwind::Fde& fde) noexcept {
+  constexpr std::uint8_t kUndefined[] = {0x07, unwind::kReturnColumn};
+  const bool advances = std::to_integer<unsigned>(fde.instructions.front()) >> 6 == 1;
+  return is_at(fde.instructions.subspan(advances ? 1 : 0), kUndefined);
+}
+
 // The stack is as a call leaves it, and nothing changes before the first advance. What the compiler
 // moved out of a function (.cold) has an FDE, too, and mostly a frame. It may be where an exception
 // lands.
@@ -37,6 +45,7 @@ bool begins_as_called(const unwind::Cie& cie, const unwind::Fde& fde) noexcept {
     if (byte != std::byte{0}) return false;
   }
   if (fde.instructions.empty()) return true;
+  if (!unwind::kReturnAddressIsPushed && has_no_caller(fde)) return false;
   const auto first = std::to_integer<std::uint8_t>(fde.instructions.front());
   return first == 0 || (first >= 2 && first <= 4) || first >> 6 == 1;
 }

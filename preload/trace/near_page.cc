@@ -71,15 +71,17 @@ std::uint64_t distance(std::uint64_t a, std::uint64_t b) noexcept { return a < b
 // Below a mapping, with a page between them. Never above one: that may be the heap, which grows.
 std::uint64_t nearest_free(std::uint64_t address) noexcept {
   MappedRanges ranges;
-  constexpr std::uint64_t kUnit = kLargestPageBytes;
+  // Of the kernel: addresses of mappings are multiples of it.
+  const std::uint64_t unit =
+      kPagesDiffer ? static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : kPageBytes;
   std::uint64_t free_begin = 64 << 10;  // the kernel's usual lower bound
   std::uint64_t best = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool grows = false;
   while (ranges.next(begin, end, grows)) {
-    if (!grows && begin > free_begin && begin - free_begin >= 3 * kUnit) {
-      const std::uint64_t page = (kUnit == kPageBytes ? begin : begin & -kUnit) - 2 * kUnit;
+    if (!grows && begin > free_begin && begin - free_begin >= 3 * unit) {
+      const std::uint64_t page = begin - 2 * unit;
       if (best == 0 || distance(page, address) < distance(best, address)) best = page;
     }
     free_begin = end;

@@ -4,6 +4,7 @@ program and its code look like afterwards, however the client ends."""
 import json
 import os
 import pathlib
+import platform
 import resource
 import signal
 import subprocess
@@ -156,10 +157,11 @@ class TracingTest(SwiprCase):
         unwinder, = [path for path in tracing.mapped_files(target.pid) if "libgcc_s" in path]
         symbols = {path: tracing.functions(path, dynamic=True) for path in (libc, loader, unwinder)}
         own = tracing.functions(self.preload)
+        moved = [address for name, address in self.functions.items() if name.endswith("rethrowEl.cold")]
+        self.assertEqual(len(moved), platform.machine() == "x86_64")  # aarch64's compiler moves nothing out of it
         wanted = [
             (self.address_of("6tripleEl") + 1, self.file, "begins there"),
-            (next(address for name, address in self.functions.items() if name.endswith("rethrowEl.cold")), self.file,
-             "begins there"),
+            *((address, self.file, "begins there") for address in moved),
             (symbols[libc]["setjmp"], libc, ""), (symbols[libc]["dlsym"], libc, "depend on it"),
             (symbols[libc]["vfork"], libc, "depend on it"), (symbols[libc]["clone"], libc, "depend on it"),
             (symbols[libc]["sched_yield"], libc, ""), (symbols[libc]["getpid"], libc, ""),
@@ -266,9 +268,14 @@ class TracingTest(SwiprCase):
         os.sched_setscheduler(target.pid, os.SCHED_FIFO, os.sched_param(1))
         stream = self.trace(target, "6tripleEl")
         probe, = stream.read_answers(1)
-        self.assertEqual(probe.state, tracing.REFUSED)
-        self.assertEqual(probe.text, f"thread {target.pid} has a real-time scheduling policy")
-        stream.close()
+        if platform.machine() == "aarch64":  # no thread waits there
+            self.assertEqual(probe.state, tracing.ATTACHED, probe)
+            self.check_calls(target, 100)
+            self.assertEqual(stream.end(), {0: 100})
+        else:
+            self.assertEqual(probe.state, tracing.REFUSED)
+            self.assertEqual(probe.text, f"thread {target.pid} has a real-time scheduling policy")
+            stream.close()
         self.check_calls(target, 100)
         os.sched_setscheduler(target.pid, os.SCHED_OTHER, os.sched_param(0))
         stream = self.attach(target, "6tripleEl")

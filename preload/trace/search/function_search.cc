@@ -39,9 +39,9 @@ bool has_no_caller(const unwind::Fde& fde) noexcept {
 // lands.
 // Source: DWARF 5, 6.4.2 and 7.24: def_cfa, offset, advance_loc.
 bool begins_as_called(const unwind::Cie& cie, const unwind::Fde& fde) noexcept {
-  constexpr auto kInitial = unwind::kCfiOfCallees;
+  constexpr auto& kInitial = unwind::kCfiOfCallees;
   if (!is_at(cie.instructions, kInitial)) return false;
-  for (const std::byte byte : cie.instructions.subspan(kInitial.size())) {
+  for (const std::byte byte : cie.instructions.subspan(sizeof kInitial)) {
     if (byte != std::byte{0}) return false;
   }
   if (fde.instructions.empty()) return true;

@@ -2,7 +2,6 @@
 // Source: AAPCS64, sections 6.1.1 (registers) and 6.4.6 (frame records); AADWARF64, section 4.1.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 namespace swipr::unwind {
@@ -40,7 +39,7 @@ inline constexpr std::uint8_t kIgnoredCfiInstruction = 0x2d;
 inline constexpr char kVdsoClock[] = "__kernel_clock_gettime";
 
 // CFI at a function's beginning: CFA = sp.
-inline constexpr std::array<std::uint8_t, 3> kCfiOfCallees = {0x0c, 31, 0};
+inline constexpr std::uint8_t kCfiOfCallees[] = {0x0c, 31, 0};
 
 // A function that libunwind exports on this machine.
 inline constexpr const char* kLibunwindStep = "_ULaarch64_step";

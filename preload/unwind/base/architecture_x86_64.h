@@ -2,7 +2,6 @@
 // Source: System V AMD64 ABI, sections 3.2 (stack frame) and 3.6.2 (DWARF register numbers).
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 namespace swipr::unwind {
@@ -41,7 +40,7 @@ inline constexpr std::uint8_t kIgnoredCfiInstruction = 0;
 inline constexpr char kVdsoClock[] = "__vdso_clock_gettime";
 
 // CFI at a function's beginning: CFA = rsp + 8, the return address at CFA - 8.
-inline constexpr std::array<std::uint8_t, 5> kCfiOfCallees = {0x0c, 7, 8, 0x90, 1};
+inline constexpr std::uint8_t kCfiOfCallees[] = {0x0c, 7, 8, 0x90, 1};
 
 // A function that libunwind exports on this machine.
 inline constexpr const char* kLibunwindStep = "_ULx86_64_step";

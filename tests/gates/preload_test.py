@@ -93,7 +93,7 @@ class PreloadGate(unittest.TestCase):
         self.rejected(self.build(link=self.without("-Wl,-soname,libswipr_preload.so")), "soname")
 
     def test_rejects_a_large_library(self):
-        ballast = '__attribute__((used)) static const char ballast[500000] = {1};'
+        ballast = '__attribute__((used)) static const char ballast[700000] = {1};'
         self.rejected(self.build(ballast), "bytes when stripped")
 
     def test_rejects_a_symbol_of_a_newer_glibc(self):

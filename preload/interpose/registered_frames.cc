@@ -7,6 +7,7 @@
 
 #include "common/core/errno_saver.h"
 #include "preload/agent/base/libc_calls.h"
+#include "preload/agent/base/own_image.h"
 #include "preload/agent/modules/registered/frame_registrations.h"
 #include "preload/interpose/next.h"
 
@@ -19,10 +20,8 @@ using Deregister = void(const void*);
 using DeregisterInfo = void*(const void*);
 
 bool is_own(const void* function) noexcept {
-  Dl_info own;
   Dl_info info;
-  return swipr::libc::dladdr(reinterpret_cast<const void*>(&is_own), &own) != 0 &&
-         swipr::libc::dladdr(function, &info) != 0 && info.dli_fbase == own.dli_fbase;
+  return swipr::libc::dladdr(function, &info) != 0 && info.dli_fbase == &__ehdr_start;
 }
 
 // The function that `caller` would have reached without this library: an unwinder can be loaded

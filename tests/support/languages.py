@@ -36,6 +36,12 @@ class LanguageCase(SwiprCase):
         self.assertEqual(finished.code, 0, finished)
         return finished.out.decode()
 
+    def record_shares(self, program):
+        """(recording, {function: seconds}), which a program says that ends; its functions use 70, 20 and 10 % of its CPU
+        time."""
+        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
+        return recording, dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+
     def check_lost(self, stacks, most):
         lost = sum(s.weight for s in stacks if any(name.startswith("[function gone]") for name in s.frames))
         self.assertLessEqual(lost, most * profiles.total(stacks))
@@ -75,3 +81,21 @@ class LanguageCase(SwiprCase):
         stacks = self.convert(recording, "collapsed")
         self.assertTrue(stacks)
         self.assertFalse(profiles.has_function(stacks, frames))
+
+
+class EndedByFileCase(LanguageCase):
+    """Programs whose language does not say whether there is input: they end when a file exists, their last argument."""
+
+    def for_each(self, found, check, text, name):
+        """Calls check(command) with each of the programs that were found."""
+        self.assertTrue(found, "no such program on this machine")
+        source = self.source(text, name)
+        for path in found:
+            with self.subTest(program=path):
+                (self.folder / "end").unlink(missing_ok=True)
+                check([path, source, self.folder / "end"])
+
+    def finish(self, program):
+        """Its last output."""
+        (self.folder / "end").touch()
+        return super().finish(program)

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "preload/agent/base/own_image.h"
+
 namespace swipr::agent::libunwind {
 
 using unwind::WalkEnd;
 
 namespace {
-
-// The linker's: the ELF header of this image.
-extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start;
 
 Accessors accessors_of_walker(decltype(Accessors::find_proc_info) find_proc_info,
                               decltype(Accessors::access_mem) access_memory,

@@ -12,10 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/agent/base/own_image.h"
 #include "preload/machine/raw_syscall.h"
-
-// Of the library that contains this code; made by the linker.
-extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start;
 
 namespace swipr::agent {
 

@@ -99,8 +99,7 @@ class JavaTest(JavaCase):
 
     def check_shares(self, path, name, option):
         program = self.run_java(path, name, option)
-        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
-        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        recording, times = self.record_shares(program)
         stacks = [s for s in self.convert(recording, "collapsed", "--weight", "cpu") if s.thread == "worker"]
         self.check_whole(stacks, "worker", 0.95)
         self.check_parts(stacks, times, "Shares.{} (Shares.java)")

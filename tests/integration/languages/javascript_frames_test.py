@@ -226,8 +226,7 @@ class JavaScriptTest(languages.LanguageCase):
 
     def check_shares(self, path, source):
         program = self.run_program(path, source)
-        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
-        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        recording, times = self.record_shares(program)
         stacks = [s for s in self.convert(recording, "collapsed", "--weight", "cpu") if "work (shares.js)" in s.frames]
         self.check_lost(stacks, 0.005)
         self.check_parts(stacks, times, "{} (shares.js)")

@@ -136,27 +136,16 @@ def programs():
 
 
 @sampling.sampled
-class LuaTest(languages.LanguageCase):
+class LuaTest(languages.EndedByFileCase):
     def for_each_lua(self, check, text, name):
-        self.assertTrue(programs(), "no lua5.4 on this machine")
-        source = self.source(text, f"{name}.lua")
-        for path in programs():
-            with self.subTest(lua=path):
-                (self.folder / "end").unlink(missing_ok=True)
-                check([path, source, self.folder / "end"])
-
-    def finish(self, program):
-        """Its last output."""
-        (self.folder / "end").touch()
-        return super().finish(program)
+        self.for_each(programs(), check, text, f"{name}.lua")
 
     def test_shares(self):
         self.for_each_lua(self.check_shares, SHARES, "shares")
 
     def check_shares(self, command):
         program = self.run_program(*command)
-        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
-        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        recording, times = self.record_shares(program)
         self.check_rooted(recording)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         self.check_lost(stacks, 0)

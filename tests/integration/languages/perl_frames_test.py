@@ -208,8 +208,7 @@ class PerlTest(languages.LanguageCase):
 
     def check_shares(self, command):
         program = self.run_program(*command)
-        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
-        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        recording, times = self.record_shares(program)
         self.check_rooted(recording)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         whole = [s for s in stacks if "shares.pl (shares.pl)" in s.frames]

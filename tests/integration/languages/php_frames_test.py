@@ -192,8 +192,7 @@ class PhpTest(languages.LanguageCase):
 
     def check_shares(self, command):
         program = self.run_program(*command)
-        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
-        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        recording, times = self.record_shares(program)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         whole = [s for s in stacks if "shares.php (shares.php)" in s.frames]
         self.assertGreater(profiles.total(whole), 0.99 * profiles.total(stacks))

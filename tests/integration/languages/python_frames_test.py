@@ -200,8 +200,7 @@ class PythonTest(languages.LanguageCase):
 
     def check_shares(self, path):
         program = self.run_python(path, SHARES)
-        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
-        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        recording, times = self.record_shares(program)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         workers = [s for s in stacks if "Worker.run (app.py)" in s.frames or "run (app.py)" in s.frames]
         for name, seconds in times.items():

@@ -120,27 +120,16 @@ def programs():
 
 
 @sampling.sampled
-class RTest(languages.LanguageCase):
+class RTest(languages.EndedByFileCase):
     def for_each_r(self, check, text, name):
-        self.assertTrue(programs(), "no Rscript on this machine")
-        source = self.source(text, f"{name}.R")
-        for path in programs():
-            with self.subTest(r=path):
-                (self.folder / "end").unlink(missing_ok=True)
-                check([path, source, self.folder / "end"])
-
-    def finish(self, program):
-        """Its last output."""
-        (self.folder / "end").touch()
-        return super().finish(program)
+        self.for_each(programs(), check, text, f"{name}.R")
 
     def test_shares(self):
         self.for_each_r(self.check_shares, SHARES, "shares")
 
     def check_shares(self, command):
         program = self.run_program(*command)
-        recording = self.record(program.pid, "--count", 1500, "--interval", "2ms")
-        times = dict(zip(("seventy", "twenty", "ten"), map(float, self.finish(program).split())))
+        recording, times = self.record_shares(program)
         self.check_rooted(recording)
         stacks = self.convert(recording, "collapsed", "--weight", "cpu")
         self.check_lost(stacks, 0)

@@ -16,8 +16,8 @@ inline void make_jump(std::uint64_t from, std::uint64_t to, std::uint8_t (&out)[
       0x14000000 | (static_cast<std::uint32_t>((to - from) >> 2) & 0x3ffffff);
   std::memcpy(out, &jump, sizeof jump);
 }
-inline void flush_code(std::uint64_t address) {
-  machine::synchronise_code(reinterpret_cast<const void*>(address), kJumpBytes);
+inline void flush_code(std::uint64_t address, std::size_t bytes) {
+  machine::synchronise_code(reinterpret_cast<const void*>(address), bytes);
 }
 
 using Vector = float64x2x2_t;

@@ -15,7 +15,7 @@ inline void make_jump(std::uint64_t from, std::uint64_t to, std::uint8_t (&out)[
   out[0] = 0xe9;
   std::memcpy(out + 1, &distance, sizeof distance);
 }
-inline void flush_code(std::uint64_t) {}
+inline void flush_code(std::uint64_t, std::size_t) {}
 
 using Vector = __m256d;
 #define SWIPR_VECTOR_TARGET [[gnu::target("avx")]]

@@ -85,7 +85,7 @@ void Traced::patch(const std::uint8_t (&bytes)[kJumpBytes]) {
   void* const page = reinterpret_cast<void*>(patch_at_ & -4096ull);
   ASSERT_EQ(::mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
   std::memcpy(reinterpret_cast<void*>(patch_at_), bytes, sizeof bytes);
-  flush_code(patch_at_);
+  flush_code(patch_at_, kJumpBytes);
   ASSERT_EQ(::mprotect(page, 8192, PROT_READ | PROT_EXEC), 0);
 }
 

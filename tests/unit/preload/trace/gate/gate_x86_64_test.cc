@@ -14,6 +14,7 @@
 #include "preload/trace/calls/pool.h"
 #include "preload/trace/gate/gate.h"
 #include "preload/trace/traced_function.h"
+#include "tests/unit/preload/trace/gate/forks.h"
 #include "tests/unit/preload/trace/loaded_functions.h"
 #include "tests/unit/preload/trace/traced_functions.h"
 
@@ -152,26 +153,9 @@ TEST_F(Gate, WaitsForThreadsThatWillReturnIntoThePatch) {
 }
 
 TEST_F(Gate, IsClosedForForks) {
-  TracedFunction& function = traced(reinterpret_cast<void*>(&triple));
-  std::atomic<bool> stops{false};
-  std::atomic<int> failed{0};
-  std::thread forks = thread_with_signals([&] {
-    while (!stops) {
-      const pid_t child = fork();
-      if (child == 0) _exit(triple(2) == 6 ? 0 : 1);
-      int status = 1;
-      failed += waitpid(child, &status, 0) != child || status != 0;
-    }
-  });
-  for (int round = 0; round < 100; ++round) {
-    function.attach();
-    EXPECT_NE(function.detach().status, GateStatus::kNotWritable);
-  }
-  stops = true;
-  forks.join();
-  EXPECT_EQ(failed, 0);
-  function.detach();
-  EXPECT_TRUE(function.is_as_before());
+  expect_closed_for_forks(
+      traced(reinterpret_cast<void*>(&triple)), [] { return triple(2) == 6; },
+      [this](auto run) { return thread_with_signals(run); });
 }
 
 }  // namespace

@@ -1,26 +1,10 @@
-// Functions in assembly and the copies of their beginnings, which are executed: the results are the
-// same.
-#include <gtest/gtest.h>
-#include <sys/mman.h>
-
-#include <array>
-#include <cstring>
-#include <ostream>
-
-#include "preload/trace/plan/plan.h"
+#include "tests/unit/preload/trace/plan/copies.h"
 
 extern "C" {
 std::int64_t swipr_copies_table[2] = {70, 900};
 std::int64_t swipr_copies_add(std::int64_t value) { return value + 5; }
 std::int64_t (*swipr_copies_pointer)(std::int64_t) = &swipr_copies_add;
 }
-
-// Each begins at the start of a word. NAME_end is behind its last instruction.
-#define SWIPR_FUNCTION(name, code)                                                             \
-  asm(".pushsection .text\n.p2align 4\n.globl " #name "\n.hidden " #name "\n" #name ":\n" code \
-      "\n" #name "_end:\n.globl " #name "_end\n.hidden " #name "_end\n.popsection\n");         \
-  extern "C" std::int64_t name(std::int64_t);                                                  \
-  extern "C" const std::uint8_t name##_end[];
 
 SWIPR_FUNCTION(
     copy_frame,
@@ -52,54 +36,9 @@ asm(".pushsection .rodata\n.p2align 4\nswipr_copies_vector: .quad 31, 0\n.popsec
 namespace swipr::trace {
 namespace {
 
-using Callable = std::int64_t (*)(std::int64_t);
-
-struct CopyCase {
-  const char* name;
-  Callable function;
-  const std::uint8_t* end;
-};
-void PrintTo(const CopyCase& c, std::ostream* out) { *out << c.name; }
-#define SWIPR_CASE(name) \
-  CopyCase { #name, &name, name##_end }
-
-class NearPage {
- public:
-  explicit NearPage(std::uint64_t address) {
-    for (std::uint64_t distance = 1 << 20; distance < 1u << 30 && memory_ == MAP_FAILED;
-         distance += 1 << 20) {
-      memory_ = ::mmap(reinterpret_cast<void*>((address & -4096ull) - distance), 4096,
-                       PROT_READ | PROT_WRITE | PROT_EXEC,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    }
-  }
-  ~NearPage() { ::munmap(memory_, 4096); }
-  std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(memory_); }
-  bool is_mapped() const { return memory_ != MAP_FAILED; }
-
- private:
-  void* memory_ = MAP_FAILED;
-};
-
 class CopyTest : public testing::TestWithParam<CopyCase> {};
 
-TEST_P(CopyTest, HasTheResultsOfTheFunction) {
-  const auto address = reinterpret_cast<std::uint64_t>(GetParam().function);
-  const auto* code = reinterpret_cast<const std::uint8_t*>(GetParam().function);
-  const Function function{address, {code, GetParam().end}};
-  Plan plan;
-  ASSERT_STREQ(refusal_text(make_plan(function, plan)), "");
-  std::array<std::uint8_t, Plan::kMostCopyBytes> copy;
-  const NearPage page(address);
-  ASSERT_TRUE(page.is_mapped());
-  ASSERT_EQ(build_copy(plan, function, page.address(), copy), Refusal::kNone);
-  std::memset(reinterpret_cast<void*>(page.address()), 0xcc, 4096);
-  std::memcpy(reinterpret_cast<void*>(page.address()), copy.data(), plan.copy_bytes);
-  const auto moved = reinterpret_cast<Callable>(page.address());
-  for (std::int64_t value = -20; value < 20; ++value) {
-    EXPECT_EQ(moved(value), GetParam().function(value)) << value;
-  }
-}
+TEST_P(CopyTest, HasTheResultsOfTheFunction) { expect_results_of_function(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(All, CopyTest,
                          testing::Values(SWIPR_CASE(copy_frame), SWIPR_CASE(copy_load),

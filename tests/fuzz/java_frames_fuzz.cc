@@ -46,8 +46,9 @@ JavaRuntime java_of(std::uint8_t options, std::span<const std::byte> bytes, std:
   for (std::uint64_t JavaStatics::*address :
        {&JavaStatics::major_version, &JavaStatics::code_heaps, &JavaStatics::code_heap,
         &JavaStatics::code_low, &JavaStatics::code_high, &JavaStatics::interpreter,
-        &JavaStatics::call_stub_return, &JavaStatics::threads, &JavaStatics::first_thread,
-        &JavaStatics::counters, &JavaStatics::class_base, &JavaStatics::class_shift}) {
+        &JavaStatics::call_stub_return, &JavaStatics::return_barrier, &JavaStatics::threads,
+        &JavaStatics::first_thread, &JavaStatics::counters, &JavaStatics::class_base,
+        &JavaStatics::class_shift}) {
     java.statics.*address = kBegin + offsets[0] * std::uint64_t{8};
   }
   java.version = is_set(5) ? 17 : 25;
@@ -60,6 +61,7 @@ JavaRuntime java_of(std::uint8_t options, std::span<const std::byte> bytes, std:
   java.code = {kBegin, kBegin + kCodeBytes};
   if (is_set(6)) java.interpreter = {kBegin, kBegin + kCodeBytes / 2};
   java.call_stub_return = kBegin + kCodeBytes / 2;
+  java.return_barrier = is_set(2) ? kBegin + offsets[1] % kCodeBytes : 0;
   java.heaps[0] = {java.code, kBegin + 64};
   return java;
 }

@@ -1,5 +1,5 @@
 // The names by which HotSpot describes what JavaLayout and JavaStatics hold. Source:
-// src/hotspot/share/runtime/vmStructs.cpp, 8 to 27.
+// src/hotspot/share/runtime/vmStructs.cpp, 8 to 28.
 // Pure.
 #pragma once
 
@@ -121,6 +121,8 @@ inline constexpr std::array kStatics = {
     DescribedStatic{"CodeCache._high_bound", &JavaStatics::code_high, Need::kOptional},
     DescribedStatic{"AbstractInterpreter._code", &JavaStatics::interpreter},
     DescribedStatic{"StubRoutines._call_stub_return_address", &JavaStatics::call_stub_return},
+    DescribedStatic{"StubRoutines._cont_returnBarrier", &JavaStatics::return_barrier,
+                    Need::kOptional},
     DescribedStatic{"ThreadsSMRSupport._java_thread_list", &JavaStatics::threads, Need::kOptional},
     DescribedStatic{"Threads._thread_list", &JavaStatics::first_thread, Need::kOptional},
     DescribedStatic{"PerfMemory._start", &JavaStatics::counters, Need::kOptional},

@@ -122,7 +122,7 @@ class JavaStepper : private JavaFirstFrame<Reader, Stack> {
         return JavaStep::kUnreadable;
       }
     }
-    const bool is_barrier = !blob.is_method && is_return_barrier(registers);
+    const bool is_barrier = !blob.is_method && passes_return_barrier(registers);
     const bool has_stepped = registers.exact ? step_first(blob, registers)
                                              : blob.frame_words == 0 && step_stub(registers);
     if (!has_stepped && !step_frame(blob, registers)) {
@@ -133,14 +133,19 @@ class JavaStepper : private JavaFirstFrame<Reader, Stack> {
   }
 
   // When a virtual thread runs again, only its innermost frames are on the stack. The last of them
-  // returns to a stub, which fetches the next ones from the heap. The entry of the continuation,
-  // whose frame pointer is still there, begins at the stack pointer (ContinuationEntry, 56 or 64
-  // bytes, aligned to 16: src/hotspot/share/runtime/continuationEntry.hpp).
-  bool is_return_barrier(const JavaRegisters& registers) const noexcept {
+  // returns to a stub, which fetches the next ones from the heap. The entry of the continuation
+  // begins at the stack pointer (ContinuationEntry, 56 or 64 bytes, aligned to 16:
+  // src/hotspot/share/runtime/continuationEntry.hpp); the frame pointer is that of its function.
+  // The innermost frames have saved it until 27; later versions describe the stub.
+  bool passes_return_barrier(JavaRegisters& registers) const noexcept {
     constexpr std::uint32_t kFirst = 21;
     constexpr std::uint64_t kEntryBytes = 64;
-    return java_.version >= kFirst && !registers.exact &&
-           registers.frame == registers.stack + kEntryBytes;
+    if (java_.version < kFirst || registers.exact) return false;
+    const std::uint64_t entry_frame = registers.stack + kEntryBytes;
+    if (java_.return_barrier == 0) return registers.frame == entry_frame;
+    if (registers.pc != java_.return_barrier) return false;
+    registers.frame = entry_frame;
+    return true;
   }
 
   // Of a frame that is to be interpreted further (its code is no longer valid) the VM replaces the

@@ -319,6 +319,7 @@ bool refresh_java(JavaRuntime& java, unwind::ImageReader reader) noexcept {
                         reader.read_value(statics.call_stub_return, read.call_stub_return) &&
                         read.call_stub_return != 0 && read_heaps(read, reader) &&
                         read_interpreter(read, reader);
+  if (statics.return_barrier != 0) reader.read_value(statics.return_barrier, read.return_barrier);
   const bool was_ready = java.version != 0;
   std::uint64_t counters = 0;
   if (is_ready && !was_ready && statics.counters != 0 &&

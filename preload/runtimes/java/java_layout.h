@@ -1,7 +1,7 @@
 // Where HotSpot keeps what a stack walk reads, and how a process is seen to run it. The VM
 // describes its fields in exported tables (gHotSpotVMStructs, gHotSpotVMTypes): no offset is known
 // beforehand, but a field that is not described is a refusal. Nothing of the VM is called. Source:
-// src/hotspot/share/runtime/vmStructs.hpp, 11 to 27, and src/share/vm/runtime/vmStructs.cpp, 8.
+// src/hotspot/share/runtime/vmStructs.hpp, 11 to 28, and src/share/vm/runtime/vmStructs.cpp, 8.
 #pragma once
 
 #include <array>
@@ -96,11 +96,12 @@ struct JavaStatics {
   std::uint64_t code_high = 0;
   std::uint64_t interpreter = 0;
   std::uint64_t call_stub_return = 0;
-  std::uint64_t threads = 0;       // a list, 17+ …
-  std::uint64_t first_thread = 0;  // … or the first of linked threads
-  std::uint64_t counters = 0;      // of java_counters.h
-  std::uint64_t class_base = 0;    // of compressed pointers to classes …
-  std::uint64_t class_shift = 0;   // … 32 bits
+  std::uint64_t return_barrier = 0;  // 27+
+  std::uint64_t threads = 0;         // a list, 17+ …
+  std::uint64_t first_thread = 0;    // … or the first of linked threads
+  std::uint64_t counters = 0;        // of java_counters.h
+  std::uint64_t class_base = 0;      // of compressed pointers to classes …
+  std::uint64_t class_shift = 0;     // … 32 bits
 
   friend bool operator==(const JavaStatics&, const JavaStatics&) = default;
 };
@@ -124,6 +125,7 @@ struct JavaRuntime {
   Range<std::uint64_t> code;  // all heaps; reserved, not all of it is readable
   Range<std::uint64_t> interpreter;
   std::uint64_t call_stub_return = 0;
+  std::uint64_t return_barrier = 0;    // of continuations; 0: not described
   std::uint64_t unloaded_classes = 0;  // the address of their number, 64 bits; 0: unknown
   std::array<JavaCodeHeap, kMaxHeaps> heaps;
 

@@ -62,6 +62,7 @@ JavaRuntime random_runtime(std::mt19937_64& random) {
                   .code_high = kBegin,
                   .interpreter = kBegin,
                   .call_stub_return = kBegin,
+                  .return_barrier = kBegin + 8,
                   .threads = kBegin + 800,
                   .first_thread = kBegin + 1600,
                   .counters = kBegin + 2400,
@@ -72,6 +73,7 @@ JavaRuntime random_runtime(std::mt19937_64& random) {
   java.code = {kBegin, kBegin + kBytes};
   java.interpreter = {kBegin, kBegin + kBytes / 2};
   java.call_stub_return = kBegin + random() % (kBytes / 8) * 8;
+  java.return_barrier = random() % 2 == 0 ? 0 : kBegin + random() % (kBytes / 8) * 8;
   java.heaps[0] = {java.code, kBegin + 64};
   return java;
 }

@@ -20,9 +20,10 @@ def run(*command, **options):
 
 
 class Program:
-    """A program that answers each line with one line; under the preload by default."""
+    """A program that answers each line with one line; under the preload by default. `blocks`: whether a read of its input
+    waits for it."""
 
-    def __init__(self, *command, preload=True, environment=None):
+    def __init__(self, *command, preload=True, environment=None, blocks=True):
         self.folder = tempfile.TemporaryDirectory()
         self.environment = self.environment_in(self.folder.name)
         own = dict(self.environment, **(environment or {}))
@@ -30,7 +31,7 @@ class Program:
             own["LD_PRELOAD"] = str(PRELOAD)
         self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                        env=own)
+                                        env=own, preexec_fn=None if blocks else lambda: os.set_blocking(0, False))
         self.ready = self.answer()
 
     @staticmethod

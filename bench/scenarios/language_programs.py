@@ -1,7 +1,7 @@
 """The programs of bench/languages and the language runtimes of this machine that run them.
 
 The runtimes are those of the integration tests: see interpreters(), machines() and programs() there, and the
-variables SWIPR_PYTHONS, SWIPR_JAVA_HOMES, SWIPR_NODES, SWIPR_RUBIES, SWIPR_PHPS, SWIPR_PERLS and SWIPR_RS.
+variables SWIPR_PYTHONS, SWIPR_JAVA_HOMES, SWIPR_NODES, SWIPR_RUBIES, SWIPR_PHPS, SWIPR_PERLS, SWIPR_RS and SWIPR_LUAS.
 """
 import collections
 import functools
@@ -18,6 +18,7 @@ from scenarios.guest import ROOT, Program, run
 
 sys.path.insert(0, str(ROOT / "tests"))
 from integration.languages import javascript_frames_test  # noqa: E402
+from integration.languages import lua_frames_test  # noqa: E402
 from integration.languages import perl_frames_test  # noqa: E402
 from integration.languages import php_frames_test  # noqa: E402
 from integration.languages import r_frames_test  # noqa: E402
@@ -29,9 +30,11 @@ FOLDER = ROOT / "bench/languages"
 FUNCTIONS = ("seventy", "twenty", "ten")
 OPTIONS = {"PHP": ("-d", "opcache.enable_cli=0")}
 PROGRAMS = {"Python": "python3", "Java": "java", "JavaScript": "node", "Ruby": "ruby", "PHP": "php", "Perl": "perl",
-            "R": "Rscript"}
+            "R": "Rscript", "Lua": "lua5.4"}
 SCRIPTS = {"Python": "shares.py", "Java": "Shares", "JavaScript": "shares.js", "Ruby": "shares.rb", "PHP": "shares.php",
-           "Perl": "shares.pl", "R": "shares.R"}
+           "Perl": "shares.pl", "R": "shares.R", "Lua": "shares.lua"}
+# Programs of these ask for input by reads that do not wait, because the languages have no other way.
+UNBLOCKED = {"Lua"}
 
 
 @functools.cache
@@ -47,7 +50,7 @@ def runtimes(language):
     find = {"Python": interpreters, "Java": java.machines,
             "JavaScript": javascript_frames_test.programs, "Ruby": ruby_frames_test.programs,
             "PHP": php_frames_test.programs, "Perl": perl_frames_test.programs,
-            "R": r_frames_test.programs}
+            "R": r_frames_test.programs, "Lua": lua_frames_test.programs}
     paths = {version(path): path for path in find[language]()}
     return [paths[each] for each in sorted(paths, key=lambda each: list(map(int, re.findall(r"\d+", each))))]
 
@@ -61,7 +64,8 @@ def runtime_in_path(language):
 
 @functools.cache
 def version(path):
-    flag = "-version" if path.endswith("/java") else "--version"
+    name = os.path.basename(path)
+    flag = "-version" if name == "java" else "-v" if name.startswith("lua") else "--version"
     said = subprocess.run([path, flag], capture_output=True, text=True, check=True)
     text = said.stdout + said.stderr  # "This is perl 5, version 36, subversion 0 (v5.36.0) …"
     return (re.search(r"\d+\.[\w.]*\d", text) or re.search(r"\d+", text))[0]
@@ -108,7 +112,7 @@ class Shares(Program):
 
     def __init__(self, language, path, *options, **more):
         words = command(language, path)
-        super().__init__(words[0], *options, *words[1:], **more)
+        super().__init__(words[0], *options, *words[1:], blocks=language not in UNBLOCKED, **more)
         self.language = language
         if self.ready != ["ready"]:
             raise RuntimeError(f"{path} does not run {words[-1]}")

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from scenarios.guest import SWIPR, Program, run
-from scenarios.language_programs import parse_collapsed, runtime_in_path, version
+from scenarios.language_programs import UNBLOCKED, parse_collapsed, runtime_in_path, version
 from scenarios.stress_programs import SCRIPTS, command, judge
 
 COLUMNS = ("language", "program", "version", "recorded", "stacks walked", "reach the root", "frames", "wrong names",
@@ -53,7 +53,7 @@ class Stressed(Program):
 
     def __init__(self, language, path, kind):
         self.language = language
-        super().__init__(*command(language, path, kind))
+        super().__init__(*command(language, path, kind), blocks=language not in UNBLOCKED)
         self.begun = time.monotonic()
 
     def chunk(self, number):
@@ -71,6 +71,8 @@ class Stressed(Program):
         """How it ended: by itself, and with the right results, or not."""
         is_early = self.process.poll() is not None
         lived = time.monotonic() - self.begun
+        if self.language == "R" and not is_early:  # which cannot tell that its input has ended
+            self.process.stdin.write("end\n")
         self.process.stdin.close()
         said = self.process.stdout.read().split()
         code = self.process.wait()

@@ -13,7 +13,8 @@ from scenarios.guest import ROOT, run
 from scenarios.language_programs import OPTIONS, java
 
 FOLDER = ROOT / "bench/languages/stress"
-SCRIPTS = {"Python": "stress.py", "Java": "Stress", "JavaScript": "stress.js", "Ruby": "stress.rb", "PHP": "stress.php"}
+SCRIPTS = {"Python": "stress.py", "Java": "Stress", "JavaScript": "stress.js", "Ruby": "stress.rb", "PHP": "stress.php",
+           "Perl": "stress.pl", "R": "stress.R", "Lua": "stress.lua"}
 # How a method of Java calls the next one.
 JAVA_WAYS = ("{0}()", "Stress.call(this, \"{0}\")", "Stress.handle(this, \"{0}\")", "Stream.of(1).mapToInt(x -> {0}()).sum()",
              "Optional.of(1).map(x -> {0}()).get()", "throwing(() -> {0}())", "locked(this::{0})")
@@ -29,11 +30,13 @@ public class Made0000 extends Stress.Family {
   synchronized int locked(IntSupplier next) { return next.getAsInt(); }
 """
 OWN = re.compile(r"\br(\d+)([abc]*)\b")
+# Names that have only a file: closures of PHP, functions of Lua that were called without a name, texts of Perl.
+FILE = re.compile(r"\.(php|lua|pl)\b")
 # A part of a function, which has its name; closures of PHP have the name of their file.
 PART = re.compile(r"<locals>|lambda\$| in |\{closure|\(\(eval")
 # What names of frames consist of beside words of the program's text.
-WORDS = {"anonymous", "block", "class", "closure", "ensure", "genexpr", "in", "init", "lambda", "level", "levels", "listcomp",
-         "locals", "main", "module", "rescue", "stress", "top"}
+WORDS = {"__ANON__", "anonymous", "block", "class", "closure", "ensure", "genexpr", "in", "init", "iterator", "lambda", "level",
+         "levels", "listcomp", "locals", "lua", "main", "module", "rescue", "stress", "top"}
 GONE = "[function gone]"
 
 
@@ -81,7 +84,7 @@ def own_function(frame):
     name, _, file = frame.partition(" (")
     if name == "{closure}":
         name += file.removesuffix(".php)")
-    found = ".php" not in name and OWN.search(name)
+    found = not FILE.search(name) and OWN.search(name)
     return (found[1], found[2], PART.search(frame) is not None) if found else None
 
 
@@ -91,7 +94,7 @@ def is_impossible(language, frame):
     if own_function(frame):
         return len(set(re.findall(r"\b(?:r|Made)(\d+)", frame))) > 1
     name, _, file = frame.partition(" (")
-    if not re.match(r"stress\d*\.|Stress\.java", file) or re.match(r"stress\d*\.php", name):
+    if not re.match(r"stress\d*\.|Stress\.java", file) or re.match(r"stress\d*\.(php|pl)", name):
         return False
     return not all(OWN.search(word) or word in words_of(language) for word in re.findall(r"[A-Za-z_]\w*", name))
 

@@ -4,7 +4,7 @@ import json
 import signal
 import unittest
 
-from support import deadline, tracing
+from support import deadline, products, tracing
 from support.case import SwiprCase
 
 COUNT, INTERVAL_NS = 300, 2_000_000
@@ -67,11 +67,15 @@ class TraceTest(SwiprCase):
         flushed = locks["mutex main::flushes+0x40 in want_journal", "flusher", "flush_journal"]
         cleaned = locks["mutex main::cleans+0x40 in want_cache", "cleaner", "clean_cache"]
         self.assertEqual(flushed, split["locks"][0])
-        # Calls that the machine delayed are slow, too: sums of both parts are compared for the cache.
+        # Calls that the machine delayed are slow, too: sums of both parts are compared for the cache. Its owner has
+        # the lock before clean_cache() begins and after it has ended, too: a quarter of the time on a slow machine.
         self.assertAlmostEqual(flushed["slow_ns"], journal, delta=0.25 * journal)
         self.assertEqual(flushed["normal_ns"], 0)
-        self.assertAlmostEqual(cleaned["slow_ns"] + cleaned["normal_ns"], cache + others_cache,
-                               delta=0.25 * (cache + others_cache))
+        waits = [each for (lock, owner, _), each in locks.items() if lock.endswith(" in want_cache") and owner == "cleaner"]
+        for times in (waits, [cleaned]) if products.IS_X86_64 else (waits,):
+            self.assertAlmostEqual(sum(each["slow_ns"] + each["normal_ns"] for each in times), cache + others_cache,
+                                   delta=0.25 * (cache + others_cache))
+        self.assertGreater(cleaned["slow_ns"] + cleaned["normal_ns"], (cache + others_cache) / 2)
         self.assertGreater(cleaned["normal_ns"], cleaned["slow_ns"])
         text = self.swipr("report", "--split", "6ms", file).out.decode()
         self.assertRegex(text, r"(?m)^ +[0-9.]+ ms +0 s +\+[0-9.]+ ms  mutex main::flushes\+0x40 in want_journal, "

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <new>
@@ -30,12 +31,13 @@
 #include "preload/agent/serve/server.h"
 #include "preload/handler/signals/disposition.h"
 #include "preload/trace/gate/gate.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::agent {
 
 namespace {
 
-constexpr std::size_t kStackBytes = 65536;
+constexpr std::size_t kStackBytes = std::max(std::size_t{65536}, unwind::kLeastStackBytes);
 constexpr std::size_t kMaxSocketPathBytes = 108;  // sizeof sun_path
 
 // Constructed at start. Not a global with a destructor: the control thread would outlive it.

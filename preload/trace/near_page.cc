@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "preload/trace/plan/patch.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::trace {
 
@@ -71,9 +72,7 @@ std::uint64_t distance(std::uint64_t a, std::uint64_t b) noexcept { return a < b
 // Below a mapping, with a page between them. Never above one: that may be the heap, which grows.
 std::uint64_t nearest_free(std::uint64_t address) noexcept {
   MappedRanges ranges;
-  // Of the kernel: addresses of mappings are multiples of it.
-  const std::uint64_t unit =
-      kPagesDiffer ? static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : kPageBytes;
+  const std::uint64_t unit = unwind::page_bytes();
   std::uint64_t free_begin = 64 << 10;  // the kernel's usual lower bound
   std::uint64_t best = 0;
   std::uint64_t begin = 0;

@@ -14,6 +14,5 @@ inline constexpr std::size_t kMostMovedInstructions = 2;
 inline constexpr bool kBeginIsForbidden = true;
 // What B reaches, less the size of the page.
 inline constexpr std::uint64_t kFarthestCopy = (std::uint64_t{128} << 20) - (64 << 10);
-inline constexpr bool kPagesDiffer = true;  // from one kernel to the other
 
 }  // namespace swipr::trace

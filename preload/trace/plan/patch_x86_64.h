@@ -15,6 +15,5 @@ inline constexpr std::size_t kMostMovedInstructions =
 inline constexpr bool kBeginIsForbidden = false;
 // RIP-relative operands of the copy reach as far as those of the function, less its distance.
 inline constexpr std::uint64_t kFarthestCopy = 1u << 30;
-inline constexpr bool kPagesDiffer = false;  // from one kernel to the other
 
 }  // namespace swipr::trace

@@ -2,6 +2,9 @@
 // Source: AAPCS64, sections 6.1.1 (registers) and 6.4.6 (frame records); AADWARF64, section 4.1.
 #pragma once
 
+#include <sys/auxv.h>
+
+#include <cstddef>
 #include <cstdint>
 
 namespace swipr::unwind {
@@ -53,6 +56,13 @@ constexpr bool is_return_column(std::uint64_t reg) noexcept {
   constexpr unsigned kOfLibgcc = 96;
   return reg == kReturnColumn || reg == kPcRegister || reg == kOfLibgcc;
 }
+
+// Of a thread's stack: glibc refuses less. Source: glibc, PTHREAD_STACK_MIN.
+inline constexpr std::size_t kLeastStackBytes = 131072;
+
+// Of the kernel, 4, 16 or 64 KiB: what mmap, munmap, mprotect and madvise change is a multiple of
+// it.
+inline std::size_t page_bytes() noexcept { return ::getauxval(AT_PAGESZ); }
 
 // The bits of a code address in a return address, which may be signed (pointer authentication). The
 // number of signature bits depends on the kernel. XPACLRI, which older processors execute as a NOP.

@@ -2,6 +2,7 @@
 // Source: System V AMD64 ABI, sections 3.2 (stack frame) and 3.6.2 (DWARF register numbers).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace swipr::unwind {
@@ -50,6 +51,12 @@ inline constexpr const char* kLibunwindStep = "_ULx86_64_step";
 inline constexpr std::uint64_t kTlsVectorAt = 8;
 
 constexpr bool is_return_column(std::uint64_t reg) noexcept { return reg == kReturnColumn; }
+
+// Of a thread's stack: glibc refuses less. Source: glibc, PTHREAD_STACK_MIN.
+inline constexpr std::size_t kLeastStackBytes = 16384;
+
+// Of the kernel: what mmap, munmap, mprotect and madvise change is a multiple of it.
+constexpr std::size_t page_bytes() noexcept { return 4096; }
 
 // The bits of a code address in a return address.
 inline std::uint64_t plain_return_address(std::uint64_t address) noexcept { return address; }

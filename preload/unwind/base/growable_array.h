@@ -13,6 +13,8 @@
 #include <span>
 #include <type_traits>
 
+#include "preload/unwind/base/architecture.h"
+
 namespace swipr::unwind {
 
 struct Mapping {
@@ -80,7 +82,7 @@ class GrowableArray {
 
   // The elements in a mapping of only the pages that they need. The caller owns it from now on.
   Mapping release() noexcept requires(kInline == 0) {
-    const std::size_t bytes = (size_ * sizeof(T) + kPageBytes - 1) & -kPageBytes;
+    const std::size_t bytes = (size_ * sizeof(T) + page_bytes() - 1) & -page_bytes();
     if (!is_mapped()) return {};
     Mapping mapping{data_, bytes};
     ::munmap(reinterpret_cast<std::byte*>(data_) + bytes, capacity_ * sizeof(T) - bytes);
@@ -101,20 +103,20 @@ class GrowableArray {
 
  private:
   static constexpr std::size_t kMaxBytes = std::size_t{2} << 30;
-  // mremap requires whole pages, and munmap must be given the same rounded size.
+  // Whole elements, and whole pages of the kernel: munmap and madvise refuse to begin within one.
   static std::size_t round_up(std::size_t bytes) noexcept {
-    constexpr std::size_t kStep = sizeof(T) * 4096;
-    return (bytes + kStep - 1) / kStep * kStep;
+    const std::size_t step = sizeof(T) * page_bytes();
+    return (bytes + step - 1) / step * step;
   }
 
   // Makes the kernel allocate the pages up to `needed` and some more at once: single page faults
   // cost a quarter of the time to build a table. Kernels before 5.14 refuse, which does no harm.
   void populate(std::size_t needed) noexcept {
     constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
-    constexpr std::size_t kFirstBytes = std::size_t{16} << 10;
     constexpr std::size_t kMostAhead = std::size_t{64} << 10;
-    const std::size_t ahead = std::clamp(needed, kFirstBytes, kMostAhead);
-    const std::size_t end = std::min((needed + ahead) & -kPageBytes, capacity_ * sizeof(T));
+    const std::size_t first = std::max(std::size_t{16} << 10, page_bytes());
+    const std::size_t ahead = std::clamp(needed, first, kMostAhead);
+    const std::size_t end = std::min((needed + ahead) & -page_bytes(), capacity_ * sizeof(T));
     ::madvise(reinterpret_cast<std::byte*>(data_) + populated_bytes_, end - populated_bytes_,
               kPopulateWrite);
     populated_bytes_ = end;
@@ -122,7 +124,6 @@ class GrowableArray {
 
   bool is_mapped() const noexcept { return capacity_ > kInline; }
 
-  static constexpr std::size_t kPageBytes = 4096;
   std::size_t populated_bytes_ = 0;
   T* data_ = reinterpret_cast<T*>(inline_);
   std::size_t size_ = 0;

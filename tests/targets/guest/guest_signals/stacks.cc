@@ -1,6 +1,7 @@
 // Handlers on small alternate stacks, and a backtrace through a handler.
 #include <execinfo.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/targets/guest/guest_signals/checks.h"
 #include "tests/targets/older_libc.h"
@@ -51,13 +52,13 @@ void on_smallest_stack(int) { seen = seen + 1; }
 
 // As large as the kernel wants it, with a page below that nothing may touch.
 void check_smallest_stack() {
-  constexpr std::size_t kPage = 4096;
-  constexpr std::size_t kRoom = 4 * kPage;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  constexpr std::size_t kRoom = 16384;
   auto* room = static_cast<char*>(
-      mmap(nullptr, kPage + kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  tell("mprotect", mprotect(room, kPage, PROT_NONE));
+      mmap(nullptr, page + kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  tell("mprotect", mprotect(room, page, PROT_NONE));
   stack_t stack{};
-  stack.ss_sp = room + kPage;
+  stack.ss_sp = room + page;
   stack.ss_size = getauxval(AT_MINSIGSTKSZ);
   tell("sigaltstack", sigaltstack(&stack, nullptr));
   const struct sigaction wanted = make(on_smallest_stack, SA_ONSTACK);
@@ -70,7 +71,7 @@ void check_smallest_stack() {
   tell("seen", seen);
   stack.ss_flags = SS_DISABLE;
   sigaltstack(&stack, nullptr);
-  munmap(room, kPage + kRoom);
+  munmap(room, page + kRoom);
   signal(SIGUSR1, SIG_DFL);
 }
 

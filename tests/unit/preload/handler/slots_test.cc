@@ -125,18 +125,19 @@ TEST_F(CopyingSlotsTest, CopyInsteadOfWalking) {
 }
 
 TEST_F(CopyingSlotsTest, CopyUpToTheEndOfWhatIsReadable) {
-  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kReadable = 8192;
+  const std::size_t page = unwind::page_bytes();
   auto* const pages = static_cast<std::byte*>(
-      ::mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      ::mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(pages, MAP_FAILED);
-  ASSERT_EQ(::munmap(pages + 3 * kPage, kPage), 0);
+  ASSERT_EQ(::munmap(pages + 3 * page, page), 0);
+  const auto stack = reinterpret_cast<std::uint64_t>(pages + 3 * page - kReadable);
   errno = 77;
-  const Slot& slot = answer(reinterpret_cast<std::uint64_t>(pages + kPage));
+  const Slot& slot = answer(stack);
   EXPECT_EQ(errno, 77);
-  EXPECT_EQ(slot.copied_from,
-            reinterpret_cast<std::uint64_t>(pages + kPage - unwind::kRedZoneBytes));
-  EXPECT_EQ(slot.copied_stack().size_bytes(), 2 * kPage + unwind::kRedZoneBytes);
-  ::munmap(pages, 3 * kPage);
+  EXPECT_EQ(slot.copied_from, stack - unwind::kRedZoneBytes);
+  EXPECT_EQ(slot.copied_stack().size_bytes(), kReadable + unwind::kRedZoneBytes);
+  ::munmap(pages, 3 * page);
 }
 
 TEST_F(CopyingSlotsTest, CopyNothingFromNowhere) {

@@ -12,27 +12,27 @@
 namespace swipr::runtimes {
 namespace {
 
-constexpr std::size_t kPage = kObjectPageBytes;
-
-// Pages of which the odd ones are unreadable.
+// Pages of which the odd ones are unreadable, unless they are smaller than the kernel's.
 class Pages {
  public:
-  explicit Pages(std::size_t count)
+  explicit Pages(std::size_t count, std::size_t page = unwind::page_bytes())
       : count_(count),
-        begin_(static_cast<std::byte*>(::mmap(nullptr, count * kPage, PROT_READ | PROT_WRITE,
+        page_(page),
+        begin_(static_cast<std::byte*>(::mmap(nullptr, count * page, PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    for (std::size_t i = 1; i < count; i += 2) ::mprotect(begin_ + i * kPage, kPage, PROT_NONE);
+    for (std::size_t i = 1; i < count; i += 2) ::mprotect(begin_ + i * page, page, PROT_NONE);
   }
-  ~Pages() { ::munmap(begin_, count_ * kPage); }
+  ~Pages() { ::munmap(begin_, count_ * page_); }
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
-  std::byte* at(std::size_t page) const { return begin_ + page * kPage; }
+  std::byte* at(std::size_t page) const { return begin_ + page * page_; }
   std::uint64_t address(std::size_t page) const {
-    return reinterpret_cast<std::uint64_t>(begin_) + page * kPage;
+    return reinterpret_cast<std::uint64_t>(begin_) + page * page_;
   }
 
  private:
   std::size_t count_;
+  std::size_t page_;
   std::byte* begin_;
 };
 
@@ -73,7 +73,7 @@ TEST(ProbedObjects, KeepErrno) {
 }
 
 TEST(PageCache, AsksAboutAPageOnce) {
-  const Pages pages(130);
+  const Pages pages(130, kObjectPageBytes);
   PageCache cache;
   for (int round = 0; round < 3; ++round) {
     // Two pages of each of the 32 sets.

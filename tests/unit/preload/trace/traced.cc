@@ -12,6 +12,7 @@
 #include "preload/trace/calls/pool.h"
 #include "preload/trace/plan/plan.h"
 #include "preload/trace/stub.h"
+#include "preload/unwind/base/architecture.h"
 #include "tests/unit/preload/trace/file_functions.h"
 #include "tests/unit/preload/trace/machine.h"
 
@@ -42,7 +43,7 @@ Function function_at(std::uint64_t address) {
 
 std::uint64_t near_page(std::uint64_t address) {
   for (std::uint64_t distance = 1 << 20; distance < kFarthestCopy; distance += 1 << 16) {
-    void* const wanted = reinterpret_cast<void*>((address & -4096ull) - distance);
+    void* const wanted = reinterpret_cast<void*>((address & -65536ull) - distance);
     void* const memory = ::mmap(wanted, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (memory == wanted) return reinterpret_cast<std::uint64_t>(memory);
@@ -82,11 +83,13 @@ Traced::Traced(std::uint64_t address) {
 Traced::~Traced() { patch(original_); }
 
 void Traced::patch(const std::uint8_t (&bytes)[kJumpBytes]) {
-  void* const page = reinterpret_cast<void*>(patch_at_ & -4096ull);
-  ASSERT_EQ(::mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+  const std::uint64_t begin = patch_at_ & -unwind::page_bytes();
+  void* const page = reinterpret_cast<void*>(begin);
+  const std::size_t bytes_of_pages = patch_at_ + kJumpBytes - begin;
+  ASSERT_EQ(::mprotect(page, bytes_of_pages, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
   std::memcpy(reinterpret_cast<void*>(patch_at_), bytes, sizeof bytes);
   flush_code(patch_at_, kJumpBytes);
-  ASSERT_EQ(::mprotect(page, 8192, PROT_READ | PROT_EXEC), 0);
+  ASSERT_EQ(::mprotect(page, bytes_of_pages, PROT_READ | PROT_EXEC), 0);
 }
 
 Histogram Traced::histogram() const {

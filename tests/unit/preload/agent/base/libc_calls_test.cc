@@ -2,13 +2,16 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 
 #include "preload/agent/base/random.h"
+#include "preload/unwind/base/architecture.h"
 
 namespace swipr::agent {
 namespace {
@@ -55,6 +58,25 @@ TEST(LibcCalls, ThreadsRun) {
   ASSERT_EQ(libc::start_thread(routine, &tid, 1 << 20), 0);
   tid.wait(0);
   EXPECT_NE(tid.load(), libc::gettid());
+}
+
+// libc takes its default size, 8 MiB or more, where it refuses what is asked for.
+TEST(LibcCalls, ThreadsHaveSmallStacks) {
+  std::atomic<std::size_t> bytes{0};
+  const auto routine = [](void* place) -> void* {
+    pthread_attr_t attributes;
+    std::size_t size = ~std::size_t{0};
+    if (::pthread_getattr_np(::pthread_self(), &attributes) == 0) {
+      ::pthread_attr_getstacksize(&attributes, &size);
+      ::pthread_attr_destroy(&attributes);
+    }
+    static_cast<std::atomic<std::size_t>*>(place)->store(size);
+    static_cast<std::atomic<std::size_t>*>(place)->notify_one();
+    return nullptr;
+  };
+  ASSERT_EQ(libc::start_thread(routine, &bytes, unwind::kLeastStackBytes), 0);
+  bytes.wait(0);
+  EXPECT_LT(bytes.load(), std::size_t{1} << 20);
 }
 
 TEST(FillRandom, FillsAllBytes) {

@@ -10,13 +10,16 @@
 #include <numeric>
 #include <vector>
 
+#include "preload/unwind/base/architecture.h"
+
 namespace swipr::agent {
 namespace {
 
-// mincore(2): ENOMEM for what is not mapped.
-bool page_is_mapped(void* page) {
+// The kernel's page that it is in. mincore(2): ENOMEM for what is not mapped.
+bool page_is_mapped(void* memory) {
+  const auto begin = reinterpret_cast<std::uint64_t>(memory) & -unwind::page_bytes();
   unsigned char resident = 0;
-  return ::mincore(page, kPageBytes, &resident) == 0;
+  return ::mincore(reinterpret_cast<void*>(begin), 1, &resident) == 0;
 }
 
 bool holds_zeros(const std::byte* memory, std::size_t bytes) {

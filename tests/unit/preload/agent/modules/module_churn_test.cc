@@ -13,12 +13,15 @@
 #include "preload/agent/base/output_queue.h"
 #include "preload/agent/modules/module_map.h"
 #include "preload/agent/record/recording.h"
+#include "preload/unwind/base/architecture.h"
 #include "tests/unit/preload/agent/engine/decoded_recording.h"
 
 namespace swipr::agent {
 namespace {
 
 constexpr std::size_t kMappings = 8;
+const std::size_t kPage = unwind::page_bytes();
+const std::size_t kAreaBytes = 2 * kMappings * kPage;
 constexpr std::string_view kName = "/memfd:swipr-churn-with-a-path-of-some-length";
 
 // Executable mappings, one page each with a page between them, of a file that each call creates.
@@ -30,11 +33,10 @@ class Churn {
   void map() {
     const int file = ::memfd_create(kName.substr(7).data(), MFD_CLOEXEC);
     ASSERT_GE(file, 0);
-    ASSERT_EQ(::ftruncate(file, kPageBytes), 0);
+    ASSERT_EQ(::ftruncate(file, static_cast<off_t>(kPage)), 0);
     for (std::size_t at = 0; at < kMappings; ++at) {
-      void* page = static_cast<std::byte*>(area_) + 2 * at * kPageBytes;
-      ASSERT_EQ(::mmap(page, kPageBytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file, 0),
-                page);
+      void* page = static_cast<std::byte*>(area_) + 2 * at * kPage;
+      ASSERT_EQ(::mmap(page, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file, 0), page);
     }
     ::close(file);
   }
@@ -44,7 +46,6 @@ class Churn {
   }
 
  private:
-  static constexpr std::size_t kAreaBytes = 2 * kMappings * kPageBytes;
   void* area_;
 };
 

@@ -6,18 +6,22 @@
 #include <cerrno>
 #include <cstring>
 
+#include "preload/unwind/base/architecture.h"
+
 namespace swipr::unwind {
 namespace {
 
-// Two readable pages and an unreadable one after them.
+// Two readable pages and an unreadable one after them, at the end and the beginning of the
+// kernel's.
 class PageProbeReaderTest : public testing::Test {
  protected:
   PageProbeReaderTest()
-      : memory_(static_cast<std::byte*>(::mmap(nullptr, 3 * kPageBytes, PROT_READ | PROT_WRITE,
-                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    ::mprotect(memory_ + 2 * kPageBytes, kPageBytes, PROT_NONE);
+      : mapped_(static_cast<std::byte*>(::mmap(nullptr, 3 * page_bytes(), PROT_READ | PROT_WRITE,
+                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))),
+        memory_(mapped_ + 2 * (page_bytes() - kPageBytes)) {
+    ::mprotect(mapped_ + 2 * page_bytes(), page_bytes(), PROT_NONE);
   }
-  ~PageProbeReaderTest() override { ::munmap(memory_, 3 * kPageBytes); }
+  ~PageProbeReaderTest() override { ::munmap(mapped_, 3 * page_bytes()); }
   std::uint64_t address(std::uint64_t offset) const {
     return reinterpret_cast<std::uint64_t>(memory_) + offset;
   }
@@ -25,6 +29,7 @@ class PageProbeReaderTest : public testing::Test {
     std::memcpy(memory_ + offset, &value, sizeof value);
   }
 
+  std::byte* mapped_;
   std::byte* memory_;
   PageProbeReader reader_;
 };

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <string>
 
+#include "preload/unwind/base/architecture.h"
+
 namespace swipr::agent {
 namespace {
 
@@ -78,7 +80,7 @@ class DeletedFile {
   bool can_be_opened() const {
     char link[96];
     const auto start = reinterpret_cast<std::uintptr_t>(memory_);
-    const std::size_t bytes = (size_ + 4095) & ~std::size_t{4095};
+    const std::size_t bytes = (size_ + unwind::page_bytes() - 1) & -unwind::page_bytes();
     std::snprintf(link, sizeof link, "/proc/self/map_files/%lx-%lx", start, start + bytes);
     const int fd = ::open(link, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) ::close(fd);

@@ -5,6 +5,7 @@
 
 #include "preload/runtimes/interpreter_registers.h"
 #include "preload/runtimes/java/java_stack.h"
+#include "preload/runtimes/luajit/luajit_frames.h"
 #include "preload/runtimes/perl/perl_frames.h"
 #include "preload/runtimes/php/php_frames.h"
 #include "preload/runtimes/r/r_frames.h"
@@ -110,15 +111,16 @@ RuntimeOfSlot begin_runtime(const Slot& slot) noexcept {
 
 unwind::WalkEnd walk_stack(Slot& slot, const unwind::CodeMap& map, unwind::PageProbeReader& memory,
                            const RuntimeOfSlot& runtime) noexcept {
-  if (runtime.snapshot == nullptr || runtime.snapshot->language != Language::kJava) [[likely]]
+  if (runtime.snapshot == nullptr || !runtime.snapshot->has_native_code()) [[likely]]
     return unwind::walk(map, slot.registers, memory, slot.frames, &slot.stopped);
+  runtimes::LuaJitWalk luajit(runtime.snapshot->lua, map, &runtime.slot->tokens);
   return runtimes::walk_with_java(runtime.snapshot->java, map, slot.registers, memory,
                                   runtime.slot->pages, slot.frames, runtime.slot->tokens,
-                                  &slot.stopped);
+                                  &slot.stopped, runtime.snapshot->lua.is_jit ? &luajit : nullptr);
 }
 
 void take_tokens(const Slot& slot, const RuntimeOfSlot& runtime) noexcept {
-  if (runtime.snapshot == nullptr || runtime.snapshot->language == Language::kJava) return;
+  if (runtime.snapshot == nullptr || runtime.snapshot->has_native_code()) return;
   runtime.slot->pages.clear();
   switch (runtime.snapshot->language) {
     case Language::kPython:

@@ -38,6 +38,9 @@ struct RuntimeSnapshot {
   runtimes::LuaRuntime lua{};
   std::uint32_t tid_in_pthread = 0;  // ThreadIdentity
   std::uint64_t pthread_offset = 0;  // from the thread pointer
+
+  // Walks go through its machine code, and store the tokens.
+  bool has_native_code() const noexcept { return language == Language::kJava || lua.is_jit; }
 };
 
 struct RuntimeSlot {
@@ -69,8 +72,8 @@ struct RuntimeOfSlot {
 };
 // Clears the tokens of an earlier answer.
 SWIPR_SIGNAL_SAFE RuntimeOfSlot begin_runtime(const Slot& slot) noexcept;
-// Walks the calling thread's stack from the slot's registers. Java's frames are part of the stack:
-// their tokens are stored here.
+// Walks the calling thread's stack from the slot's registers. Frames of Java and LuaJIT are part of
+// the stack: their tokens are stored here.
 SWIPR_SIGNAL_SAFE unwind::WalkEnd walk_stack(Slot& slot, const unwind::CodeMap& map,
                                              unwind::PageProbeReader& memory,
                                              const RuntimeOfSlot& runtime) noexcept;

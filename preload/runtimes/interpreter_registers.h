@@ -19,5 +19,7 @@ inline constexpr unsigned kV8PositionRegister = kIsX86_64 ? 9 : 19;
 inline constexpr unsigned kV8BytecodeRegister = kIsX86_64 ? 12 : 20;
 // Source: HotSpot, rbcp (src/hotspot/cpu): r13; x22.
 inline constexpr unsigned kJavaBytecodeRegister = kIsX86_64 ? 13 : 22;
+// Source: LuaJIT, BASE in vm_x64.dasc: rdx. PC is rbx, and where calls change BASE, rbp has it.
+inline constexpr unsigned kLuaJitBaseRegister = 1;
 
 }  // namespace swipr::runtimes

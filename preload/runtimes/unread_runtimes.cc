@@ -27,7 +27,6 @@ constexpr std::array kMarkers = {
             "DOTNET_PerfMapEnabled=1, before .NET 6 COMPlus_PerfMapEnabled=1, names methods"}},
     Marker{"enif_make_atom",
            {Language::kErlang, "BEAM", "erl +JPperf true names functions, from OTP 24 on"}},
-    Marker{"luaJIT_setmode", {Language::kLua, "LuaJIT", "only PUC Lua is read"}},
 };
 
 // Node exports both as well; with the first alone it is another runtime of Node's add-ons.

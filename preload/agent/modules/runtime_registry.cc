@@ -9,6 +9,7 @@
 #include "preload/agent/base/text/fixed_text.h"
 #include "preload/agent/modules/files/maps_text.h"
 #include "preload/agent/proc/thread_pointer.h"
+#include "preload/runtimes/luajit/luajit_layout.h"
 #include "preload/runtimes/object_reader.h"
 #include "preload/runtimes/tid_in_pthread.h"
 #include "preload/runtimes/unread_runtimes.h"
@@ -168,8 +169,11 @@ bool detect_r(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
 
 // False: the image holds none.
 bool detect_lua(FoundRuntime& runtime, unwind::ImageReader image) noexcept {
-  const runtimes::LuaDetection found =
+  runtimes::LuaDetection found =
       runtimes::detect_lua(runtime.header, runtime.dynamic, runtime.load_bias, image);
+  if (found.state == runtimes::DetectionState::kAbsent) {
+    found = runtimes::detect_luajit(runtime.header, runtime.dynamic, runtime.load_bias, image);
+  }
   if (found.state == runtimes::DetectionState::kAbsent) return false;
   runtime.language = Language::kLua;
   runtime.lua = found.runtime;

@@ -22,6 +22,9 @@ class JavaHandlerObjects {
     }
     return probed_.read_value(address, out);
   }
+  SWIPR_SIGNAL_SAFE bool read(std::uint64_t address, std::span<std::byte> out) noexcept {
+    return probed_.read(address, out);
+  }
 
  private:
   // The virtual machine never unmaps what it has committed of the code cache and of its map.
@@ -47,13 +50,13 @@ class JavaHandlerObjects {
 unwind::WalkEnd walk_with_java(const JavaRuntime& java, const unwind::CodeMap& map,
                                const unwind::Registers& registers, unwind::PageProbeReader& stack,
                                PageCache& pages, unwind::FrameBuffer& frames, TokenBuffer& tokens,
-                               unwind::Registers* stopped) noexcept {
+                               unwind::Registers* stopped, LuaJitWalk* luajit) noexcept {
   using Code = JavaWalkCode<JavaHandlerObjects, unwind::PageProbeReader>;
   pages.clear();
   tokens.clear();
   JavaHandlerObjects objects(java, pages);
   unwind::WalkLoop<unwind::PageProbeReader, Code> loop(map, stack, frames,
-                                                       Code(java, objects, stack, tokens));
+                                                       Code(java, objects, stack, tokens, luajit));
   const unwind::WalkEnd end = loop.run(registers);
   if (end == unwind::WalkEnd::kUnbuilt && stopped != nullptr) *stopped = loop.registers();
   tokens.finish(end == unwind::WalkEnd::kRoot);

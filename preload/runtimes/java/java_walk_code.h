@@ -1,4 +1,5 @@
-// Java's code as a WalkLoop steps through it.
+// Java's code as a WalkLoop steps through it. LuaJIT's shares it, so that there is one loop of each
+// kind (3 KiB) for both.
 // Context: signal handler or control thread.  Allocates: never.  Errno: kept.
 #pragma once
 
@@ -7,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "common/core/signal_safe.h"
 #include "preload/runtimes/interpreter_registers.h"
 #include "preload/runtimes/java/java_frames.h"
 #include "preload/runtimes/java/java_stack.h"
+#include "preload/runtimes/luajit/luajit_frames.h"
 #include "preload/unwind/walk/step.h"
 
 namespace swipr::runtimes {
@@ -44,13 +47,21 @@ template <typename Objects, typename Words>
 class JavaWalkCode {
  public:
   JavaWalkCode(const JavaRuntime& java, Objects& objects, Words& words,
-               TokenBuffer& tokens) noexcept
-      : java_(&java), objects_(&objects), words_(&words), tokens_(&tokens) {}
+               TokenBuffer& tokens, LuaJitWalk* luajit) noexcept
+      : java_(&java), objects_(&objects), words_(&words), tokens_(&tokens), luajit_(luajit) {}
 
-  bool contains(std::uint64_t pc) const noexcept { return java_->code.contains(pc); }
+  bool contains(std::uint64_t pc) const noexcept {
+    return luajit_ != nullptr ? luajit_->contains(pc) : java_->code.contains(pc);
+  }
+  bool has_tables(std::uint64_t pc) const noexcept {
+    return luajit_ != nullptr && luajit_->is_machine(pc);
+  }
 
   SWIPR_SIGNAL_SAFE unwind::StepStatus step(unwind::Registers& registers, bool exact) noexcept {
     using unwind::StepStatus;
+    if (luajit_ != nullptr) {
+      return luajit_->step(registers, exact, {words_->stack_reader(), {&read_objects, objects_}});
+    }
     if (steps_left_ == 0) return StepStatus::kNoRule;
     --steps_left_;
     const bool knows_frame = registers.knows(unwind::kFrameRegister);
@@ -87,10 +98,15 @@ class JavaWalkCode {
   }
 
  private:
+  static bool read_objects(void* state, std::uint64_t address, std::span<std::byte> out) noexcept {
+    return static_cast<Objects*>(state)->read(address, out);
+  }
+
   const JavaRuntime* java_;
   Objects* objects_;
   Words* words_;
   TokenBuffer* tokens_;
+  LuaJitWalk* luajit_;  // nullptr: Java
   unsigned steps_left_ = kMaxJavaSteps;
 };
 

@@ -12,29 +12,27 @@ namespace {
 // lua_ident is "$LuaVersion: Lua 5.4.4  Copyright (C) …".
 constexpr std::string_view kLuaIdentity = "$LuaVersion: Lua ";
 
-// luaV_execute has no symbol. It is the largest function of Lua by far: 15,210 bytes in Debian's
-// 5.4.4, the next one 3,504. Lua's code is 180 KiB, or less.
-bool find_lua_loop(std::uint64_t elf_header, std::uint64_t own_function, unwind::ImageReader reader,
-                   Range<std::uint64_t>& loop) noexcept {
-  constexpr std::uint64_t kAround = 192 << 10;
+}  // namespace
+
+bool find_largest_function(std::uint64_t elf_header, std::uint64_t own_function,
+                           std::uint64_t around, unwind::ImageReader reader,
+                           Range<std::uint64_t>& out) noexcept {
   constexpr std::uint64_t kLeast = 4096;
   const unwind::BuildResult image = unwind::describe_image(elf_header, reader);
   const std::uint64_t at = own_function - image.load_bias;
   if (image.search.count == 0 || !image.text.contains(at)) return false;
   unwind::FdeList fdes;
-  const Range<std::uint64_t> part = {std::max(image.text.begin, at - std::min(at, kAround)),
-                                     at + kAround};
+  const Range<std::uint64_t> part = {std::max(image.text.begin, at - std::min(at, around)),
+                                     at + around};
   if (unwind::find_fdes(image, part, reader, fdes) != unwind::BuildStatus::kOk) return false;
   const std::uint64_t bias = image.load_bias + image.text.begin;
   for (std::size_t index = 0; index + 1 < fdes.size(); ++index) {
     const Range<std::uint64_t> function = {bias + fdes[index].start(),
                                            bias + fdes[index + 1].start()};
-    if (function.end - function.begin > loop.end - loop.begin) loop = function;
+    if (function.end - function.begin > out.end - out.begin) out = function;
   }
-  return loop.end - loop.begin >= kLeast;
+  return out.end - out.begin >= kLeast;
 }
-
-}  // namespace
 
 LuaDetection detect_lua(std::uint64_t elf_header, Range<std::uint64_t> dynamic,
                         std::uint64_t load_bias, unwind::ImageReader reader) noexcept {
@@ -57,7 +55,12 @@ LuaDetection detect_lua(std::uint64_t elf_header, Range<std::uint64_t> dynamic,
   if (last == '2') found.runtime.protection_at = 80;
   found.reason = "its loop was not found";
   const std::uint64_t own = unwind::find_exported(dynamic, load_bias, "lua_newstate", reader);
-  if (own == 0 || !find_lua_loop(elf_header, own, reader, found.runtime.loop)) return found;
+  // luaV_execute has no symbol. It is the largest function of Lua by far: 15,210 bytes in Debian's
+  // 5.4.4, the next one 3,504. Lua's code is 180 KiB, or less.
+  constexpr std::uint64_t kAround = 192 << 10;
+  if (own == 0 || !find_largest_function(elf_header, own, kAround, reader, found.runtime.loop)) {
+    return found;
+  }
   found.state = DetectionState::kFound;
   found.reason = nullptr;
   return found;

@@ -17,6 +17,7 @@ namespace swipr::runtimes {
 struct LuaRuntime {
   Range<std::uint64_t> loop;         // the code of luaV_execute, which runs functions of Lua
   std::uint32_t protection_at = 88;  // lua_State.errorJmp; base_ci lies behind it
+  bool is_jit = false;               // LuaJIT (luajit_layout.h): `loop` is all of its interpreter
 };
 
 // lua_State: a coroutine, or the main thread of a state. Offsets in bytes.
@@ -115,5 +116,11 @@ struct LuaDetection {
 // Context: control thread.  Allocates: mmap, if it has one.
 LuaDetection detect_lua(std::uint64_t elf_header, Range<std::uint64_t> dynamic,
                         std::uint64_t load_bias, unwind::ImageReader reader) noexcept;
+
+// The code of the largest function of an image within so many bytes of `own_function`, by the
+// image's search table. False: there is none.
+bool find_largest_function(std::uint64_t elf_header, std::uint64_t own_function,
+                           std::uint64_t around, unwind::ImageReader reader,
+                           Range<std::uint64_t>& out) noexcept;
 
 }  // namespace swipr::runtimes

@@ -38,16 +38,26 @@ bool append_caller_name(ObjectPieces& reader, const Token& token, BoundedText<10
   return read_lua_code(reader, address, half, caller);
 }
 
-// "@file", "=name", or the code itself, of which the first line is shown.
 bool read_source(ObjectPieces& reader, std::uint64_t source, BoundedText<4096>& out) noexcept {
-  std::array<char, kMostShown> text{};
   std::uint64_t begin = 0;
   std::uint64_t length = 0;
   if (source == 0) {  // code without debug information
     out.append('?');
     return true;
   }
-  if (!find_lua_text(reader, source, begin, length)) return false;
+  return find_lua_text(reader, source, begin, length) &&
+         append_lua_source(reader, begin, length, out);
+}
+
+std::uint32_t valid_line(std::int64_t line) noexcept {
+  return line > 0 && line <= kMaxRuntimeLine ? static_cast<std::uint32_t>(line) : 0;
+}
+
+}  // namespace
+
+bool append_lua_source(ObjectPieces& reader, std::uint64_t begin, std::uint64_t length,
+                       BoundedText<4096>& out) noexcept {
+  std::array<char, kMostShown> text{};
   const std::uint64_t count = std::min<std::uint64_t>(length, text.size());
   if (!reader.read(begin, std::as_writable_bytes(std::span(text).first(count)))) return false;
   if (length != 0 && (text[0] == '@' || text[0] == '=')) {
@@ -71,12 +81,6 @@ void append_lua_place(const FunctionText& text, BoundedText<1024>& out) noexcept
   out.append_number(text.first_line);
   out.append('>');
 }
-
-std::uint32_t valid_line(std::int64_t line) noexcept {
-  return line > 0 && line <= kMaxRuntimeLine ? static_cast<std::uint32_t>(line) : 0;
-}
-
-}  // namespace
 
 bool read_lua_function(ObjectPieces& reader, const Token& token, FunctionText& out) noexcept {
   LuaCode code{};

@@ -19,4 +19,12 @@ bool read_lua_function(ObjectPieces& reader, const Token& token, FunctionText& o
 // 0: none, as for functions of C and code without debug information.
 bool read_lua_line(ObjectPieces& reader, const Token& token, std::uint32_t& line) noexcept;
 
+// What a function without a name is called: "function <FILE:LINE>".
+void append_lua_place(const FunctionText& text, BoundedText<1024>& out) noexcept;
+
+// The name of a source: "@file", "=name", or the code itself, of which the first line is shown.
+// False: unreadable.
+bool append_lua_source(ObjectPieces& reader, std::uint64_t begin, std::uint64_t length,
+                       BoundedText<4096>& out) noexcept;
+
 }  // namespace swipr::runtimes

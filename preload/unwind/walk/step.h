@@ -14,6 +14,7 @@ enum class StepStatus : std::uint8_t {
   kUnknownRegister,
   kNoRule,
   kUnbuilt,
+  kUseTables,  // of a runtime's code: nothing has changed, the tables are right here
 };
 
 // Replaces `registers` by the caller's. Unless the result is kOk they are invalid.

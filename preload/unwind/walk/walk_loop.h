@@ -24,6 +24,7 @@ namespace swipr::unwind {
 // Of programs without a runtime whose code is stepped through in another way.
 struct NoRuntimeCode {
   static constexpr bool contains(std::uint64_t) noexcept { return false; }
+  static constexpr bool has_tables(std::uint64_t) noexcept { return false; }
   static StepStatus step(Registers&, bool) noexcept { return StepStatus::kNoRule; }
 };
 
@@ -31,7 +32,7 @@ struct NoRuntimeCode {
 // must not read code, claims are recorded in the frames (code_claims.h).
 // `RuntimeCode`: code of a language's virtual machine, whose frames no table describes.
 // contains(pc) says which, step(registers, exact) → StepStatus replaces the registers by the
-// caller's.
+// caller's, unless it is kUseTables. has_tables(pc): a rule for it may be cached, and is not right.
 template <typename Reader, typename RuntimeCode = NoRuntimeCode>
 class WalkLoop {
  public:
@@ -52,7 +53,8 @@ class WalkLoop {
     wire::FrameSource source = wire::FrameSource::kContext;
     const RuleCache* const cache = map_.cache();
     for (;;) {
-      const std::uint64_t known = cache != nullptr && !hot.exact ? cache->find(hot.pc) : 0;
+      const bool may_be_cached = cache != nullptr && !hot.exact && !code_.has_tables(hot.pc);
+      const std::uint64_t known = may_be_cached ? cache->find(hot.pc) : 0;
       if (known == 0) {
         const CodePlace place = original_place({hot.pc, hot.stack}, hot.exact);
         hot.pc = place.pc;
@@ -200,7 +202,10 @@ class WalkLoop {
   // `hot` itself stays in registers.
   StepStatus step(const CodeRange* range, std::uint32_t index, Hot& hot,
                   wire::FrameSource& source) noexcept {
-    if (code_.contains(hot.pc)) return step_in_runtime(hot, source);
+    if (code_.contains(hot.pc)) {
+      const StepStatus status = step_in_runtime(hot, source);
+      if (status != StepStatus::kUseTables) return status;
+    }
     const UnwindTable* const table = range != nullptr ? table_at(*range, index, hot) : nullptr;
     const Rule* const rule =
         table != nullptr ? table->find(lookup_pc(hot) - range->load_bias) : nullptr;
@@ -225,7 +230,7 @@ class WalkLoop {
     Hot copy = hot;
     const StepStatus status = step_by_runtime(copy);
     source = wire::FrameSource::kCfi;
-    hot = copy;
+    if (status != StepStatus::kUseTables) hot = copy;
     return status;
   }
   [[gnu::noinline]] StepStatus step_by_runtime(Hot& hot) noexcept {

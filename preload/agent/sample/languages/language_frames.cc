@@ -190,6 +190,7 @@ RuntimeWaitFound LanguageFrames::read_blocked(const RuntimeRegistry& runtimes, P
     const bool may_wait = wait.system_call == SYS_futex && own_->tokens.added() != 0;
     return may_wait ? find_java_wait(*snapshot, reader, thread) : RuntimeWaitFound{};
   }
+  if (snapshot->lua.is_jit) return {};
   own_->tokens.clear();
   if (snapshot->language == Language::kJavaScript) {
     runtimes::read_v8_tokens(snapshot->v8, reader, frames, {}, own_->tokens);

@@ -4,15 +4,12 @@
 #include "preload/runtimes/java/java_stack.h"
 #include "preload/runtimes/java/java_thread_walk.h"
 #include "preload/runtimes/java/java_waits.h"
+#include "preload/runtimes/luajit/luajit_frames.h"
 #include "preload/runtimes/object_reader.h"
 
 namespace swipr::agent {
 
 namespace {
-
-bool is_java(const handler::RuntimeSnapshot* snapshot) noexcept {
-  return snapshot != nullptr && snapshot->language == Language::kJava;
-}
 
 bool ends_in(const runtimes::JavaRuntime& java, const unwind::FrameBuffer& frames) noexcept {
   return frames.frame_count != 0 && frames.frame_count < wire::kMaxFrames &&
@@ -32,10 +29,19 @@ unwind::WalkEnd LanguageFrames::walk_on(const RuntimeRegistry& runtimes, ProcMem
                                         unwind::StackReader stack,
                                         unwind::FrameBuffer& frames) noexcept {
   const handler::RuntimeSnapshot* const snapshot = runtimes.current();
-  if (!is_java(snapshot) || !has_memory()) {
+  if (snapshot == nullptr || !snapshot->has_native_code() || !has_memory()) {
     return unwind::walk_on(map, registers, exact, stack, frames);
   }
   runtimes::ObjectPieces reader(memory.image_reader());
+  if (snapshot->lua.is_jit) {
+    own_->tokens.clear();
+    // A thread that runs on has other calls by now.
+    runtimes::LuaJitWalk luajit(snapshot->lua, map, blocked_ != nullptr ? &own_->tokens : nullptr);
+    const unwind::WalkEnd end = runtimes::walk_on_with_java(
+        snapshot->java, map, registers, exact, stack, reader, frames, own_->tokens, &luajit);
+    own_->tokens.finish(end == unwind::WalkEnd::kRoot);
+    return end;
+  }
   const auto walk = [&](const unwind::Registers& from) {
     return runtimes::walk_on_with_java(snapshot->java, map, from, exact, stack, reader, frames,
                                        own_->tokens);

@@ -3,6 +3,7 @@
 #include "common/core/runtime_frame.h"
 #include "preload/runtimes/java/java_names.h"
 #include "preload/runtimes/lua/lua_names.h"
+#include "preload/runtimes/luajit/luajit_names.h"
 #include "preload/runtimes/perl/perl_names.h"
 #include "preload/runtimes/php/php_names.h"
 #include "preload/runtimes/python/python_names.h"
@@ -77,7 +78,8 @@ bool TokenNames::read_function(const Token& token, const RuntimeSnapshot& snapsh
     case Language::kR:
       return runtimes::read_r_function(reader, token, text_);
     case Language::kLua:
-      return runtimes::read_lua_function(reader, token, text_);
+      return snapshot.lua.is_jit ? runtimes::read_luajit_function(reader, token, text_)
+                                 : runtimes::read_lua_function(reader, token, text_);
     default:
       return runtimes::read_java_function(snapshot.java, reader, token, text_);
   }
@@ -93,7 +95,8 @@ bool TokenNames::read_line(const Token& token, const RuntimeSnapshot& snapshot,
     case Language::kRuby:
       return runtimes::read_ruby_line(snapshot.ruby, reader, token, out);
     case Language::kLua:
-      return runtimes::read_lua_line(reader, token, out);
+      return snapshot.lua.is_jit ? runtimes::read_luajit_line(reader, token, out)
+                                 : runtimes::read_lua_line(reader, token, out);
     default:
       return runtimes::read_java_line(snapshot.java, reader, token, out);
   }

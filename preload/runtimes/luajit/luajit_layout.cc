@@ -1,0 +1,42 @@
+#include "preload/runtimes/luajit/luajit_layout.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "preload/unwind/base/architecture.h"
+#include "preload/unwind/image/dynamic_symbol.h"
+
+namespace swipr::runtimes {
+
+LuaDetection detect_luajit(std::uint64_t elf_header, Range<std::uint64_t> dynamic,
+                           std::uint64_t load_bias, unwind::ImageReader reader) noexcept {
+  LuaDetection found;
+  const auto address_of = [&](std::string_view name) {
+    return unwind::find_exported(dynamic, load_bias, name, reader);
+  };
+  if (address_of("luaJIT_setmode") == 0) return found;
+  constexpr std::string_view kVersion = "LuaJIT";
+  std::copy(kVersion.begin(), kVersion.end(), found.version.begin());
+  found.state = DetectionState::kRefused;
+  found.reason = "only LuaJIT 2.1 with 64-bit references on x86-64 is read";
+  // lua_status() reads the member behind the head of an object: movzx eax, byte [rdi + 11]; ret.
+  // With references of 32 bits that is at 7.
+  constexpr std::array<std::uint8_t, 5> kWide = {0x0f, 0xb6, 0x47, 0x0b, 0xc3};
+  constexpr std::uint32_t kEndBranch = 0xfa1e0ff3;  // endbr64
+  std::array<std::uint8_t, 5> code{};
+  std::uint32_t first = 0;
+  const std::uint64_t status = address_of("lua_status");
+  if (status == 0 || unwind::kElfMachine != 62 || !reader.read_value(status, first) ||
+      !reader.read_value(status + (first == kEndBranch ? 4 : 0), code) || code != kWide) {
+    return found;
+  }
+  found.reason = "its interpreter was not found";
+  constexpr std::uint64_t kAround = 768 << 10;  // Debian's library has it 331 KiB before
+  if (!find_largest_function(elf_header, status, kAround, reader, found.runtime.loop)) return found;
+  found.runtime.is_jit = true;
+  found.state = DetectionState::kFound;
+  found.reason = nullptr;
+  return found;
+}
+
+}  // namespace swipr::runtimes

@@ -39,8 +39,9 @@ struct LuaJitCall {
   std::uint64_t built_in = 0;  // what tells one function of C from others
   std::uint64_t entry = 0;     // the instruction pointer in a function of C
 
+  // The first one is next before the function has begun.
   bool is_instruction(std::uint64_t next) const noexcept {
-    return code != 0 && next > begin && next <= end;
+    return code != 0 && next >= begin && next <= end;
   }
   std::uint32_t position(std::uint64_t next) const noexcept {
     return is_instruction(next) ? static_cast<std::uint32_t>((next - begin) / 4 - 1) : kNoPosition;
@@ -59,7 +60,7 @@ class LuaJitStep {
   StepStatus run() noexcept {
     is_machine_ = walk_.is_machine(registers_.values[unwind::kPcRegister]);
     if (!find_frame()) return is_machine_ ? StepStatus::kUseTables : StepStatus::kNoRule;
-    if (is_new_ && walk_.tokens_ != nullptr) add_calls();
+    if (is_new_) add_calls();
     walk_.next_ = native_.previous & ~kLuaJitFlags;
     walk_.thread_ = walk_.next_ == 0 ? 0 : native_.thread;
     walk_.is_resuming_ = walk_.is_machine(native_.return_address);
@@ -107,7 +108,7 @@ class LuaJitStep {
   // The machine's frame from the stack pointer on, to which a thread refers. It is in native_.
   bool find_frame() noexcept {
     const std::uint64_t stack = registers_.values[unwind::kStackRegister];
-    if (stack % 8 != 0) return false;
+    if (stack % 8 != 0 || (is_machine_ && walk_.tokens_ == nullptr)) return false;
     for (at_ = stack; at_ - stack <= kDeepestFrame; at_ += 8) {
       if (!read_native(at_, native_)) return false;
       if (is_frame()) return !is_being_made(stack);
@@ -122,6 +123,7 @@ class LuaJitStep {
     if (!may_be || !is_object_address(native_.thread) || !is_code(native_.return_address)) {
       return false;
     }
+    if (walk_.tokens_ == nullptr) return true;
     is_new_ = native_.thread != walk_.thread_ || at_ != walk_.next_;
     return !is_new_ ||
            (read_thread(native_.thread) && (head_.native_frame & ~kLuaJitFlags) == at_);
@@ -189,7 +191,7 @@ class LuaJitStep {
       return false;
     }
     if (call.code != 0) return call.is_instruction(next);
-    return next == call.entry || next == (slots.link & ~std::uint64_t{3});
+    return next == call.entry || next + 4 == call.entry || next == (slots.link & ~std::uint64_t{3});
   }
 
   std::uint64_t caller_base(std::uint64_t base, std::uint64_t next) noexcept {

@@ -39,7 +39,7 @@ SWIPR_SIGNAL_SAFE std::uint32_t fingerprint_of(const LuaJitCode& code) noexcept;
 // the place of the return address as their mark.
 class LuaJitWalk {
  public:
-  // `tokens`: nullptr, if what is read may be newer than the stack.
+  // `tokens`: nullptr, if objects may be newer than the stack. Then its words alone are the proof.
   LuaJitWalk(const LuaRuntime& lua, const unwind::CodeMap& map, TokenBuffer* tokens) noexcept
       : lua_(lua), map_(map), tokens_(tokens) {}
 

@@ -54,7 +54,7 @@ class JavaWalkCode {
     return luajit_ != nullptr ? luajit_->contains(pc) : java_->code.contains(pc);
   }
   bool has_tables(std::uint64_t pc) const noexcept {
-    return luajit_ != nullptr && luajit_->is_machine(pc);
+    return luajit_ != nullptr && luajit_->has_tables(pc);
   }
 
   SWIPR_SIGNAL_SAFE unwind::StepStatus step(unwind::Registers& registers, bool exact) noexcept {

@@ -58,21 +58,20 @@ class LuaJitStep {
       : walk_(walk), readers_(readers), registers_(registers), is_exact_(exact) {}
 
   StepStatus run() noexcept {
+    if (!walk_.is_machine(registers_.values[unwind::kPcRegister]) &&
+        walk_.has_tables(registers_.values[unwind::kPcRegister])) {
+      return leave_ffi_call();
+    }
     is_machine_ = walk_.is_machine(registers_.values[unwind::kPcRegister]);
     if (!find_frame()) return is_machine_ ? StepStatus::kUseTables : StepStatus::kNoRule;
     if (is_new_) add_calls();
     walk_.next_ = native_.previous & ~kLuaJitFlags;
     walk_.thread_ = walk_.next_ == 0 ? 0 : native_.thread;
     walk_.is_resuming_ = walk_.is_machine(native_.return_address);
-    registers_.values[unwind::kPcRegister] = native_.return_address;
-    registers_.values[unwind::kStackRegister] = at_ + sizeof native_;
-    registers_.values[unwind::kFrameRegister] = native_.saved_frame;
-    registers_.values[unwind::kBaseRegister] = native_.saved_base;
-    registers_.known = unwind::bit_of(unwind::kPcRegister) |
-                       unwind::bit_of(unwind::kStackRegister) |
-                       unwind::bit_of(unwind::kFrameRegister) |
-                       unwind::bit_of(unwind::kBaseRegister);
-    return StepStatus::kOk;
+    return leave({.frame = native_.saved_frame,
+                  .base = native_.saved_base,
+                  .stack = at_ + sizeof native_,
+                  .pc = native_.return_address});
   }
 
  private:
@@ -91,10 +90,13 @@ class LuaJitStep {
   bool read(std::uint64_t address, T& out) noexcept {
     return read_bytes(address, &out, sizeof out);
   }
+  bool read_word(std::uint64_t at, std::uint64_t& word) noexcept {
+    return readers_.stack.read_word(readers_.stack.state, at, word);
+  }
   __attribute__((noinline)) bool read_native(std::uint64_t at, LuaJitNativeFrame& out) noexcept {
     std::array<std::uint64_t, sizeof out / 8> words{};
     for (std::uint64_t& word : words) {
-      if (!readers_.stack.read_word(readers_.stack.state, at, word)) return false;
+      if (!read_word(at, word)) return false;
       at += sizeof word;
     }
     out = std::bit_cast<LuaJitNativeFrame>(words);
@@ -103,6 +105,38 @@ class LuaJitStep {
 
   bool is_code(std::uint64_t return_address) const noexcept {
     return walk_.map_.find(return_address - 1) != nullptr;
+  }
+
+  // lj_vm_ffi_call() has its frame at rbp, which walks of blocked threads do not know: the frame ends
+  // at the return address of a call of it.
+  StepStatus leave_ffi_call() noexcept {
+    constexpr std::uint64_t kMostArguments = 1024;  // bytes
+    std::uint64_t at = registers_.values[unwind::kStackRegister];
+    if (registers_.knows(unwind::kFrameRegister)) return StepStatus::kUseTables;
+    std::array<std::uint64_t, 3> saved{};  // rbx, rbp and the return address
+    for (const std::uint64_t end = at + kMostArguments; at < end; at += 8) {
+      std::int32_t distance = 0;
+      saved = {saved[1], saved[2], 0};
+      if (!read_word(at, saved[2])) break;
+      if (!is_code(saved[2]) || !read(saved[2] - 4, distance) ||
+          saved[2] + static_cast<std::uint64_t>(std::int64_t{distance}) != walk_.lua_.loop.end) {
+        continue;
+      }
+      return leave({.frame = saved[1], .base = saved[0], .stack = at + 8, .pc = saved[2]});
+    }
+    return StepStatus::kUseTables;
+  }
+
+  struct Caller {
+    std::uint64_t frame, base, stack, pc;
+  };
+  StepStatus leave(const Caller& caller) noexcept {
+    registers_.values[unwind::kPcRegister] = caller.pc;
+    registers_.values[unwind::kStackRegister] = caller.stack;
+    registers_.values[unwind::kFrameRegister] = caller.frame;
+    registers_.values[unwind::kBaseRegister] = caller.base;
+    registers_.known = unwind::kCallersRegisters | unwind::bit_of(unwind::kBaseRegister);
+    return StepStatus::kOk;
   }
 
   // The machine's frame from the stack pointer on, to which a thread refers. It is in native_.
@@ -169,7 +203,7 @@ class LuaJitStep {
       return false;
     }
     if (function.kind != 0) {
-      out.built_in = function.kind == 1 ? function.c_function : function.instructions;
+      out.built_in = function.c_function + function.instructions;  // either may be of several
       out.entry = function.instructions + 4;
       return true;
     }
@@ -359,7 +393,7 @@ std::uint32_t fingerprint_of(const LuaJitCode& code) noexcept {
 // Machine code that is made at run time is in the range of jumps to the machine's own.
 bool LuaJitWalk::contains(std::uint64_t pc) const noexcept {
   constexpr std::uint64_t kReach = std::uint64_t{1} << 31;
-  if (is_machine(pc)) return true;
+  if (has_tables(pc)) return true;
   if (pc - lua_.loop.begin + kReach >= 2 * kReach) return false;
   const unwind::CodeRange* const range = map_.find(pc);
   return range == nullptr || range->table == nullptr || range->is_registered;

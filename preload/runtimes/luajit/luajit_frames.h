@@ -45,6 +45,11 @@ class LuaJitWalk {
 
   SWIPR_SIGNAL_SAFE bool contains(std::uint64_t pc) const noexcept;
   bool is_machine(std::uint64_t pc) const noexcept { return lua_.loop.contains(pc); }
+  // … or of lj_vm_ffi_call(), which is behind it.
+  bool has_tables(std::uint64_t pc) const noexcept {
+    constexpr std::uint64_t kMostBytes = 192;  // Debian's has 160
+    return pc >= lua_.loop.begin && pc < lua_.loop.end + kMostBytes;
+  }
   // kUseTables: the machine's frame is being made or removed.
   SWIPR_SIGNAL_SAFE unwind::StepStatus step(unwind::Registers& registers, bool exact,
                                             const LuaJitReaders& readers) noexcept;

@@ -19,13 +19,10 @@ inline constexpr unsigned kMaxJavaSteps = 16384;  // Java frames of one walk
 // As unwind::walk with a PageProbeReader. `pages` is cleared and used for everything but the stack
 // and the code cache, of which committed parts stay mapped as long as the process lives.
 // Context: signal handler.  Allocates: never.  Errno: kept.
-SWIPR_SIGNAL_SAFE unwind::WalkEnd walk_with_java(const JavaRuntime& java,
-                                                 const unwind::CodeMap& map,
-                                                 const unwind::Registers& registers,
-                                                 unwind::PageProbeReader& stack, PageCache& pages,
-                                                 unwind::FrameBuffer& frames, TokenBuffer& tokens,
-                                                 unwind::Registers* stopped,
-                                                 LuaJitWalk* luajit = nullptr) noexcept;
+SWIPR_SIGNAL_SAFE unwind::WalkEnd walk_with_java(
+    const JavaRuntime& java, const unwind::CodeMap& map, const unwind::Registers& registers,
+    unwind::PageProbeReader& stack, PageCache& pages, unwind::FrameBuffer& frames,
+    TokenBuffer& tokens, unwind::Registers* stopped, LuaJitWalk* luajit = nullptr) noexcept;
 
 // As unwind::walk_on. `stack` reads the stack, which may be a copy, `reader` everything else. The
 // tokens of this stack from the walk's first frame on are replaced.

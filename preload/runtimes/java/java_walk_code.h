@@ -46,8 +46,8 @@ class JavaStackWords {
 template <typename Objects, typename Words>
 class JavaWalkCode {
  public:
-  JavaWalkCode(const JavaRuntime& java, Objects& objects, Words& words,
-               TokenBuffer& tokens, LuaJitWalk* luajit) noexcept
+  JavaWalkCode(const JavaRuntime& java, Objects& objects, Words& words, TokenBuffer& tokens,
+               LuaJitWalk* luajit) noexcept
       : java_(&java), objects_(&objects), words_(&words), tokens_(&tokens), luajit_(luajit) {}
 
   bool contains(std::uint64_t pc) const noexcept {

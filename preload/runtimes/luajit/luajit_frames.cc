@@ -107,8 +107,8 @@ class LuaJitStep {
     return walk_.map_.find(return_address - 1) != nullptr;
   }
 
-  // lj_vm_ffi_call() has its frame at rbp, which walks of blocked threads do not know: the frame ends
-  // at the return address of a call of it.
+  // lj_vm_ffi_call() has its frame at rbp, which walks of blocked threads do not know: the frame
+  // ends at the return address of a call of it.
   StepStatus leave_ffi_call() noexcept {
     constexpr std::uint64_t kMostArguments = 1024;  // bytes
     std::uint64_t at = registers_.values[unwind::kStackRegister];
@@ -159,8 +159,7 @@ class LuaJitStep {
     }
     if (walk_.tokens_ == nullptr) return true;
     is_new_ = native_.thread != walk_.thread_ || at_ != walk_.next_;
-    return !is_new_ ||
-           (read_thread(native_.thread) && (head_.native_frame & ~kLuaJitFlags) == at_);
+    return !is_new_ || (read_thread(native_.thread) && (head_.native_frame & ~kLuaJitFlags) == at_);
   }
 
   bool read_thread(std::uint64_t address) noexcept {
@@ -318,8 +317,9 @@ class LuaJitStep {
 
   // `above`: how far the function's frame is from the beginning of the stack.
   bool end_group(std::uint64_t above) noexcept {
-    while (outer_.result_count < 0 && above < std::uint64_t{0} - static_cast<std::uint64_t>(
-                                                                     std::int64_t{outer_.result_count})) {
+    while (outer_.result_count < 0 &&
+           above <
+               std::uint64_t{0} - static_cast<std::uint64_t>(std::int64_t{outer_.result_count})) {
       if (!pass_native()) return false;
     }
     pending_.flags |= kTokenEndsLoop;

@@ -1,5 +1,5 @@
-// What tokens of LuaJIT say, in the words of Lua's (lua_names.h). A function that was called in tail
-// position has the name of the call which that one has replaced, as in debug.traceback().
+// What tokens of LuaJIT say, in the words of Lua's (lua_names.h). A function that was called in
+// tail position has the name of the call which that one has replaced, as in debug.traceback().
 // Source: lj_debug.c, lj_bc.h and lj_obj.h of 2.1, March 2022 to August 2026.
 // Context: control thread.  Allocates: never.  Bounds: kMaxLuaSteps instructions and bytes of
 // names.

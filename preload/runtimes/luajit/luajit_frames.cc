@@ -1,3 +1,4 @@
+// Longer than others: one step, whose parts share its state.
 #include "preload/runtimes/luajit/luajit_frames.h"
 
 #include <bit>

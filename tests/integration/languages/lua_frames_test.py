@@ -4,15 +4,15 @@ of the root in SWIPR_TEST_ROOT, and in those that SWIPR_LUAS names (paths of lua
 import re
 import unittest
 
-from support import languages, lua_programs, profiles, raw, root, sampling
-from support.lua_programs import COMMON_WAYS, HAS_ENDED, SHARES, line_of
+from support import languages, profiles, raw, root, sampling
+from support.programs.lua import COMMON_WAYS, HAS_ENDED, SHARES, chains, line_of
 
 WAYS = COMMON_WAYS + """
   "do local x <close> = setmetatable({}, {__close = function() %s() end}) end",
   "setmetatable({}, {__gc = function() %s() end}); collectgarbage()", "_ = #setmetatable({}, {__len = function() %s(); return 1 end})",
   "_ = setmetatable({}, {__lt = function() %s(); return true end}) < {}",
 """
-CHAINS = lua_programs.chains(WAYS)
+CHAINS = chains(WAYS)
 
 # Each function waits for some time, in turns.
 WAITS = HAS_ENDED + """

@@ -5,10 +5,10 @@ place."""
 import re
 import unittest
 
-from support import languages, lua_programs, profiles, raw, sampling
-from support.lua_programs import COMMON_WAYS, HAS_ENDED, SHARES, line_of
+from support import languages, profiles, raw, sampling
+from support.programs.lua import COMMON_WAYS, HAS_ENDED, SHARES, chains, line_of
 
-CHAINS = lua_programs.chains(COMMON_WAYS + """
+CHAINS = chains(COMMON_WAYS + """
   "local p = newproxy(true); getmetatable(p).__gc = function() %s() end; p = nil; collectgarbage()",
 """)
 

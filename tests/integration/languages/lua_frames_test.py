@@ -113,8 +113,9 @@ class LuaTest(languages.EndedByFileCase):
         self.assertEqual(misplaced, 0)
         deep = [s for s in stacks if profiles.has_function([s], r"^r[abc]{4} ")]
         self.assertGreater(profiles.total(deep), 0.9 * profiles.total(stacks))
-        for stack in deep:
-            self.assertEqual(stack.frames[:3], ["main chunk (chains.lua)", "run (chains.lua)", "r (chains.lua)"])
+        # Calls outside of native code that is met for the first time are missing in that stack (docs/design/101).
+        whole = [s for s in deep if s.frames[:3] == ["main chunk (chains.lua)", "run (chains.lua)", "r (chains.lua)"]]
+        self.assertGreater(profiles.total(whole), 0.998 * profiles.total(deep))
         for name in ("__index", "__newindex", "__add", "__lt", "__len", "__gc", "__close", "for iterator", "sort", "gsub", "pcall", "tostring",
                      r"function <chains\.lua:1>", r'main chunk \(\[string "r[abc]+\(\)"\]\)'):
             self.assertTrue(profiles.has_function(stacks, f"^{name}"), name)

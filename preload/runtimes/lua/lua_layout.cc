@@ -12,26 +12,55 @@ namespace {
 // lua_ident is "$LuaVersion: Lua 5.4.4  Copyright (C) …".
 constexpr std::string_view kLuaIdentity = "$LuaVersion: Lua ";
 
+// Of the functions within so many bytes of an address, the largest one or the one that contains it.
+enum class Wanted : bool { kLargest, kContaining };
+void find_function(std::uint64_t elf_header, std::uint64_t address, std::uint64_t around,
+                   Wanted wanted, unwind::ImageReader reader, Range<std::uint64_t>& out) noexcept {
+  const unwind::BuildResult image = unwind::describe_image(elf_header, reader);
+  const std::uint64_t at = address - image.load_bias;
+  if (image.search.count == 0 || !image.text.contains(at)) return;
+  unwind::FdeList fdes;
+  const Range<std::uint64_t> part = {std::max(image.text.begin, at - std::min(at, around)),
+                                     at + around};
+  if (unwind::find_fdes(image, part, reader, fdes) != unwind::BuildStatus::kOk) return;
+  const std::uint64_t bias = image.load_bias + image.text.begin;
+  for (std::size_t index = 0; index + 1 < fdes.size(); ++index) {
+    const Range<std::uint64_t> function = {bias + fdes[index].start(),
+                                           bias + fdes[index + 1].start()};
+    const bool is_larger = function.end - function.begin > out.end - out.begin;
+    if (wanted == Wanted::kLargest ? is_larger : function.contains(address)) out = function;
+  }
+}
+
+// Loops of interpreters are larger.
+constexpr std::uint64_t kLeastLoop = 4096;
+
 }  // namespace
 
 bool find_largest_function(std::uint64_t elf_header, std::uint64_t own_function,
                            std::uint64_t around, unwind::ImageReader reader,
                            Range<std::uint64_t>& out) noexcept {
-  constexpr std::uint64_t kLeast = 4096;
-  const unwind::BuildResult image = unwind::describe_image(elf_header, reader);
-  const std::uint64_t at = own_function - image.load_bias;
-  if (image.search.count == 0 || !image.text.contains(at)) return false;
-  unwind::FdeList fdes;
-  const Range<std::uint64_t> part = {std::max(image.text.begin, at - std::min(at, around)),
-                                     at + around};
-  if (unwind::find_fdes(image, part, reader, fdes) != unwind::BuildStatus::kOk) return false;
-  const std::uint64_t bias = image.load_bias + image.text.begin;
-  for (std::size_t index = 0; index + 1 < fdes.size(); ++index) {
-    const Range<std::uint64_t> function = {bias + fdes[index].start(),
-                                           bias + fdes[index + 1].start()};
-    if (function.end - function.begin > out.end - out.begin) out = function;
+  find_function(elf_header, own_function, around, Wanted::kLargest, reader, out);
+  return out.end - out.begin >= kLeastLoop;
+}
+
+bool find_called_loop(std::uint64_t elf_header, std::uint64_t caller, unwind::ImageReader reader,
+                      Range<std::uint64_t>& out) noexcept {
+  constexpr std::uint64_t kMostCode = 192;
+  constexpr std::uint64_t kMostLoop = 64 << 10;
+  constexpr std::uint8_t kCall = 0xe8;
+  struct __attribute__((packed)) {
+    std::uint8_t code;
+    std::int32_t distance;
+  } call;
+  for (std::uint64_t at = caller; at < caller + kMostCode; ++at) {
+    if (!reader.read_value(at, call)) return false;
+    if (call.code != kCall) continue;
+    const std::uint64_t target = at + sizeof call + static_cast<std::uint64_t>(call.distance);
+    find_function(elf_header, target, kMostLoop, Wanted::kContaining, reader, out);
+    if (out.end - out.begin >= kLeastLoop) return true;
   }
-  return out.end - out.begin >= kLeast;
+  return false;
 }
 
 LuaDetection detect_lua(std::uint64_t elf_header, Range<std::uint64_t> dynamic,

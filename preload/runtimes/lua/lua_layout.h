@@ -123,4 +123,8 @@ bool find_largest_function(std::uint64_t elf_header, std::uint64_t own_function,
                            std::uint64_t around, unwind::ImageReader reader,
                            Range<std::uint64_t>& out) noexcept;
 
+// The first large function that code of x86-64 calls in its first bytes. False: there is none.
+bool find_called_loop(std::uint64_t elf_header, std::uint64_t caller, unwind::ImageReader reader,
+                      Range<std::uint64_t>& out) noexcept;
+
 }  // namespace swipr::runtimes

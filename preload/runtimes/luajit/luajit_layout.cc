@@ -31,8 +31,11 @@ LuaDetection detect_luajit(std::uint64_t elf_header, Range<std::uint64_t> dynami
     return found;
   }
   found.reason = "its interpreter was not found";
-  constexpr std::uint64_t kAround = 768 << 10;  // Debian's library has it 331 KiB before
-  if (!find_largest_function(elf_header, status, kAround, reader, found.runtime.loop)) return found;
+  // The machine is one function, of 16 KiB, in the midst of which lj_vm_pcall is.
+  const std::uint64_t caller = address_of("lua_pcall");
+  if (caller == 0 || !find_called_loop(elf_header, caller, reader, found.runtime.loop)) {
+    return found;
+  }
   found.runtime.is_jit = true;
   found.state = DetectionState::kFound;
   found.reason = nullptr;

@@ -1,7 +1,7 @@
 // Where LuaJIT keeps what a stack walk reads, and how a process is seen to contain it. Nothing of
 // LuaJIT is called. The layouts are those of builds for x86-64 whose references have 64 bits
 // (LJ_GC64), which is the default since 2020. Source: lj_obj.h, lj_frame.h and vm_x64.dasc of 2.1,
-// March 2022 to August 2026, and of OpenResty's branch.
+// March 2022 to August 2026.
 #pragma once
 
 #include <array>

@@ -72,7 +72,7 @@ function(swipr_guest_library name)
   target_compile_options(${name} PRIVATE ${SWIPR_WARNINGS} -fPIC -fno-exceptions -fno-rtti
     -fno-threadsafe-statics -ftls-model=initial-exec -fno-stack-protector
     "$<IF:$<BOOL:${arg_SMALL}>,${SWIPR_SMALL_CODE},-O2>" $<IF:$<BOOL:${arg_WAITS}>,-fno-omit-frame-pointer,-fomit-frame-pointer>
-    -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables
+    -U_FORTIFY_SOURCE -U_GLIBCXX_ASSERTIONS -fno-asynchronous-unwind-tables -fno-unwind-tables
     -ffunction-sections ${SWIPR_GUEST_OPTIONS} ${SWIPR_PATHS})
   target_link_libraries(${name} PRIVATE ${arg_LINK})
   set(host_link ${arg_LINK})

@@ -50,6 +50,11 @@ class LanguageCase(SwiprCase):
         (source,) = raw.read(recording.read_bytes()).values()
         self.assertGreater(source.totals["stacks_rooted"], 0.99 * source.totals["stacks_walked"])
 
+    def check_undisturbed(self, recording):
+        """No blocked thread was woken, and no call returned early."""
+        (source,) = raw.read(recording.read_bytes()).values()
+        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+
     def check_parts(self, stacks, times, frame="{}"):
         """Of the CPU time of these stacks the program's functions have the parts that it says: {function: seconds}.
         `frame`: how its functions are called there."""
@@ -94,6 +99,11 @@ class EndedByFileCase(LanguageCase):
             with self.subTest(program=path):
                 (self.folder / "end").unlink(missing_ok=True)
                 check([path, source, self.folder / "end"])
+
+    def running(self, recording, *selection):
+        """What the program does beside asking for its end. The weight is the number of samples."""
+        stacks = self.convert(recording, "collapsed", "--state", "running", *selection)
+        return [s for s in stacks if not profiles.has_function([s], "^has_ended")]
 
     def finish(self, program):
         """Its last output."""

@@ -9,6 +9,7 @@
 
 #include "preload/runtimes/lua/lua_frames.h"
 #include "preload/runtimes/lua/lua_names.h"
+#include "tests/fuzz/lua/found_function.h"
 #include "tests/fuzz/repeating_memory.h"
 
 namespace {
@@ -48,10 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // As if it had been found there.
   LuaCode code;
   if (!reader.read_value(kBegin, code)) return 0;
-  Token token{.code = kBegin, .fingerprint = fingerprint_of(code), .kind = TokenKind::kLua};
-  token.fingerprint |= token.fingerprint << 32;
-  token.position = data[1];
-  token.mark = pack_lua_call(kBegin, data[1]);
+  const Token token = token_of_function(kBegin, fingerprint_of(code), data[1]);
   memory.reads = 0;
   std::uint32_t line = 0;
   read_lua_function(reader, token, *text);

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import unittest
 
-from support import deadline, products, profiles, raw, root, sampling
+from support import deadline, products, profiles, root, sampling
 from support.java import SOURCES, JavaCase, machines, version_of
 
 FIRST_VIRTUAL = 21
@@ -168,8 +168,7 @@ class JavaTest(JavaCase):
         after = self.waits(program.pid)
         self.assertEqual([after[tid] for tid in tids], [settled[-1][tid] for tid in tids])
         self.finish(program)
-        (source,) = raw.read(recording.read_bytes()).values()
-        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+        self.check_undisturbed(recording)
         stacks = self.convert(recording, "collapsed")
         for thread in names:
             self.check_whole(stacks, thread, 0.99)

@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from support import languages, profiles, raw, root, sampling
+from support import languages, profiles, root, sampling
 
 OLDEST = 18
 
@@ -261,8 +261,7 @@ class JavaScriptTest(languages.LanguageCase):
         program = self.run_program(path, source)
         recording = self.record(program.pid, "--rate", 200, "--count", 200)
         self.finish(program)
-        (source,) = raw.read(recording.read_bytes()).values()
-        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+        self.check_undisturbed(recording)
         stacks = self.convert(recording, "collapsed")
         falls = [s for s in stacks if "fall (waits.js)" in s.frames]
         self.assertTrue(falls)

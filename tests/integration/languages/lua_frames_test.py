@@ -4,8 +4,8 @@ of the root in SWIPR_TEST_ROOT, and in those that SWIPR_LUAS names (paths of lua
 import re
 import unittest
 
-from support import languages, profiles, raw, root, sampling
-from support.programs.lua import COMMON_WAYS, HAS_ENDED, SHARES, chains, line_of
+from support import languages, profiles, root, sampling
+from support.programs.lua import COMMON_WAYS, HAS_ENDED, SHARES, chains, line_of, misplaced
 
 WAYS = COMMON_WAYS + """
   "do local x <close> = setmetatable({}, {__close = function() %s() end}) end",
@@ -83,11 +83,6 @@ class LuaTest(languages.EndedByFileCase):
         in_loop = [int(line) for line, in_clock in lines if not in_clock]
         self.assertGreater(in_loop.count(line_of(SHARES, "for i = 1")), 0.98 * len(in_loop))
 
-    def running(self, recording, *selection):
-        """What the program does beside asking for its end. The weight is the number of samples. The first ones may have no frames of Lua: the tables for its code are being built."""
-        stacks = self.convert(recording, "collapsed", "--state", "running", *selection)
-        return [s for s in stacks if not profiles.has_function([s], "^has_ended")]
-
     def blocks_of(self, recording, *selection):
         """The stacks as text with lines."""
         return self.swipr("convert", recording, "--format", "perf", "--file-lines", *selection).out.decode().split("\n\n")
@@ -102,15 +97,8 @@ class LuaTest(languages.EndedByFileCase):
         self.check_rooted(recording)
         stacks = self.running(recording, "--frames", "language")
         self.check_lost(stacks, 0)
-        misplaced = 0
-        for stack in stacks:
-            names = [m[1] for f in stack.frames if (m := re.fullmatch(r"(r[abc]*) \(chains\.lua\)", f))]
-            # Objects of one function are finalized while another one runs.
-            if "__gc (chains.lua)" in stack.frames:
-                continue
-            if any(name[:-1] != caller for caller, name in zip(names, names[1:])):
-                misplaced += stack.weight
-        self.assertEqual(misplaced, 0)
+        # Objects of one function are finalized while another one runs.
+        self.assertEqual(misplaced(stacks, "__gc (chains.lua)"), 0)
         deep = [s for s in stacks if profiles.has_function([s], r"^r[abc]{4} ")]
         self.assertGreater(profiles.total(deep), 0.9 * profiles.total(stacks))
         # Calls outside of native code that is met for the first time are missing in that stack (docs/design/101).
@@ -144,8 +132,7 @@ class LuaTest(languages.EndedByFileCase):
         program = self.run_program(*command)
         recording = self.record(program.pid, "--rate", 200, "--count", 800, "--max-overhead", "100%")
         self.assertEqual(self.finish(program).strip(), "whole")
-        (source,) = raw.read(recording.read_bytes()).values()
-        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+        self.check_undisturbed(recording)
         stacks = self.convert(recording, "collapsed", "--weight", "blocked")
         self.check_lost(stacks, 0)
         for name in ("in_read", "in_wait", "in_thread"):

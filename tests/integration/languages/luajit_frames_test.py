@@ -5,8 +5,8 @@ place."""
 import re
 import unittest
 
-from support import languages, profiles, raw, sampling
-from support.programs.lua import COMMON_WAYS, HAS_ENDED, SHARES, chains, line_of
+from support import languages, profiles, sampling
+from support.programs.lua import COMMON_WAYS, HAS_ENDED, SHARES, chains, line_of, misplaced
 
 CHAINS = chains(COMMON_WAYS + """
   "local p = newproxy(true); getmetatable(p).__gc = function() %s() end; p = nil; collectgarbage()",
@@ -83,11 +83,6 @@ class LuaJitTest(languages.EndedByFileCase):
                     (self.folder / "end").unlink(missing_ok=True)
                     check([program, mode, source, self.folder / "end"])
 
-    def running(self, recording, *selection):
-        """What the program does beside asking for its end."""
-        stacks = self.convert(recording, "collapsed", "--state", "running", *selection)
-        return [s for s in stacks if not profiles.has_function([s], "^has_ended")]
-
     def test_shares(self):
         self.for_each_mode(self.check_shares, SHARES, "shares")
 
@@ -119,15 +114,8 @@ class LuaJitTest(languages.EndedByFileCase):
         self.check_lost(stacks, 0)
         named = [s for s in stacks if "run (chains.lua)" in s.frames]
         self.assertGreater(profiles.total(named), 0.95 * profiles.total(stacks))
-        misplaced = 0
-        for stack in named:
-            names = [m[1] for f in stack.frames if (m := re.fullmatch(r"(r[abc]*) \(chains\.lua\)", f))]
-            # Objects of one function are finalized while another one runs, by the collector, which calls no function of Lua.
-            if "collectgarbage" in stack.frames:
-                continue
-            if any(name[:-1] != caller for caller, name in zip(names, names[1:])):
-                misplaced += stack.weight
-        self.assertEqual(misplaced, 0)
+        # Objects of one function are finalized while another one runs, by the collector, which calls no function of Lua.
+        self.assertEqual(misplaced(named, "collectgarbage"), 0)
         deep = [s for s in named if profiles.has_function([s], r"^r[abc]{4} ")]
         self.assertGreater(profiles.total(deep), 0.6 * profiles.total(named))
         for stack in deep:
@@ -144,8 +132,7 @@ class LuaJitTest(languages.EndedByFileCase):
         program = self.run_program(*command)
         recording = self.record(program.pid, "--rate", 200, "--count", 800, "--max-overhead", "100%")
         self.assertEqual(self.finish(program).strip(), "whole")
-        (source,) = raw.read(recording.read_bytes()).values()
-        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+        self.check_undisturbed(recording)
         self.check_rooted(recording)
         stacks = self.convert(recording, "collapsed", "--weight", "blocked")
         self.check_lost(stacks, 0)

@@ -4,7 +4,7 @@ machine, or of the root in SWIPR_TEST_ROOT, and in those that SWIPR_PERLS names 
 import re
 import unittest
 
-from support import languages, profiles, raw, sampling
+from support import languages, profiles, sampling
 
 HAS_ENDED = r"""
 sub has_ended {
@@ -247,8 +247,7 @@ class PerlTest(languages.LanguageCase):
         program = self.run_program(*command)
         recording = self.record(program.pid, "--rate", 200, "--count", 800, "--max-overhead", "100%")
         self.assertEqual(self.finish(program).strip(), "whole")
-        (source,) = raw.read(recording.read_bytes()).values()
-        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+        self.check_undisturbed(recording)
         stacks = self.convert(recording, "collapsed")
         self.check_lost(stacks, 0)
         for name in ("Waits::in_sleep", "main::in_select", "main::in_accept", "main::in_wait", "main::in_read"):

@@ -6,7 +6,7 @@ import os
 import re
 import unittest
 
-from support import languages, profiles, raw, sampling
+from support import languages, profiles, sampling
 
 # The functions use 70, 20 and 10 % of the CPU time, and say so themselves.
 SHARES = r"""<?php
@@ -235,8 +235,7 @@ class PhpTest(languages.LanguageCase):
         program = self.run_program(*command, fifo)
         recording = self.record(program.pid, "--rate", 200, "--count", 800, "--max-overhead", "100%")
         self.assertEqual(self.finish(program).strip(), "whole")
-        (source,) = raw.read(recording.read_bytes()).values()
-        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+        self.check_undisturbed(recording)
         stacks = self.convert(recording, "collapsed")
         self.check_lost(stacks, 0)
         self.assertTrue(profiles.has_function(stacks, r"^waits\.php\(\d+\) : eval\(\)'d code "))

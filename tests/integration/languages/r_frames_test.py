@@ -4,7 +4,7 @@ the root in SWIPR_TEST_ROOT, and in those that SWIPR_RS names (paths of Rscript,
 import re
 import unittest
 
-from support import languages, profiles, raw, sampling
+from support import languages, profiles, sampling
 
 # R cannot look whether its input has ended: a file says so.
 HAS_ENDED = """
@@ -183,8 +183,7 @@ class RTest(languages.EndedByFileCase):
         program = self.run_program(*command)
         recording = self.record(program.pid, "--rate", 200, "--count", 800, "--max-overhead", "100%")
         self.assertEqual(self.finish(program).strip(), "whole")
-        (source,) = raw.read(recording.read_bytes()).values()
-        self.assertEqual((source.totals["signals_to_blocked"], source.totals["calls_interrupted"]), (0, 0))
+        self.check_undisturbed(recording)
         stacks = self.convert(recording, "collapsed", "--weight", "blocked")
         self.check_lost(stacks, 0)
         for name in ("in_sleep", "in_read", "in_wait"):

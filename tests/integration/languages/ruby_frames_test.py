@@ -254,8 +254,7 @@ class RubyTest(languages.LanguageCase):
         recording = self.record(program.pid, "--rate", 200, "--count", 200)
         self.assertEqual(self.voluntary_switches(program.pid), before)
         self.finish(program)
-        (read,) = raw.read(recording.read_bytes()).values()
-        self.assertEqual((read.totals["signals_to_blocked"], read.totals["calls_interrupted"]), (0, 0))
+        self.check_undisturbed(recording)
         text = self.swipr("convert", recording, "--format", "perf", "--file-lines", "--frames", "language").out.decode()
         seen = {tuple(re.findall(r"^  (\S*\.rb:\d+)$", stack, re.M)) for stack in text.split("\n\n")}
         self.assertEqual(len(truth), 12)

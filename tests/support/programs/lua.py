@@ -1,5 +1,7 @@
 """Programs of Lua whose truth is known, for all of its implementations."""
 
+import re
+
 # Lua cannot look whether its input has ended: a file says so.
 HAS_ENDED = """
 local function has_ended()
@@ -92,3 +94,14 @@ COMMON_WAYS = """
 
 def line_of(source, text):
     return next(number for number, line in enumerate(source.split("\n"), 1) if text in line)
+
+
+def misplaced(stacks, excused):
+    """Of the stacks of chains(), the weight of those in which a function does not stand behind its caller; but for those
+    with the frame `excused`."""
+    found = 0
+    for stack in stacks:
+        names = [m[1] for f in stack.frames if (m := re.fullmatch(r"(r[abc]*) \(chains\.lua\)", f))]
+        is_wrong = any(name[:-1] != caller for caller, name in zip(names, names[1:]))
+        found += stack.weight if is_wrong and excused not in stack.frames else 0
+    return found

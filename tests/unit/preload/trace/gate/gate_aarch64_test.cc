@@ -20,7 +20,7 @@
 #include "preload/trace/gate/mapped_page.h"
 #include "preload/trace/traced_function.h"
 #include "tests/unit/preload/trace/gate/forks.h"
-#include "tests/unit/preload/trace/loaded_functions.h"
+#include "tests/unit/preload/trace/gate/program_functions.h"
 #include "tests/unit/preload/trace/traced_functions.h"
 
 namespace swipr::trace {
@@ -32,20 +32,6 @@ class Gate : public testing::Test {
   Gate() {
     install_gate_handler();
     exclude_this_thread();
-  }
-  // Probes and copies stay for ever.
-  static TracedFunction& traced(void* function) {
-    static LoadedFile program("");
-    Function found;
-    Plan plan;
-    EXPECT_TRUE(program.plan(program.find(reinterpret_cast<std::uint64_t>(function)), found, plan));
-    return set_up(found, plan);
-  }
-  static TracedFunction& set_up(const Function& function, const Plan& plan) {
-    static std::uint32_t probe = kProbeCount;
-    auto* const made = new TracedFunction;
-    EXPECT_EQ(made->set_up(function, plan, --probe), Refusal::kNone);
-    return *made;
   }
 };
 
@@ -144,7 +130,7 @@ TEST_F(Gate, CodeOfNoFileIsChanged) {
   const MappedCode code("");
   Plan plan;
   ASSERT_EQ(make_plan(code.function(), plan), Refusal::kNone);
-  TracedFunction& function = set_up(code.function(), plan);
+  TracedFunction& function = set_up_traced(code.function(), plan);
   ASSERT_EQ(function.attach().status, GateStatus::kDone);
   std::thread([&] { EXPECT_EQ(code.call(), 41); }).join();
   EXPECT_EQ(count_calls(function.probe()), 1u);
@@ -157,14 +143,14 @@ TEST_F(Gate, CodeOfADeletedFileIsNotChangedButRestored) {
   const MappedCode code(path);
   Plan plan;
   ASSERT_EQ(make_plan(code.function(), plan), Refusal::kNone);
-  TracedFunction& function = set_up(code.function(), plan);
+  TracedFunction& function = set_up_traced(code.function(), plan);
   ASSERT_EQ(function.attach().status, GateStatus::kDone);
   std::filesystem::remove(path);
   EXPECT_EQ(function.detach().status, GateStatus::kDone);
   EXPECT_TRUE(function.is_as_before());
   const MappedCode other(path);
   ASSERT_EQ(make_plan(other.function(), plan), Refusal::kNone);
-  TracedFunction& second = set_up(other.function(), plan);
+  TracedFunction& second = set_up_traced(other.function(), plan);
   std::filesystem::remove(path);
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(kCode), sizeof kCode);
   EXPECT_EQ(second.attach().status, GateStatus::kNotWritable);
@@ -176,7 +162,7 @@ TEST_F(Gate, OtherBytesAreLeftAlone) {
   const MappedCode code("");
   Plan plan;
   ASSERT_EQ(make_plan(code.function(), plan), Refusal::kNone);
-  TracedFunction& function = set_up(code.function(), plan);
+  TracedFunction& function = set_up_traced(code.function(), plan);
   void* const memory = reinterpret_cast<void*>(code.function().address);
   ASSERT_EQ(::mprotect(memory, 4096, PROT_READ | PROT_WRITE), 0);
   std::memset(memory, 0, 4);

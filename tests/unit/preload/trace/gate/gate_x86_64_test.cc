@@ -15,7 +15,7 @@
 #include "preload/trace/gate/gate.h"
 #include "preload/trace/traced_function.h"
 #include "tests/unit/preload/trace/gate/forks.h"
-#include "tests/unit/preload/trace/loaded_functions.h"
+#include "tests/unit/preload/trace/gate/program_functions.h"
 #include "tests/unit/preload/trace/traced_functions.h"
 
 // A thread is mostly in REP STOS, the second instruction of the patch, which signals interrupt.
@@ -56,17 +56,6 @@ class Gate : public testing::Test {
   }
   ~Gate() override { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-  // Probes and copies stay for ever.
-  static TracedFunction& traced(void* function) {
-    static std::uint32_t probe = kProbeCount;
-    static LoadedFile program("");
-    Function found;
-    Plan plan;
-    EXPECT_TRUE(program.plan(program.find(reinterpret_cast<std::uint64_t>(function)), found, plan));
-    auto* const made = new TracedFunction;  // a late handler may read its plan
-    EXPECT_EQ(made->set_up(found, plan, --probe), Refusal::kNone);
-    return *made;
-  }
   template <typename Run>
   std::thread thread_with_signals(Run run) {
     return std::thread([this, run] {

@@ -60,9 +60,9 @@ TEST(LibcCalls, ThreadsRun) {
   EXPECT_NE(tid.load(), libc::gettid());
 }
 
-// libc takes its default size, 8 MiB or more, where it refuses what is asked for. The stack may be
+// libc takes its default size, 2 MiB or more, where it refuses what is asked for. The stack may be
 // that of a thread that has ended, and then up to four times as large as asked for; tests above
-// make stacks of 1 MiB. Source: glibc 2.36, nptl/nptl-stack.c, get_cached_stack.
+// make stacks of 1 MiB. Source: glibc 2.36, nptl/allocatestack.c, get_cached_stack.
 TEST(LibcCalls, ThreadsHaveSmallStacks) {
   std::atomic<std::size_t> bytes{0};
   const auto routine = [](void* place) -> void* {
@@ -78,7 +78,7 @@ TEST(LibcCalls, ThreadsHaveSmallStacks) {
   };
   ASSERT_EQ(libc::start_thread(routine, &bytes, unwind::kLeastStackBytes), 0);
   bytes.wait(0);
-  EXPECT_LT(bytes.load(), std::size_t{8} << 20);
+  EXPECT_LT(bytes.load(), std::size_t{2} << 20);
 }
 
 TEST(FillRandom, FillsAllBytes) {

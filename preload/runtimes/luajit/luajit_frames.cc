@@ -330,6 +330,8 @@ class LuaJitStep {
   bool pass_native() noexcept {
     const std::uint64_t previous = outer_.previous & ~kLuaJitFlags;
     if (previous <= native_at_ || previous - native_at_ > kLargestNesting) return false;
+    if (walk_.calls_left_ == 0) return false;
+    --walk_.calls_left_;
     native_at_ = previous;
     return read_native(previous, outer_);
   }

@@ -120,7 +120,8 @@ void* map_pool_memory(std::size_t bytes) noexcept {
   static std::uint64_t next = 0x2000'0000'0000;
   void* const memory = ::mmap(reinterpret_cast<void*>(next), bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  next += (bytes + kPageBytes - 1) & -kPageBytes;
+  // Where the kernel has larger pages, the next place would be in use.
+  next += (bytes + unwind::page_bytes() - 1) & -unwind::page_bytes();
   return memory == MAP_FAILED ? nullptr : memory;
 }
 

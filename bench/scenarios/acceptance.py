@@ -88,9 +88,9 @@ def rows(text):
         judged("JavaScript: shares, compared with --cpu-prof", "JavaScript", "V8's profiler"),
         judged("Ruby: shares, compared with rbspy", "Ruby", "rbspy"),
         worst("Ruby: stacks with all callers", "", "Ruby", 6, min),
-        *(worst(f"{language}: stacks with all callers", "", language, 6, min) for language in ("PHP", "Perl", "R", "Lua")),
+        *(worst(f"{language}: stacks with all callers", "", language, 6, min) for language in ("PHP", "Perl", "R", "Lua", "LuaJIT")),
         *(worst(f"{language}: names lost", "≤ 0.5 %", language, 7, max)
-          for language in ("Python", "Java", "JavaScript", "Ruby", "PHP", "Perl", "R", "Lua")),
+          for language in ("Python", "Java", "JavaScript", "Ruby", "PHP", "Perl", "R", "Lua", "LuaJIT")),
         ("wrong names, ordinary programs", "0 of 100,000 in each language", _wrong_names(text, "ordinary"), STRESS),
         ("wrong names, hostile programs", "≤ 1 of 10,000", _wrong_names(text, "hostile"), STRESS),
         ("hostile programs at 1 kHz", "10 minutes each", _survivors(text), STRESS),

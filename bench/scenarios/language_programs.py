@@ -1,7 +1,8 @@
 """The programs of bench/languages and the language runtimes of this machine that run them.
 
 The runtimes are those of the integration tests: see interpreters(), machines() and programs() there, and the
-variables SWIPR_PYTHONS, SWIPR_JAVA_HOMES, SWIPR_NODES, SWIPR_RUBIES, SWIPR_PHPS, SWIPR_PERLS, SWIPR_RS and SWIPR_LUAS.
+variables SWIPR_PYTHONS, SWIPR_JAVA_HOMES, SWIPR_NODES, SWIPR_RUBIES, SWIPR_PHPS, SWIPR_PERLS, SWIPR_RS, SWIPR_LUAS and
+SWIPR_LUAJITS.
 """
 import collections
 import functools
@@ -19,6 +20,7 @@ from scenarios.guest import ROOT, Program, run
 sys.path.insert(0, str(ROOT / "tests"))
 from integration.languages import javascript_frames_test  # noqa: E402
 from integration.languages import lua_frames_test  # noqa: E402
+from integration.languages import luajit_frames_test  # noqa: E402
 from integration.languages import perl_frames_test  # noqa: E402
 from integration.languages import php_frames_test  # noqa: E402
 from integration.languages import r_frames_test  # noqa: E402
@@ -30,11 +32,11 @@ FOLDER = ROOT / "bench/languages"
 FUNCTIONS = ("seventy", "twenty", "ten")
 OPTIONS = {"PHP": ("-d", "opcache.enable_cli=0")}
 PROGRAMS = {"Python": "python3", "Java": "java", "JavaScript": "node", "Ruby": "ruby", "PHP": "php", "Perl": "perl",
-            "R": "Rscript", "Lua": "lua5.4"}
+            "R": "Rscript", "Lua": "lua5.4", "LuaJIT": "luajit"}
 SCRIPTS = {"Python": "shares.py", "Java": "Shares", "JavaScript": "shares.js", "Ruby": "shares.rb", "PHP": "shares.php",
-           "Perl": "shares.pl", "R": "shares.R", "Lua": "shares.lua"}
+           "Perl": "shares.pl", "R": "shares.R", "Lua": "shares.lua", "LuaJIT": "shares.lua"}
 # Programs of these ask for input by reads that do not wait, because the languages have no other way.
-UNBLOCKED = {"Lua"}
+UNBLOCKED = {"Lua", "LuaJIT"}
 
 
 @functools.cache
@@ -50,7 +52,7 @@ def runtimes(language):
     find = {"Python": interpreters, "Java": java.machines,
             "JavaScript": javascript_frames_test.programs, "Ruby": ruby_frames_test.programs,
             "PHP": php_frames_test.programs, "Perl": perl_frames_test.programs,
-            "R": r_frames_test.programs, "Lua": lua_frames_test.programs}
+            "R": r_frames_test.programs, "Lua": lua_frames_test.programs, "LuaJIT": luajit_frames_test.programs}
     paths = {version(path): path for path in find[language]()}
     return [paths[each] for each in sorted(paths, key=lambda each: list(map(int, re.findall(r"\d+", each))))]
 

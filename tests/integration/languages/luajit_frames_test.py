@@ -73,11 +73,15 @@ print("whole")
 """
 
 
+def programs():
+    return languages.programs("luajit", "SWIPR_LUAJITS")
+
+
 @sampling.sampled
 class LuaJitTest(languages.EndedByFileCase):
     def for_each_mode(self, check, text, name):
         source = self.source(text, f"{name}.lua")
-        for program in languages.programs("luajit", "SWIPR_LUAJITS"):
+        for program in programs():
             for mode in ("-joff", "-jon"):
                 with self.subTest(program=program, mode=mode):
                     (self.folder / "end").unlink(missing_ok=True)
@@ -163,7 +167,7 @@ class LuaJitTest(languages.EndedByFileCase):
 
     def run_shares(self, **started):
         source = self.source(SHARES, "shares.lua")
-        return self.run_program(languages.programs("luajit", "SWIPR_LUAJITS")[0], source, self.folder / "end", **started)
+        return self.run_program(programs()[0], source, self.folder / "end", **started)
 
     def test_selected_frames(self):
         self.check_selected_frames(self.run_shares(), "lua LuaJIT: frames are read", "burn (shares.lua)", "^burn", "lua")

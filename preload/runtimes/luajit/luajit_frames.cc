@@ -295,7 +295,8 @@ class LuaJitStep {
   }
 
   // aarch64: callees may have saved the machine's registers anywhere. Most calls follow code that
-  // saves what is current, and functions of libm change neither register.
+  // saves what is current. Functions of libm keep the instruction pointer in its register, and the
+  // base there or in their frames.
   bool find_base_by_code(std::uint64_t& base, std::uint64_t& next) noexcept {
     const std::uint64_t stack = registers_.values[unwind::kStackRegister];
     const std::uint64_t pc = registers_.values[unwind::kPcRegister];
@@ -317,6 +318,11 @@ class LuaJitStep {
       base = caller_base(base, next);  // the call begins or ends
       if (runs(base, next)) return true;
       if (!is_exact_) break;
+    }
+    constexpr std::uint64_t kCalleesBytes = 512;
+    for (std::uint64_t at = stack - 8; !is_exact_ && at >= walk_.stack_; at -= 8) {
+      if (stack - at > kCalleesBytes || !read_word(at, base)) break;
+      if (runs(base, next)) return true;
     }
     base = head_.base;
     next = 0;

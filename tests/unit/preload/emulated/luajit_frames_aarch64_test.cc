@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -102,7 +103,7 @@ class LuaJitFramesOfAarch64 : public ::testing::Test {
     const std::array ranges = {unwind::CodeRange{.start = 1, .end = ~std::uint64_t{0}}};
     const unwind::CodeMap map(ranges);
     const LuaRuntime lua{.loop = {code_at(0), code_at(64)}, .is_jit = true};
-    LuaJitWalk walk(lua, map, tokens.get());
+    LuaJitWalk walk(lua, map, tokens.get(), first_stack);
     tokens->clear();
     const bool exact = registers.knows(kLuaJitBaseRegister);
     const unwind::StepStatus status =
@@ -136,6 +137,7 @@ class LuaJitFramesOfAarch64 : public ::testing::Test {
   alignas(16) std::uint64_t native[26 + 64] = {};
   std::uint64_t base = 0;
   std::uint64_t next = 0;
+  std::uint64_t first_stack = ~std::uint64_t{0};
   unwind::Registers registers;
   std::unique_ptr<TokenBuffer> tokens = std::make_unique<TokenBuffer>();
 };
@@ -160,6 +162,26 @@ TEST_F(LuaJitFramesOfAarch64, KeepTheirBaseInARegisterDuringOtherCalls) {
   EXPECT_EQ(step(code_at(kOtherCall), false), unwind::StepStatus::kOk);
   ASSERT_EQ(tokens->tokens().size(), 1u);  // the state has another function, which has returned
   EXPECT_EQ(tokens->tokens()[0].code, address(&machine->functions[0].code));
+}
+
+TEST_F(LuaJitFramesOfAarch64, MayHaveTheirBaseInTheFrameOfACallee) {
+  std::memmove(native + 8, native, 208);
+  const std::uint64_t stack = address(native + 8);
+  machine->thread.native_frame = stack;
+  registers.values[unwind::kStackRegister] = stack;
+  registers.values[unwind::kFrameRegister] = stack + 192;
+  std::fill_n(native, 8, 0);
+  native[6] = base;
+  keep(0x5555, next);
+  first_stack = address(native + 7);
+  EXPECT_EQ(step(code_at(kOtherCall), false), unwind::StepStatus::kOk);
+  EXPECT_TRUE(tokens->tokens().empty());  // no frame is there
+  registers.values[unwind::kStackRegister] = stack;
+  registers.values[unwind::kFrameRegister] = stack + 192;
+  first_stack = address(native + 6);
+  EXPECT_EQ(step(code_at(kOtherCall), false), unwind::StepStatus::kOk);
+  ASSERT_EQ(tokens->tokens().size(), 2u);
+  EXPECT_EQ(tokens->tokens()[0].position, 2u);
 }
 
 TEST_F(LuaJitFramesOfAarch64, AreNotShownWithoutProof) {

@@ -312,11 +312,17 @@ class LuaJitStep {
       }
     }
     next = registers_.values[kLuaJitInstructionRegister] & ~std::uint64_t{3};
-    for (const std::uint64_t found : {registers_.values[kLuaJitBaseRegister], head_.base}) {
+    const std::uint64_t held = registers_.values[kLuaJitBaseRegister];
+    for (const std::uint64_t found : {held, head_.base}) {
       base = found;
       if (runs(base, next)) return true;
       base = caller_base(base, next);  // the call begins or ends
-      if (runs(base, next)) return true;
+      // Returns move the base past each result that they have copied.
+      constexpr unsigned kMostResults = 4;
+      for (unsigned left = is_exact_ && found == held ? kMostResults : 0;; --left, base -= 8) {
+        if (runs(base, next)) return true;
+        if (left == 0) break;
+      }
       if (!is_exact_) break;
     }
     constexpr std::uint64_t kCalleesBytes = 512;

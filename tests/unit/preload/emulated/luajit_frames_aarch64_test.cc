@@ -150,6 +150,16 @@ TEST_F(LuaJitFramesOfAarch64, HaveTheirBaseInARegister) {
   expect_caller(address(native) + 208, kOuterFrame);
 }
 
+TEST_F(LuaJitFramesOfAarch64, AreTheirCallersWhileResultsAreCopied) {
+  machine->thread.base = 0;
+  values[4 + kCalledFrom] = values[5 + kCalledFrom] = 0;  // two results, over function and link
+  keep(base + 2 * 8, address(&machine->functions[0].instructions[5]));
+  EXPECT_EQ(step(code_at(10), true), unwind::StepStatus::kOk);
+  ASSERT_EQ(tokens->tokens().size(), 1u);
+  EXPECT_EQ(tokens->tokens()[0].code, address(&machine->functions[0].code));
+  EXPECT_EQ(tokens->tokens()[0].position, 4u);
+}
+
 TEST_F(LuaJitFramesOfAarch64, HaveSavedTheirBaseBeforeMostCalls) {
   keep(0x5555, 0x5555);
   EXPECT_EQ(step(code_at(kCallThatSaves), false), unwind::StepStatus::kOk);

@@ -43,7 +43,7 @@ class CallSearch {
  public:
   CallSearch(const ProcMemory& memory, const unwind::CodeMap& map, std::uint64_t function,
              std::uint64_t leaf) noexcept
-      : memory_(memory), functions_(map, function), leaf_(leaf) {
+      : memory_(memory), map_(map), functions_(map, function), leaf_(leaf) {
     run(functions_.extent_of(function));
   }
   std::uint64_t call() const noexcept { return call_; }  // the address after it
@@ -74,13 +74,12 @@ class CallSearch {
   bool is_call_of_leaf(std::uint32_t word, std::uint64_t address) noexcept {
     const std::uint64_t target = call_target(word, address);
     if (target == 0 || target == leaf_) return target != 0;
-    if (functions_.start_of(target) == 0) return plt_target(memory_, target) == leaf_;
-    return ends_in_leaf(target);
+    const Range<std::uint64_t> code = Functions(map_, target).extent_of(target);
+    return code.end == 0 ? plt_target(memory_, target) == leaf_ : ends_in_leaf(target, code);
   }
   // A function of few instructions, of which the last one jumps there.
-  bool ends_in_leaf(std::uint64_t function) noexcept {
+  bool ends_in_leaf(std::uint64_t function, const Range<std::uint64_t>& code) noexcept {
     std::array<std::uint32_t, 16> words{};
-    const Range<std::uint64_t> code = functions_.extent_of(function);
     const std::size_t count = (code.end - code.begin) / kInstructionBytes;
     const auto own = std::span(words).first(std::min(words.size(), count));
     if (code.begin != function || looks_left_ == 0) return false;
@@ -107,7 +106,8 @@ class CallSearch {
   }
 
   const ProcMemory& memory_;
-  Functions functions_;
+  const unwind::CodeMap& map_;
+  Functions functions_;  // of the part of its image that has a table
   std::uint64_t leaf_;
   std::uint64_t call_ = 0;
   std::uint64_t jump_ = 0;

@@ -11,7 +11,7 @@
 
 namespace swipr::runtimes {
 
-// So many end with a call. Stores are at most 10 before it, and 14 if there are two calls.
+// So many end with a call. Stores are at most 11 before it, but for that of a resumed coroutine.
 inline constexpr std::size_t kLuaJitCallCode = 20;
 
 struct LuaJitSaved {

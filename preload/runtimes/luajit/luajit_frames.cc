@@ -114,7 +114,8 @@ class LuaJitStep {
   bool leave_without_frame() noexcept {
     const std::uint64_t pc = registers_.values[unwind::kPcRegister];
     std::array<std::uint32_t, 2> code{};
-    if (!walk_.has_tables(pc) || !registers_.knows(unwind::kBaseRegister) || !read(pc - 4, code)) {
+    if (!walk_.has_tables(pc) || !registers_.knows(unwind::kBaseRegister) ||
+        !registers_.knows(unwind::kFrameRegister) || !read(pc - 4, code)) {
       return false;
     }
     const std::uint64_t caller =

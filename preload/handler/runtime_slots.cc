@@ -113,7 +113,8 @@ unwind::WalkEnd walk_stack(Slot& slot, const unwind::CodeMap& map, unwind::PageP
                            const RuntimeOfSlot& runtime) noexcept {
   if (runtime.snapshot == nullptr || !runtime.snapshot->has_native_code()) [[likely]]
     return unwind::walk(map, slot.registers, memory, slot.frames, &slot.stopped);
-  runtimes::LuaJitWalk luajit(runtime.snapshot->lua, map, &runtime.slot->tokens);
+  runtimes::LuaJitWalk luajit(runtime.snapshot->lua, map, &runtime.slot->tokens,
+                              slot.registers.values[unwind::kStackRegister]);
   return runtimes::walk_with_java(runtime.snapshot->java, map, slot.registers, memory,
                                   runtime.slot->pages, slot.frames, runtime.slot->tokens,
                                   &slot.stopped, runtime.snapshot->lua.is_jit ? &luajit : nullptr);

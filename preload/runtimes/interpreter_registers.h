@@ -19,7 +19,9 @@ inline constexpr unsigned kV8PositionRegister = kIsX86_64 ? 9 : 19;
 inline constexpr unsigned kV8BytecodeRegister = kIsX86_64 ? 12 : 20;
 // Source: HotSpot, rbcp (src/hotspot/cpu): r13; x22.
 inline constexpr unsigned kJavaBytecodeRegister = kIsX86_64 ? 13 : 22;
-// Source: LuaJIT, BASE in vm_x64.dasc: rdx. PC is rbx, and where calls change BASE, rbp has it.
-inline constexpr unsigned kLuaJitBaseRegister = 1;
+// Source: LuaJIT, BASE and PC in vm_x64.dasc and vm_arm64.dasc: rdx, rbx; x19, x21. On x86-64, rbp
+// has BASE where calls change it.
+inline constexpr unsigned kLuaJitBaseRegister = kIsX86_64 ? 1 : 19;
+inline constexpr unsigned kLuaJitInstructionRegister = kIsX86_64 ? 3 : 21;
 
 }  // namespace swipr::runtimes

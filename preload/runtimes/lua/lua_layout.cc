@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/image/dynamic_symbol.h"
 #include "preload/unwind/image/frame_search.h"
 
@@ -46,17 +47,14 @@ bool find_largest_function(std::uint64_t elf_header, std::uint64_t own_function,
 
 bool find_called_loop(std::uint64_t elf_header, std::uint64_t caller, unwind::ImageReader reader,
                       Range<std::uint64_t>& out) noexcept {
-  constexpr std::uint64_t kMostCode = 192;
+  constexpr std::uint64_t kMostCode = 256;
   constexpr std::uint64_t kMostLoop = 64 << 10;
-  constexpr std::uint8_t kCall = 0xe8;
-  struct __attribute__((packed)) {
-    std::uint8_t code;
-    std::int32_t distance;
-  } call;
-  for (std::uint64_t at = caller; at < caller + kMostCode; ++at) {
-    if (!reader.read_value(at, call)) return false;
-    if (call.code != kCall) continue;
-    const std::uint64_t target = at + sizeof call + static_cast<std::uint64_t>(call.distance);
+  constexpr std::uint64_t kStep = unwind::kReturnAddressIsPushed ? 1 : 4;  // of instructions
+  std::uint64_t call = 0;                                                  // it ends with one
+  for (std::uint64_t end = caller + sizeof call; end < caller + kMostCode; end += kStep) {
+    if (!reader.read_value(end - sizeof call, call)) return false;
+    const std::uint64_t target = unwind::direct_call_target(call, end);
+    if (target == 0) continue;
     find_function(elf_header, target, kMostLoop, Wanted::kContaining, reader, out);
     if (out.end - out.begin >= kLeastLoop) return true;
   }

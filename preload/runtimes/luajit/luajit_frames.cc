@@ -3,8 +3,10 @@
 
 #include <bit>
 #include <cstddef>
+#include <optional>
 
 #include "preload/runtimes/interpreter_registers.h"
+#include "preload/runtimes/luajit/luajit_code_aarch64.h"
 #include "preload/unwind/base/replaced_code.h"
 
 namespace swipr::runtimes {
@@ -59,6 +61,7 @@ class LuaJitStep {
       : walk_(walk), readers_(readers), registers_(registers), is_exact_(exact) {}
 
   StepStatus run() noexcept {
+    if (!kIsX86_64 && is_exact_ && leave_without_frame()) return StepStatus::kOk;
     if (!walk_.is_machine(registers_.values[unwind::kPcRegister]) &&
         walk_.has_tables(registers_.values[unwind::kPcRegister])) {
       return leave_ffi_call();
@@ -71,7 +74,7 @@ class LuaJitStep {
     walk_.is_resuming_ = walk_.is_machine(native_.return_address);
     return leave({.frame = native_.saved_frame,
                   .base = native_.saved_base,
-                  .stack = at_ + sizeof native_,
+                  .stack = at_ + kLuaJitNativeBytes,
                   .pc = native_.return_address});
   }
 
@@ -95,10 +98,9 @@ class LuaJitStep {
     return readers_.stack.read_word(readers_.stack.state, at, word);
   }
   __attribute__((noinline)) bool read_native(std::uint64_t at, LuaJitNativeFrame& out) noexcept {
-    std::array<std::uint64_t, sizeof out / 8> words{};
-    for (std::uint64_t& word : words) {
-      if (!read_word(at, word)) return false;
-      at += sizeof word;
+    std::array<std::uint64_t, kLuaJitNativePlaces.size()> words{};
+    for (std::size_t index = 0; index < words.size(); ++index) {
+      if (!read_word(at + kLuaJitNativePlaces[index], words[index])) return false;
     }
     out = std::bit_cast<LuaJitNativeFrame>(words);
     return true;
@@ -108,19 +110,40 @@ class LuaJitStep {
     return walk_.map_.find(return_address - 1) != nullptr;
   }
 
-  // lj_vm_ffi_call() has its frame at rbp, which walks of blocked threads do not know: the frame
-  // ends at the return address of a call of it.
+  // aarch64: code that has not made its frame yet, or has left it.
+  bool leave_without_frame() noexcept {
+    const std::uint64_t pc = registers_.values[unwind::kPcRegister];
+    std::array<std::uint32_t, 2> code{};
+    if (!walk_.has_tables(pc) || !registers_.knows(unwind::kBaseRegister) ||
+        !registers_.knows(unwind::kFrameRegister) || !read(pc - 4, code)) {
+      return false;
+    }
+    const std::uint64_t caller =
+        unwind::plain_return_address(registers_.values[unwind::kBaseRegister]);
+    const std::optional<std::uint64_t> distance = luajit_caller_distance(code);
+    if (!distance || !is_code(caller)) return false;
+    walk_.is_resuming_ = walk_.is_machine(caller);
+    leave({.frame = registers_.values[unwind::kFrameRegister],
+           .base = 0,
+           .stack = registers_.values[unwind::kStackRegister] + *distance,
+           .pc = caller});
+    return true;
+  }
+
+  // lj_vm_ffi_call() has its frame at rbp or x29, which walks of blocked threads may not know: the
+  // frame ends at the return address of a call of it.
   StepStatus leave_ffi_call() noexcept {
     constexpr std::uint64_t kMostArguments = 1024;  // bytes
     std::uint64_t at = registers_.values[unwind::kStackRegister];
     if (registers_.knows(unwind::kFrameRegister)) return StepStatus::kUseTables;
     std::array<std::uint64_t, 3> saved{};  // rbx, rbp and the return address
     for (const std::uint64_t end = at + kMostArguments; at < end; at += 8) {
-      std::int32_t distance = 0;
+      std::uint64_t call = 0;
       saved = {saved[1], saved[2], 0};
       if (!read_word(at, saved[2])) break;
-      if (!is_code(saved[2]) || !read(saved[2] - 4, distance) ||
-          saved[2] + static_cast<std::uint64_t>(std::int64_t{distance}) != walk_.lua_.loop.end) {
+      saved[2] = unwind::plain_return_address(saved[2]);
+      if (!is_code(saved[2]) || !read(saved[2] - sizeof call, call) ||
+          unwind::direct_call_target(call, saved[2]) != walk_.lua_.loop.end) {
         continue;
       }
       return leave({.frame = saved[1], .base = saved[0], .stack = at + 8, .pc = saved[2]});
@@ -136,7 +159,7 @@ class LuaJitStep {
     registers_.values[unwind::kStackRegister] = caller.stack;
     registers_.values[unwind::kFrameRegister] = caller.frame;
     registers_.values[unwind::kBaseRegister] = caller.base;
-    registers_.known = unwind::kCallersRegisters | unwind::bit_of(unwind::kBaseRegister);
+    registers_.known = unwind::kCallersRegisters;
     return StepStatus::kOk;
   }
 
@@ -144,9 +167,14 @@ class LuaJitStep {
   bool find_frame() noexcept {
     const std::uint64_t stack = registers_.values[unwind::kStackRegister];
     if (stack % 8 != 0 || (is_machine_ && walk_.tokens_ == nullptr)) return false;
+    if (!kIsX86_64 && registers_.knows(unwind::kFrameRegister)) {
+      at_ = registers_.values[unwind::kFrameRegister] - kLuaJitFrameRecord;
+      return at_ % 8 == 0 && at_ - stack <= kDeepestFrame && read_native(at_, native_) &&
+             is_frame();
+    }
     for (at_ = stack; at_ - stack <= kDeepestFrame; at_ += 8) {
       if (!read_native(at_, native_)) return false;
-      if (is_frame()) return !is_being_made(stack);
+      if (is_frame()) return !kIsX86_64 || !is_being_made(stack);
     }
     return false;
   }
@@ -154,7 +182,8 @@ class LuaJitStep {
   bool is_frame() noexcept {
     const std::uint64_t previous = native_.previous & ~kLuaJitFlags;
     const bool may_be = previous == 0 || (previous % 8 == 0 && previous - at_ < kLargestNesting);
-    native_.return_address = unwind::original_return_address(native_.return_address);
+    native_.return_address =
+        unwind::plain_return_address(unwind::original_return_address(native_.return_address));
     if (!may_be || !is_object_address(native_.thread) || !is_code(native_.return_address)) {
       return false;
     }
@@ -247,6 +276,7 @@ class LuaJitStep {
       base = head_.base;
       return is_base(base);
     }
+    if (!kIsX86_64) return find_base_by_code(base, next);
     if (registers_.knows(unwind::kBaseRegister) && !walk_.is_resuming_) {
       next = registers_.values[unwind::kBaseRegister] & ~std::uint64_t{3};
       const unsigned held = is_exact_ ? kLuaJitBaseRegister : unwind::kFrameRegister;
@@ -263,6 +293,47 @@ class LuaJitStep {
     if (!registers_.knows(unwind::kBaseRegister) || walk_.is_resuming_) return runs(base, next);
     next = 0;
     return at_ - registers_.values[unwind::kStackRegister] > 8 && is_base(base);
+  }
+
+  // aarch64: callees may have saved the machine's registers anywhere. Most calls follow code that
+  // saves what is current. Functions of libm keep the instruction pointer in its register, and the
+  // base there or in their frames.
+  bool find_base_by_code(std::uint64_t& base, std::uint64_t& next) noexcept {
+    const std::uint64_t stack = registers_.values[unwind::kStackRegister];
+    const std::uint64_t pc = registers_.values[unwind::kPcRegister];
+    const std::uint64_t saved_next = native_.instruction & ~kLuaJitFlags;
+    if (walk_.is_resuming_) return runs(base = head_.base, next = saved_next);
+    std::array<std::uint32_t, kLuaJitCallCode> code{};
+    if (is_machine_ && !is_exact_ && read(pc - sizeof code, code)) {
+      const LuaJitSaved saved = saved_before_call(code);
+      if (saved.base) {
+        base = head_.base;
+        next = saved.instruction && runs(base, saved_next) ? saved_next : 0;
+        return is_base(base);
+      }
+    }
+    next = registers_.values[kLuaJitInstructionRegister] & ~std::uint64_t{3};
+    const std::uint64_t held = registers_.values[kLuaJitBaseRegister];
+    for (const std::uint64_t found : {held, head_.base}) {
+      base = found;
+      if (runs(base, next)) return true;
+      base = caller_base(base, next);  // the call begins or ends
+      // Returns move the base past each result that they have copied.
+      constexpr unsigned kMostResults = 4;
+      for (unsigned left = is_exact_ && found == held ? kMostResults : 0;; --left, base -= 8) {
+        if (runs(base, next)) return true;
+        if (left == 0) break;
+      }
+      if (!is_exact_) break;
+    }
+    constexpr std::uint64_t kCalleesBytes = 512;
+    for (std::uint64_t at = stack - 8; !is_exact_ && at >= walk_.stack_; at -= 8) {
+      if (stack - at > kCalleesBytes || !read_word(at, base)) break;
+      if (runs(base, next)) return true;
+    }
+    base = head_.base;
+    next = 0;
+    return at_ > stack && is_base(base);  // compiled code is being left
   }
 
   void add_calls() noexcept {
@@ -324,7 +395,7 @@ class LuaJitStep {
       if (!pass_native()) return false;
     }
     pending_.flags |= kTokenEndsLoop;
-    pending_.mark = native_at_ + offsetof(LuaJitNativeFrame, return_address);
+    pending_.mark = native_at_ + kLuaJitReturnAddress;
     return pass_native();
   }
   bool pass_native() noexcept {

@@ -40,8 +40,11 @@ SWIPR_SIGNAL_SAFE std::uint32_t fingerprint_of(const LuaJitCode& code) noexcept;
 class LuaJitWalk {
  public:
   // `tokens`: nullptr, if objects may be newer than the stack. Then its words alone are the proof.
-  LuaJitWalk(const LuaRuntime& lua, const unwind::CodeMap& map, TokenBuffer* tokens) noexcept
-      : lua_(lua), map_(map), tokens_(tokens) {}
+  // `stack`: the first stack pointer, if the first registers are those of a thread that was
+  // interrupted.
+  LuaJitWalk(const LuaRuntime& lua, const unwind::CodeMap& map, TokenBuffer* tokens,
+             std::uint64_t stack = ~std::uint64_t{0}) noexcept
+      : lua_(lua), map_(map), tokens_(tokens), stack_(stack) {}
 
   SWIPR_SIGNAL_SAFE bool contains(std::uint64_t pc) const noexcept;
   bool is_machine(std::uint64_t pc) const noexcept { return lua_.loop.contains(pc); }
@@ -60,6 +63,7 @@ class LuaJitWalk {
   const LuaRuntime& lua_;
   const unwind::CodeMap& map_;
   TokenBuffer* tokens_;
+  std::uint64_t stack_;
   std::uint64_t thread_ = 0;  // whose native frames follow; 0: not known
   std::uint64_t next_ = 0;    // the next one of them
   bool is_resuming_ = false;  // the machine itself has made the last frame, for a coroutine

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "preload/unwind/base/architecture.h"
 #include "preload/unwind/image/dynamic_symbol.h"
 
 namespace swipr::runtimes {
@@ -18,16 +17,18 @@ LuaDetection detect_luajit(std::uint64_t elf_header, Range<std::uint64_t> dynami
   constexpr std::string_view kVersion = "LuaJIT";
   std::copy(kVersion.begin(), kVersion.end(), found.version.begin());
   found.state = DetectionState::kRefused;
-  found.reason = "only LuaJIT 2.1 with 64-bit references on x86-64 is read";
-  // lua_status() reads the member behind the head of an object: movzx eax, byte [rdi + 11]; ret.
-  // With references of 32 bits that is at 7.
-  constexpr std::array<std::uint8_t, 5> kWide = {0x0f, 0xb6, 0x47, 0x0b, 0xc3};
-  constexpr std::uint32_t kEndBranch = 0xfa1e0ff3;  // endbr64
-  std::array<std::uint8_t, 5> code{};
+  found.reason = "only LuaJIT 2.1 with 64-bit references is read";
+  // lua_status() reads the member behind the head of an object: movzx eax, byte [rdi + 11]; ret, or
+  // ldrb w0, [x0, 11]; ret. With references of 32 bits that is at 7.
+  constexpr std::uint64_t kWide = kIsX86_64 ? 0xc30b47b60f : 0xd65f03c039402c00;
+  constexpr std::uint64_t kBits = kIsX86_64 ? 0xffffffffff : ~std::uint64_t{0};
+  constexpr std::uint32_t kLandingPad = kIsX86_64 ? 0xfa1e0ff3 : 0xd503245f;  // endbr64, bti c
+  std::uint64_t code = 0;
   std::uint32_t first = 0;
   const std::uint64_t status = address_of("lua_status");
-  if (status == 0 || unwind::kElfMachine != 62 || !reader.read_value(status, first) ||
-      !reader.read_value(status + (first == kEndBranch ? 4 : 0), code) || code != kWide) {
+  if (status == 0 || !reader.read_value(status, first) ||
+      !reader.read_value(status + (first == kLandingPad ? 4 : 0), code) ||
+      (code & kBits) != kWide) {
     return found;
   }
   found.reason = "its interpreter was not found";

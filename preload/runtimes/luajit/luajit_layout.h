@@ -1,12 +1,13 @@
 // Where LuaJIT keeps what a stack walk reads, and how a process is seen to contain it. Nothing of
-// LuaJIT is called. The layouts are those of builds for x86-64 whose references have 64 bits
-// (LJ_GC64), which is the default since 2020. Source: lj_obj.h, lj_frame.h and vm_x64.dasc of 2.1,
-// March 2022 to August 2026.
+// LuaJIT is called. The layouts are those of builds whose references have 64 bits (LJ_GC64), which
+// is the default on x86-64 since 2020, and all there is on aarch64. Source: lj_obj.h, lj_frame.h,
+// vm_x64.dasc and vm_arm64.dasc of 2.1, March 2022 to August 2026.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "preload/runtimes/interpreter_registers.h"
 #include "preload/runtimes/lua/lua_layout.h"
 
 namespace swipr::runtimes {
@@ -78,20 +79,24 @@ enum LuaJitType : std::uint8_t {
   kLuaJitFunctionType = 8
 };
 
-// The machine's native frame (CFRAME_*), from the stack pointer in its code on.
+// What a walk reads of the machine's native frame (CFRAME_*).
 struct LuaJitNativeFrame {
-  std::uint64_t scratch;
   std::int32_t result_count;  // below 0: it was made when so many bytes of the stack were in use
-  std::int32_t error_function;
+  std::int32_t other;
   std::uint64_t thread;
   std::uint64_t instruction;  // the next one, as it was saved last
   std::uint64_t previous;     // with flags in its lowest bits; 0: this is the thread's outermost
-  std::array<std::uint64_t, 2> saved;
-  std::uint64_t saved_base;   // rbx
-  std::uint64_t saved_frame;  // rbp
+  std::uint64_t saved_base;   // rbx; unused on aarch64
+  std::uint64_t saved_frame;  // rbp, x29
   std::uint64_t return_address;
 };
-static_assert(sizeof(LuaJitNativeFrame) == 80);
+// Where its words are, from the stack pointer in the machine's code on.
+inline constexpr std::array<std::uint8_t, sizeof(LuaJitNativeFrame) / 8> kLuaJitNativePlaces =
+    kIsX86_64 ? std::array<std::uint8_t, 7>{8, 16, 24, 32, 56, 64, 72}
+              : std::array<std::uint8_t, 7>{40, 16, 8, 0, 0, 192, 200};
+inline constexpr std::uint64_t kLuaJitFrameRecord = kLuaJitNativePlaces[5];
+inline constexpr std::uint64_t kLuaJitReturnAddress = kLuaJitNativePlaces[6];
+inline constexpr std::uint64_t kLuaJitNativeBytes = kLuaJitReturnAddress + 8;
 inline constexpr std::uint64_t kLuaJitFlags = 3;  // of addresses of native frames
 
 // global_State

@@ -25,10 +25,10 @@ struct LeafCallers {
   std::uint64_t leaf = 0;
   std::uint64_t stack = 0;  // stack pointer of its caller
   std::uint32_t count = 0;
-  std::array<Word, 64> words{};
+  std::array<Word, 96> words{};
 };
 // `pc` and `sp` of the thread. None: the function at `pc`, whose table has to be built, stores its
-// return address. Bounds: 512 bytes of stack.
+// return address. Bounds: 768 bytes of stack.
 LeafCallers propose_leaf_callers(const ProcMemory& memory, const unwind::CodeMap& map,
                                  std::uint64_t pc, std::uint64_t sp) noexcept;
 
@@ -36,8 +36,9 @@ struct LeafCall {
   std::uint64_t behind = 0;       // the address after the call; 0: it is not known
   std::uint64_t behind_jump = 0;  // of the function that jumped to the one with the call; 0: none
 };
-// The first call of the leaf in the only function that passes, or in the one that it ends in a jump
-// to. The tables of all functions have to be built. Bounds: 64 KiB of code each.
+// The first call of the leaf, or of a small function that ends in a jump to it (clone), in the only
+// function that passes, or in one that it ends in a jump to, by at most two jumps (posix_spawn).
+// The tables of all functions have to be built. Bounds: 64 KiB of code each.
 LeafCall find_leaf_call(const ProcMemory& memory, const unwind::CodeMap& map,
                         const LeafCallers& callers) noexcept;
 

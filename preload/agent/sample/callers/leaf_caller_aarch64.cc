@@ -43,7 +43,7 @@ class CallSearch {
  public:
   CallSearch(const ProcMemory& memory, const unwind::CodeMap& map, std::uint64_t function,
              std::uint64_t leaf) noexcept
-      : memory_(memory), functions_(map, function), leaf_(leaf) {
+      : memory_(memory), map_(map), functions_(map, function), leaf_(leaf) {
     run(functions_.extent_of(function));
   }
   std::uint64_t call() const noexcept { return call_; }  // the address after it
@@ -71,10 +71,28 @@ class CallSearch {
     }
   }
   // Entries of procedure linkage tables have no CFI.
-  bool is_call_of_leaf(std::uint32_t word, std::uint64_t address) const noexcept {
+  bool is_call_of_leaf(std::uint32_t word, std::uint64_t address) noexcept {
     const std::uint64_t target = call_target(word, address);
     if (target == 0 || target == leaf_) return target != 0;
-    return functions_.start_of(target) == 0 && plt_target(memory_, target) == leaf_;
+    const Range<std::uint64_t> code = Functions(map_, target).extent_of(target);
+    return code.end == 0 ? plt_target(memory_, target) == leaf_ : ends_in_leaf(target, code);
+  }
+  // A function of few instructions, of which the last one jumps there.
+  bool ends_in_leaf(std::uint64_t function, const Range<std::uint64_t>& code) noexcept {
+    std::array<std::uint32_t, 16> words{};
+    const std::size_t count = (code.end - code.begin) / kInstructionBytes;
+    const auto own = std::span(words).first(std::min(words.size(), count));
+    if (code.begin != function || looks_left_ == 0) return false;
+    --looks_left_;
+    if (!memory_.read(function, std::as_writable_bytes(own))) return false;
+    for (const std::uint32_t word : own) {
+      if (machine::branch_target(word, function) == leaf_ &&
+          !machine::is_conditional_branch(word)) {
+        return true;
+      }
+      function += kInstructionBytes;
+    }
+    return false;
   }
   void note_jump(std::uint32_t word, std::uint64_t address,
                  const Range<std::uint64_t>& code) noexcept {
@@ -88,19 +106,26 @@ class CallSearch {
   }
 
   const ProcMemory& memory_;
-  Functions functions_;
+  const unwind::CodeMap& map_;
+  Functions functions_;  // of the part of its image that has a table
   std::uint64_t leaf_;
   std::uint64_t call_ = 0;
   std::uint64_t jump_ = 0;
   std::uint64_t behind_jump_ = 0;
+  unsigned looks_left_ = 64;  // at functions that are called
 };
 
 LeafCall call_in(const ProcMemory& memory, const unwind::CodeMap& map, std::uint64_t function,
                  std::uint64_t leaf) noexcept {
-  const CallSearch first(memory, map, function, leaf);
-  if (first.call() != 0 || first.jump() == 0) return {.behind = first.call()};
-  const CallSearch second(memory, map, first.jump(), leaf);
-  return {.behind = second.call(), .behind_jump = first.behind_jump()};
+  constexpr unsigned kMostJumps = 2;
+  LeafCall found;
+  for (unsigned jumps = 0;; ++jumps) {
+    const CallSearch search(memory, map, function, leaf);
+    found.behind = search.call();
+    if (found.behind != 0 || search.jump() == 0 || jumps == kMostJumps) return found;
+    if (jumps == 0) found.behind_jump = search.behind_jump();
+    function = search.jump();
+  }
 }
 
 // CFA and return address relative to the stack pointer.

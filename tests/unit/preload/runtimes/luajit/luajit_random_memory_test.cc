@@ -53,12 +53,15 @@ TEST(RandomMemory, OfLuaJitIsReadWithinBounds) {
     RandomMemory memory = random_luajit_memory(seed);
     ObjectPieces reader(memory.reader());
     tokens->clear();
-    LuaJitWalk walk(lua, map, tokens.get());
+    LuaJitWalk walk(lua, map, tokens.get(), seed % 4 == 0 ? kLuaJitBegin : ~std::uint64_t{0});
     unwind::Registers registers;
     registers.known = seed % 2 == 0 ? unwind::kAllRegisters : unwind::kCallersRegisters;
     for (std::uint64_t& value : registers.values) {
       value = kLuaJitBegin + memory.random()() % 4096 * 8;
     }
+    if (seed % 3 != 0) registers.known &= ~unwind::bit_of(unwind::kFrameRegister);
+    registers.values[unwind::kFrameRegister] =
+        registers.values[unwind::kStackRegister] + kLuaJitFrameRecord + memory.random()() % 16 * 8;
     registers.values[unwind::kPcRegister] = kLuaJitLoop.begin + memory.random()() % 0x20000;
     walk.step(registers, seed % 3 == 0, {{&read_word, &memory}, reader.image_reader()});
     EXPECT_LE(memory.reads, kMaxReads);

@@ -67,7 +67,7 @@ class LeafCallerTest : public CodePageTest {
     return call.behind == 0 ? 0 : call.behind - at(0);
   }
 
-  std::array<std::uint64_t, 80> stack_{};
+  std::array<std::uint64_t, 112> stack_{};
   std::uint64_t behind_jump_ = 0;  // offset; 0: none
 };
 
@@ -91,6 +91,27 @@ TEST_F(LeafCallerTest, MayHaveBeenReachedByAJump) {
   EXPECT_EQ(behind_jump_, kCaller + 36);
   put_jump(kCaller + 32, kOther + 4);
   EXPECT_EQ(find(), 0u) << "no function begins there";
+}
+
+TEST_F(LeafCallerTest, MayHaveBeenReachedByTwoJumps) {
+  stack_[kRecordInLargeFrame + 1] = std::exchange(stack_[kRecord + 1], 0);
+  put_call(kReturn - 4, kCaller);
+  put_jump(kCaller + 32, kOther);
+  put_jump(kOther + 8, kLargeFrame);
+  put_call(kLargeFrame + 80, kLeaf);
+  EXPECT_EQ(find(), kLargeFrame + 84);
+  EXPECT_EQ(behind_jump_, kCaller + 36);
+}
+
+TEST_F(LeafCallerTest, MayCallAFunctionThatJumpsToTheLeaf) {
+  put_call(kReturn - 4, kCaller);
+  put_call(kCaller + 80, kOther);
+  put_jump(kOther + 60, kLeaf);
+  EXPECT_EQ(find(), kCaller + 84);
+  put_jump(kOther + 60, kLeaf + 4);
+  EXPECT_EQ(find(), 0u);
+  put_jump(kOther + 64, kLeaf);
+  EXPECT_EQ(find(), 0u) << "after too many instructions";
 }
 
 TEST_F(LeafCallerTest, MayHaveNoFramePointer) {

@@ -14,6 +14,11 @@ inline constexpr std::size_t kReturnWords = 0;
 // A thunk has `blr x16`, `adr x30, .` and a jump.
 inline constexpr std::uint64_t kThunkReturn = 4;
 
+// Where the tables of hooks lie: far from all code, and below 2^39, because address spaces have 39
+// to 48 bits, 42 with pages of 64 KiB if nobody chose. Source: Linux, arch/arm64/Kconfig,
+// ARM64_VA_BITS (36 bits, too, in kernels for experts).
+inline constexpr std::uint64_t kPoolMemory = 0x30'0000'0000;
+
 inline constexpr const char* kLacksInstructions =
     "return addresses are signed in more bits than call frame information can remove";
 

@@ -12,6 +12,9 @@ inline constexpr std::size_t kReturnWords = 1;
 // A thunk has a call (6 bytes), a push (5) and a jump.
 inline constexpr std::uint64_t kThunkReturn = 6;
 
+// Where the tables of hooks lie: far from all code.
+inline constexpr std::uint64_t kPoolMemory = 0x2000'0000'0000;
+
 inline constexpr const char* kLacksInstructions = "the processor lacks an instruction (LAHF)";
 
 // The time stamp counter. It is not serialised: instructions around it may overlap it.

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "preload/machine/raw_syscall.h"
+#include "preload/trace/calls/machine.h"
 #include "preload/trace/calls/pool_code.h"
 #include "preload/trace/calls/sampled_calls.h"
 #include "preload/trace/calls/slow_calls.h"
@@ -117,7 +118,7 @@ void let_go(ThreadCalls& thread) noexcept {
 // Far from all code: the room near code is for copies. The kernel takes another place if this one
 // is in use.
 void* map_pool_memory(std::size_t bytes) noexcept {
-  static std::uint64_t next = 0x2000'0000'0000;
+  static std::uint64_t next = kPoolMemory;
   void* const memory = ::mmap(reinterpret_cast<void*>(next), bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   // Where the kernel has larger pages, the next place would be in use.

@@ -296,13 +296,12 @@ TEST_F(SignalHandlerTest, APendingSignalMeetsSwiprsHandler) {
 // The handler must not overflow a small alternate stack: its own frames, from the signal frame to
 // the walk, take at most 512 bytes each; with the kernel's frame (3.4 KB with AVX-512) and the walk
 // 8 KiB are sufficient (scripts/check_handler_stack adds up its frames).
-#ifdef SWIPR_ASAN
-constexpr std::size_t kSmallStack = 16384;  // red zones in each frame, calls at each access
-#else
-constexpr std::size_t kSmallStack = 8192;
-#endif
 TEST_F(SignalHandlerTest, RunsOnASmallAlternateStack) {
-  constexpr std::size_t kBytes = kSmallStack;
+#ifdef SWIPR_ASAN
+  constexpr std::size_t kBytes = 16384;  // red zones in each frame, calls at each access
+#else
+  constexpr std::size_t kBytes = 8192;
+#endif
   auto memory = std::make_unique<std::byte[]>(kBytes + 4096);
   std::fill_n(memory.get(), kBytes + 4096, std::byte{0x5a});
   stack_t stack{};

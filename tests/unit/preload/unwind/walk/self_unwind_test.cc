@@ -240,7 +240,7 @@ void on_trap(int, siginfo_t*, void* state) {
 }
 
 TEST(SelfUnwind, AgreesAtEveryInstructionOfRealCode) {
-#ifdef __SANITIZE_THREAD__
+#ifdef SWIPR_TSAN
   GTEST_SKIP() << "steps are taken in ThreadSanitizer, too, where it may have a lock that the "
                   "handler's own events need";
 #endif

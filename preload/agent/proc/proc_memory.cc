@@ -63,16 +63,7 @@ bool StackPieces::read_word(std::uint64_t address, std::uint64_t& out) noexcept 
     if (address - begin_ + sizeof(out) > size_) return false;
   }
   std::memcpy(&out, bytes_.data() + (address - begin_), sizeof(out));
-  log_.note(address, out);
   return true;
-}
-
-std::uint64_t ReadLog::find(std::uint64_t value) const noexcept {
-  for (std::size_t back = 1; back <= std::min(count_, reads_.size()); ++back) {
-    const Read& read = reads_[(count_ - back) % reads_.size()];
-    if (read.value == value) return read.address;
-  }
-  return 0;
 }
 
 }  // namespace swipr::agent

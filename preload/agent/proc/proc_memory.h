@@ -29,24 +29,6 @@ class ProcMemory {
   int file_ = -1;
 };
 
-// The last few reads of a walk.
-class ReadLog {
- public:
-  void note(std::uint64_t address, std::uint64_t value) noexcept {
-    reads_[count_++ % reads_.size()] = {address, value};
-  }
-  // The address at which the walk last read `value`; 0: not among these reads.
-  std::uint64_t find(std::uint64_t value) const noexcept;
-
- private:
-  struct Read {
-    std::uint64_t address = 0;
-    std::uint64_t value = 0;
-  };
-  std::array<Read, 16> reads_{};
-  std::size_t count_ = 0;
-};
-
 // Reads the stack of one walk in pieces: 8 KiB take 3 to 5 µs, one word takes 1.6 µs, and most
 // stacks end within the first piece.
 class StackPieces {
@@ -54,14 +36,12 @@ class StackPieces {
   explicit StackPieces(const ProcMemory& memory) noexcept : memory_(memory) {}
   unwind::StackReader reader() noexcept;
   bool read_word(std::uint64_t address, std::uint64_t& out) noexcept;
-  const ReadLog& log() const noexcept { return log_; }
 
  private:
   const ProcMemory& memory_;
   std::uint64_t begin_ = 0;
   std::size_t size_ = 0;
   std::array<std::byte, 8192> bytes_;
-  ReadLog log_;
 };
 
 }  // namespace swipr::agent

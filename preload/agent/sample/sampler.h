@@ -148,7 +148,7 @@ class Sampler {
   unwind::WalkEnd walk_and_build(const unwind::Registers& registers, bool exact,
                                  unwind::StackReader stack, unwind::FrameBuffer& frames) noexcept;
   unwind::WalkEnd walk_with_frame_pointer(unwind::Registers& registers, bool exact,
-                                          unwind::StackReader stack, const ReadLog& log,
+                                          unwind::StackReader stack,
                                           unwind::FrameBuffer& frames) noexcept;
   void walk_on(handler::Slot& slot, bool exact, unwind::StackReader stack) noexcept;
   unwind::WalkEnd find_lost_caller_outside(const unwind::Registers& registers, StackPieces& stack,

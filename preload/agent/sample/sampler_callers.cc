@@ -196,7 +196,7 @@ bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& reg
   if (!gap) return false;
   const auto run = [](void* state, unwind::Registers& caller, KeptStack& stack) noexcept {
     auto& self = *static_cast<Sampler*>(state);
-    return self.walk_with_frame_pointer(caller, false, stack.reader(), stack.log(), scratch.chain);
+    return self.walk_with_frame_pointer(caller, false, stack.reader(), scratch.chain);
   };
   unwind::Registers callee = registers;
   if (last != 0) callee.known = 0;
@@ -254,25 +254,21 @@ bool Sampler::walk_caller(std::uint64_t pc, std::uint64_t sp, StackPieces& stack
   caller.values[unwind::kPcRegister] = pc;
   caller.values[unwind::kStackRegister] = sp;
   caller.known = unwind::bit_of(unwind::kPcRegister) | unwind::bit_of(unwind::kStackRegister);
-  return walk_with_frame_pointer(caller, false, stack.reader(), stack.log(), scratch.chain) ==
-         WalkEnd::kRoot;
+  return walk_with_frame_pointer(caller, false, stack.reader(), scratch.chain) == WalkEnd::kRoot;
 }
 
 // An unknown frame pointer that is needed is recovered and added to `registers`: only a walk that
 // reaches the thread's root confirms it.
 WalkEnd Sampler::walk_with_frame_pointer(unwind::Registers& registers, bool exact,
-                                         unwind::StackReader stack, const ReadLog& log,
-                                         FrameBuffer& frames) noexcept {
+                                         unwind::StackReader stack, FrameBuffer& frames) noexcept {
   const WalkEnd end = walk_and_build(registers, exact, stack, frames);
   if (end != WalkEnd::kUnknownRegister || registers.knows(unwind::kFrameRegister)) return end;
-  const std::uint64_t pc = frames.frame_count == 0 ? 0 : frames.pcs[frames.frame_count - 1];
-  const std::uint64_t pushed_at =
-      frames.frame_count == 1 ? registers.values[unwind::kStackRegister] - 8 : log.find(pc);
-  if (pc == 0 || pushed_at == 0) return end;
-  const auto rbp =
-      process_.frames.recover_rbp(process_.memory, *process_.modules.code_map(), pc, pushed_at + 8);
-  if (!rbp) return end;
-  registers.values[unwind::kFrameRegister] = *rbp;
+  if (frames.frame_count == 0) return end;
+  const std::uint32_t last = frames.frame_count - 1;
+  const auto frame = process_.frames.recover(process_.memory, *process_.modules.code_map(),
+                                             frames.pcs[last], frames.stacks[last]);
+  if (!frame) return end;
+  registers.values[unwind::kFrameRegister] = *frame;
   registers.known |= unwind::bit_of(unwind::kFrameRegister);
   if (walk_and_build(registers, exact, stack, frames) == WalkEnd::kRoot) return WalkEnd::kRoot;
   registers.known &= ~unwind::bit_of(unwind::kFrameRegister);

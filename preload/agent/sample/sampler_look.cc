@@ -277,8 +277,7 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait, Thread& thread
   process_.languages.begin_stack(&thread);
   unwind::Registers registers = registers_at(wait, thread.looks.kept);
   StackPieces stack(process_.memory);
-  const WalkEnd end =
-      walk_with_frame_pointer(registers, true, stack.reader(), stack.log(), frames_);
+  const WalkEnd end = walk_with_frame_pointer(registers, true, stack.reader(), frames_);
   process_.unwinder.note_start(registers);
   if (end == WalkEnd::kUnknownRegister && frames_.frame_count == 1)
     return find_callers_of_first(wait, stack, end);

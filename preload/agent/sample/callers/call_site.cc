@@ -61,8 +61,12 @@ Functions::Functions(const unwind::CodeMap& map, std::uint64_t address) noexcept
   load_bias_ = range->load_bias;
 }
 
+const unwind::Rule* Functions::rule_at(std::uint64_t address) const noexcept {
+  return table_ == nullptr ? nullptr : table_->find(address - load_bias_);
+}
+
 std::uint64_t Functions::start_of(std::uint64_t address) const noexcept {
-  if (table_ == nullptr || table_->find(address - load_bias_) == nullptr) return 0;
+  if (rule_at(address) == nullptr) return 0;
   return table_->function_start(address - load_bias_) + load_bias_;
 }
 

@@ -70,6 +70,8 @@ class Functions {
   std::uint64_t start_of(std::uint64_t address) const noexcept;
   // From there up to the next function; empty: no FDE covers it.
   Range<std::uint64_t> extent_of(std::uint64_t address) const noexcept;
+  // nullptr: no CFI.
+  const unwind::Rule* rule_at(std::uint64_t address) const noexcept;
 
  private:
   const unwind::UnwindTable* table_ = nullptr;

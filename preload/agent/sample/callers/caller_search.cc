@@ -53,7 +53,6 @@ unwind::StackReader KeptStack::reader() noexcept {
 bool KeptStack::read_word(std::uint64_t address, std::uint64_t& out) noexcept {
   if (words_.read_word(address, out)) {
     if (const std::size_t index = words_.find(address); index != words_.count()) read_.add(index);
-    log_.note(address, out);
     return true;
   }
   // The code is unchanged.

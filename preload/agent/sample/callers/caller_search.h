@@ -43,7 +43,6 @@ class KeptStack {
             const ProcMemory& memory) noexcept
       : words_(words), map_(map), memory_(memory) {}
   unwind::StackReader reader() noexcept;
-  const ReadLog& log() const noexcept { return log_; }
 
   // Which words were read since.
   void forget_reads() noexcept { read_ = {}; }
@@ -55,7 +54,6 @@ class KeptStack {
   const unwind::StackWords& words_;
   const unwind::CodeMap& map_;
   const ProcMemory& memory_;
-  ReadLog log_;
   WordSet read_;
 };
 

@@ -1,11 +1,11 @@
-// RBP of a blocked thread whose system call wrapper never saved it. /proc shows only SP and PC; a
-// function built with frame pointers needs RBP, and no frame between it and the system call changed
-// RBP (otherwise the walk would know where it is saved). RBP follows from SP at the call and the
-// stack space that the function reserved since `mov %rsp,%rbp`, decoded from its instructions from
-// its entry on, because compilers spread a prologue over the function's first block. It is accepted
-// only if the return address above it was pushed by a call to that function. Go's function that
-// switches to the thread's own stack for calls of C has its frame on the goroutine's stack.
-// Context: control thread.
+// The frame pointer (rbp, x29) of a blocked thread whose system call wrapper never saved it. /proc
+// shows only SP and PC; a function that addresses its frame by the frame pointer needs it, and no
+// frame between it and the system call changed it (otherwise the walk would know where it is
+// saved). It follows from SP at the call and the stack space between the two, decoded from the
+// function's instructions from its entry on, because compilers spread a prologue over the
+// function's first block. It is accepted only if the return address above it was pushed by a call
+// to that function. Go's function that switches to the thread's own stack for calls of C has its
+// frame on the goroutine's stack (x86-64). Context: control thread.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "preload/agent/proc/proc_memory.h"
+#include "preload/agent/sample/callers/call_site.h"
 #include "preload/unwind/table/code_map.h"
 
 namespace swipr::agent {
@@ -23,8 +24,8 @@ class FrameRecovery {
   // stack pointer there. nullopt: its instructions do not determine the frame, or the result is not
   // its frame. A walk from the result has to reach the thread's root to confirm it: a call through
   // a pointer can have had any target.
-  std::optional<std::uint64_t> recover_rbp(const ProcMemory& memory, const unwind::CodeMap& map,
-                                           std::uint64_t pc, std::uint64_t sp) noexcept;
+  std::optional<std::uint64_t> recover(const ProcMemory& memory, const unwind::CodeMap& map,
+                                       std::uint64_t pc, std::uint64_t sp) noexcept;
   // Code has changed: prologues are decoded again.
   void forget() noexcept { cache_ = {}; }
 
@@ -32,7 +33,7 @@ class FrameRecovery {
   struct Prologue {
     std::uint64_t pc = 0;
     std::uint64_t function = 0;     // 0: none found
-    std::uint64_t frame_bytes = 0;  // from SP to RBP
+    std::uint64_t frame_bytes = 0;  // from SP to the frame pointer
   };
   const Prologue& prologue_of(const ProcMemory& memory, const unwind::CodeMap& map,
                               std::uint64_t pc) noexcept;
@@ -43,7 +44,9 @@ class FrameRecovery {
 // Parts, for tests. Whether the bytes before a return address are a call to `function`, directly,
 // through the PLT, or through a function that ends in a jump to it. A call through a register or a
 // computed address can have had any target and is accepted.
-bool is_call_of(const ProcMemory& memory, std::uint64_t return_address,
-                std::uint64_t function) noexcept;
+inline bool is_call_of(const ProcMemory& memory, std::uint64_t return_address,
+                       std::uint64_t function) noexcept {
+  return find_call_of(memory, return_address, function).kind != CallSite::Kind::kNone;
+}
 
 }  // namespace swipr::agent

@@ -3,7 +3,6 @@
 #include <span>
 
 #include "common/core/range.h"
-#include "preload/agent/sample/callers/call_site.h"
 #include "preload/agent/sample/callers/frame_recovery.h"
 #include "preload/machine/instruction_x86_64.h"
 #include "preload/unwind/table/unwind_table.h"
@@ -49,26 +48,22 @@ bool is_mov_rsp_rbp(std::span<const std::uint8_t> code) noexcept {
 class FrameRules {
  public:
   FrameRules(const unwind::CodeMap& map, std::uint64_t address) noexcept
-      : range_(map.find(address)) {
-    has_cfi_ = range_ != nullptr && range_->table != nullptr &&
-               range_->table->find(address - range_->load_bias) != nullptr;
-  }
+      : functions_(map, address), has_cfi_(functions_.rule_at(address) != nullptr) {}
   bool has_cfi() const noexcept { return has_cfi_; }
   std::uint64_t function_start(std::uint64_t address) const noexcept {
-    const std::uint64_t start = range_->table->function_start(address - range_->load_bias);
-    return start == 0 ? 0 : start + range_->load_bias;
+    return functions_.start_of(address);
   }
   // The plain frame of `push %rbp; mov %rsp,%rbp`.
   bool is_frame_at(std::uint64_t address) const noexcept {
     if (!has_cfi_) return true;
-    const unwind::Rule* rule = range_->table->find(address - range_->load_bias);
+    const unwind::Rule* const rule = functions_.rule_at(address);
     return rule != nullptr && rule->flags == 0 && rule->cfa_register == unwind::kFrameRegister &&
            rule->cfa_offset == 16 && rule->saved_frame == -16;
   }
 
  private:
-  const unwind::CodeRange* range_;
-  bool has_cfi_ = false;
+  Functions functions_;
+  bool has_cfi_;
 };
 
 // Bytes between SP and RBP after the function's first block. All calls within a function have this
@@ -111,11 +106,6 @@ std::uint64_t find_goroutine_frame(const ProcMemory& memory, std::uint64_t sp) n
 
 }  // namespace
 
-bool is_call_of(const ProcMemory& memory, std::uint64_t return_address,
-                std::uint64_t function) noexcept {
-  return find_call_of(memory, return_address, function).kind != CallSite::Kind::kNone;
-}
-
 const FrameRecovery::Prologue& FrameRecovery::prologue_of(const ProcMemory& memory,
                                                           const unwind::CodeMap& map,
                                                           std::uint64_t pc) noexcept {
@@ -131,10 +121,9 @@ const FrameRecovery::Prologue& FrameRecovery::prologue_of(const ProcMemory& memo
   return known;
 }
 
-std::optional<std::uint64_t> FrameRecovery::recover_rbp(const ProcMemory& memory,
-                                                        const unwind::CodeMap& map,
-                                                        std::uint64_t pc,
-                                                        std::uint64_t sp) noexcept {
+std::optional<std::uint64_t> FrameRecovery::recover(const ProcMemory& memory,
+                                                    const unwind::CodeMap& map, std::uint64_t pc,
+                                                    std::uint64_t sp) noexcept {
   const Prologue& prologue = prologue_of(memory, map, pc);
   if (prologue.function == 0) return std::nullopt;
   const auto is_its_frame = [&](std::uint64_t rbp) {

@@ -32,12 +32,6 @@ std::uint64_t function_called_before(const ProcMemory& memory,
   return behind_plt != 0 ? behind_plt : target;
 }
 
-const unwind::Rule* rule_at(const unwind::CodeMap& map, std::uint64_t pc) noexcept {
-  const unwind::CodeRange* const range = map.find(pc);
-  const unwind::UnwindTable* const table = range == nullptr ? nullptr : map.table_of(*range);
-  return table == nullptr ? nullptr : table->find(pc - range->load_bias);
-}
-
 // Searches the code of one function.
 class CallSearch {
  public:
@@ -146,9 +140,10 @@ bool has_return_address_at(const unwind::Rule* rule, std::uint64_t sp,
 LeafCallers propose_leaf_callers(const ProcMemory& memory, const unwind::CodeMap& map,
                                  std::uint64_t pc, std::uint64_t sp) noexcept {
   LeafCallers callers;
-  const unwind::Rule* const rule = rule_at(map, pc);
+  const Functions functions(map, pc);
+  const unwind::Rule* const rule = functions.rule_at(pc);
   if (!is_plain_of_stack(rule) || rule->saved_base != unwind::Rule::kKept) return callers;
-  callers.leaf = Functions(map, pc).start_of(pc);
+  callers.leaf = functions.start_of(pc);
   callers.stack = cfa(*rule, sp);
   std::array<std::uint64_t, std::tuple_size_v<decltype(callers.words)>> words{};
   if (!memory.read(callers.stack, std::as_writable_bytes(std::span(words)))) return callers;
@@ -167,8 +162,9 @@ LeafCall find_leaf_call(const ProcMemory& memory, const unwind::CodeMap& map,
   LeafCall found;
   for (const LeafCallers::Word& word : std::span(callers.words).first(callers.count)) {
     const LeafCall call = call_in(memory, map, word.function, callers.leaf);
+    const std::uint64_t at = call.behind - 1;
     if (call.behind == 0 ||
-        !has_return_address_at(rule_at(map, call.behind - 1), callers.stack, word.place)) {
+        !has_return_address_at(Functions(map, at).rule_at(at), callers.stack, word.place)) {
       continue;
     }
     if (found.behind != 0) return {};

@@ -1,6 +1,4 @@
 // Frames that are recovered from instructions on x86-64 remain unknown here.
-#include "preload/agent/sample/callers/call_site.h"
-#include "preload/agent/sample/callers/frame_recovery.h"
 #include "preload/agent/sample/callers/return_place.h"
 #include "preload/agent/sample/callers/vfork_caller.h"
 
@@ -9,18 +7,6 @@ namespace swipr::agent {
 std::optional<StackPlace> ReturnPlaces::find(const ProcMemory& /*memory*/,
                                              const CodeGap& /*gap*/) noexcept {
   return std::nullopt;
-}
-
-std::optional<std::uint64_t> FrameRecovery::recover_rbp(const ProcMemory& /*memory*/,
-                                                        const unwind::CodeMap& /*map*/,
-                                                        std::uint64_t /*pc*/,
-                                                        std::uint64_t /*sp*/) noexcept {
-  return std::nullopt;
-}
-
-bool is_call_of(const ProcMemory& memory, std::uint64_t return_address,
-                std::uint64_t function) noexcept {
-  return find_call_of(memory, return_address, function).kind != CallSite::Kind::kNone;
 }
 
 std::optional<std::uint64_t> find_vfork_return(const ProcMemory& /*memory*/,

@@ -106,8 +106,8 @@ class GoroutineFrame : public CallTest {
     return reinterpret_cast<std::uint64_t>(place);
   }
   std::optional<std::uint64_t> recover() {
-    return FrameRecovery().recover_rbp(memory_, unwind::CodeMap({}), at(kSwitch + 64),
-                                       address_of(&own_stack_));
+    return FrameRecovery().recover(memory_, unwind::CodeMap({}), at(kSwitch + 64),
+                                   address_of(&own_stack_));
   }
 
   struct {

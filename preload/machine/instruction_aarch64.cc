@@ -72,21 +72,6 @@ constexpr bool tests_bit(std::uint32_t word) noexcept {
   return (word & 0x7e000000) == 0x36000000;  // tbz, tbnz
 }
 
-// The first register is the stack pointer, or the base register is and changes: add and sub of a
-// constant or an extended register, and, orr and eor of a constant; pairs and single registers with
-// the base before or behind the access.
-constexpr bool writes_stack_pointer(std::uint32_t word) noexcept {
-  constexpr std::uint32_t kStack = 31;
-  if ((word & 31) == kStack) {
-    const bool is_logical = (word & 0x1f800000) == 0x12000000;
-    const bool sets_flags = (word & 0x60000000) == 0x60000000;
-    if ((word & 0x3f800000) == 0x11000000 || (word & 0x3fe00000) == 0x0b200000) return true;
-    if (is_logical && !sets_flags) return true;
-  }
-  const bool moves_base = (word & 0x3a800000) == 0x28800000 || (word & 0x3b200400) == 0x38000400;
-  return (word >> 5 & 31) == kStack && moves_base;
-}
-
 }  // namespace
 
 Instruction decode_instruction(std::uint32_t word) noexcept {
@@ -132,14 +117,63 @@ unsigned tested_register(std::uint32_t word) noexcept {
   return tests_flags(word) ? 31u : word & 31u;
 }
 
-bool keeps_return_address(std::uint32_t word) noexcept {
+// The first register is the stack pointer, or the base register is and changes: add and sub of a
+// constant or an extended register, and, orr and eor of a constant; pairs and single registers with
+// the base before or behind the access.
+bool writes_stack_pointer(std::uint32_t word) noexcept {
+  constexpr std::uint32_t kStack = 31;
+  if ((word & 31) == kStack) {
+    const bool is_logical = (word & 0x1f800000) == 0x12000000;
+    const bool sets_flags = (word & 0x60000000) == 0x60000000;
+    if ((word & 0x3f800000) == 0x11000000 || (word & 0x3fe00000) == 0x0b200000) return true;
+    if (is_logical && !sets_flags) return true;
+  }
+  const bool moves_base = (word & 0x3a800000) == 0x28800000 || (word & 0x3b200400) == 0x38000400;
+  return (word >> 5 & 31) == kStack && moves_base;
+}
+
+std::int64_t stack_bytes_taken(std::uint32_t word) noexcept {
+  struct Form {
+    std::uint32_t mask;
+    std::uint32_t value;
+    unsigned at;      // of the number's lowest bit
+    unsigned length;  // in bits
+    int unit;         // in bytes; negative: the number is added to sp
+    bool has_sign;
+  };
+  constexpr Form kForms[] = {
+      {0xffc003ff, 0xd10003ff, 10, 12, 1, false},      // sub sp, sp, #n
+      {0xffc003ff, 0xd14003ff, 10, 12, 4096, false},   // sub sp, sp, #n, lsl #12
+      {0xffc003ff, 0x910003ff, 10, 12, -1, false},     // add sp, sp, #n
+      {0xffc003ff, 0x914003ff, 10, 12, -4096, false},  // add sp, sp, #n, lsl #12
+      {0xfe8003e0, 0xa88003e0, 15, 7, -8, true},       // stp, ldp x, x, [sp, #n]! or [sp], #n
+      {0xfe8003e0, 0x6c8003e0, 15, 7, -8, true},       // … d, d
+      {0xfe8003e0, 0xac8003e0, 15, 7, -16, true},      // … q, q
+      {0xffa007e0, 0xf80007e0, 12, 9, -1, true},       // str, ldr x, [sp, #n]! or [sp], #n
+      {0xffa007e0, 0xfc0007e0, 12, 9, -1, true},       // … d
+      {0xffa007e0, 0x3c8007e0, 12, 9, -1, true},       // … q
+  };
+  for (const Form& form : kForms) {
+    if ((word & form.mask) != form.value) continue;
+    const std::int64_t number = word >> form.at & ((1u << form.length) - 1);
+    const std::int64_t sign = form.has_sign ? std::int64_t{1} << (form.length - 1) : 0;
+    return ((number ^ sign) - sign) * form.unit;
+  }
+  return 0;
+}
+
+bool keeps_link(std::uint32_t word) noexcept {
   constexpr std::uint32_t kLink = 30;
   const bool is_call = word >> 26 == 0x25 || (word & 0xfefff000) == 0xd63f0000;  // bl, blr, blraa …
-  if (is_call || writes_stack_pointer(word)) return false;
+  if (is_call) return false;
   const Instruction known = decode_instruction(word);
   if (known.is_known) return (known.writes >> kLink & 1) == 0;
   // Branches have other fields there, and hints none.
   return is_jump(word) || is_conditional_branch(word) || (word & 31) != kLink;
+}
+
+bool keeps_return_address(std::uint32_t word) noexcept {
+  return keeps_link(word) && !writes_stack_pointer(word);
 }
 
 bool ends_leaf(std::uint32_t word) noexcept {

@@ -26,8 +26,13 @@ unsigned tested_register(std::uint32_t word) noexcept;
 // A call or a return: flags and x16 and x17 have no value for what follows (AAPCS64, 6.1.1).
 bool is_call_or_return(std::uint32_t word) noexcept;
 
-// It is no call, and does not write sp or x30: where a leaf function has not saved its return
-// address it still has it in x30.
+bool writes_stack_pointer(std::uint32_t word) noexcept;
+// What it takes from the stack; negative: what it gives back. 0: no constant number.
+std::int64_t stack_bytes_taken(std::uint32_t word) noexcept;
+// It is no call, and does not write x30: where a leaf function has not saved its return address it
+// still has it there.
+bool keeps_link(std::uint32_t word) noexcept;
+// … and not sp either.
 bool keeps_return_address(std::uint32_t word) noexcept;
 // It returns by x30, or jumps on as a linker's stub does.
 bool ends_leaf(std::uint32_t word) noexcept;

@@ -363,8 +363,10 @@ class WalkLoop {
     }
     if (is_end_of_fiber(hot)) return StepStatus::kRoot;
     if (table_at(*range, index, hot) != nullptr) {
-      if (hot.exact && is_called_from_top(index, hot)) return step_by_guess(hot, source);
-      if (!range->is_registered) note_hole(index, hot);
+      const bool from_top = hot.exact && is_called_from_top(index, hot);
+      // Where calls leave the return address in a register, the code may have a frame nevertheless.
+      if (!range->is_registered && !(from_top && kReturnAddressIsPushed)) note_hole(index, hot);
+      if (from_top) return step_by_guess(hot, source);
     }
     if (!is_known(hot, kFrameRegister)) return StepStatus::kUnknownRegister;
     // The ABI's mark of the outermost frame.

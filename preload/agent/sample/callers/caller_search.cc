@@ -10,10 +10,10 @@ namespace {
 
 using unwind::WalkEnd;
 
-unwind::Registers registers_behind(std::uint64_t return_address, std::uint64_t at) noexcept {
+unwind::Registers registers_of(std::uint64_t pc, std::uint64_t sp) noexcept {
   unwind::Registers registers;
-  registers.values[unwind::kPcRegister] = return_address;
-  registers.values[unwind::kStackRegister] = at + sizeof at;
+  registers.values[unwind::kPcRegister] = pc;
+  registers.values[unwind::kStackRegister] = sp;
   registers.known = unwind::bit_of(unwind::kPcRegister) | unwind::bit_of(unwind::kStackRegister);
   return registers;
 }
@@ -40,6 +40,11 @@ class Candidates {
   Class direct_;
   Class computed_;
 };
+
+// Behind that word, if it is a pushed return address.
+unwind::Registers caller_at(const unwind::StackWords& words, std::size_t index) noexcept {
+  return registers_of(words.value(index), words.address(index) + sizeof(std::uint64_t));
+}
 
 }  // namespace
 
@@ -72,40 +77,32 @@ CallSite::Kind CallerSearch::site_before(const ProcMemory& memory, std::uint64_t
   return leads_past ? CallSite::Kind::kNone : known.site.kind;
 }
 
-// Whether the word is the return address, and the caller's registers if so.
-WalkEnd CallerSearch::try_word(std::uint64_t pc, std::uint64_t address, KeptStack& stack,
-                               CallerWalk walk, unwind::Registers& caller) noexcept {
-  caller = registers_behind(pc, address);
-  stack.forget_reads();
-  return walk.run(walk.state, caller, stack);
-}
-
 std::optional<unwind::Registers> CallerSearch::find(const ProcMemory& memory,
                                                     const unwind::CodeMap& map, const CodeGap& gap,
                                                     const unwind::Registers& callee,
                                                     const unwind::StackWords& words,
                                                     CallerWalk walk) noexcept {
   KeptStack stack(words, map, memory);
-  unwind::Registers caller;
-  const auto site_at = [&](std::size_t index) {
-    const std::uint64_t pc = words.value(index);
+  const auto site_of = [&](const unwind::Registers& caller) {
+    const std::uint64_t pc = caller.values[unwind::kPcRegister];
     return map.find(pc - 1) == nullptr ? CallSite::Kind::kNone : site_before(memory, pc, gap);
   };
-  const auto is_caller = [&](std::size_t index) {
-    return try_word(words.value(index), words.address(index), stack, walk, caller);
-  };
-  if (const std::size_t proposed = propose(memory, gap, callee, words);
-      proposed != words.count() && site_at(proposed) != CallSite::Kind::kNone &&
-      is_caller(proposed) == WalkEnd::kRoot) {
+  if (auto caller = propose(memory, gap, callee, words);
+      caller && site_of(*caller) != CallSite::Kind::kNone &&
+      walk.run(walk.state, *caller, stack) == WalkEnd::kRoot) {
     return caller;
   }
+  // Elsewhere the place of a return address does not tell the caller's stack pointer.
+  if (!unwind::kReturnAddressIsPushed) return std::nullopt;
   Candidates candidates;
   WordSet chain;  // of those that were found so far
   for (std::size_t index = 0; index < words.count(); ++index) {
     if (chain.has(index)) continue;
-    const CallSite::Kind site = site_at(index);
+    unwind::Registers caller = caller_at(words, index);
+    const CallSite::Kind site = site_of(caller);
     if (site == CallSite::Kind::kNone) continue;
-    const WalkEnd end = is_caller(index);
+    stack.forget_reads();
+    const WalkEnd end = walk.run(walk.state, caller, stack);
     if (end == WalkEnd::kRoot) {
       candidates.add(site, &caller);
       chain.add_all(stack.read_words());
@@ -122,13 +119,25 @@ bool CallerSearch::returns_to_top(const ProcMemory& memory, const CodeGap& gap,
          places_.find(memory, gap) == StackPlace{};
 }
 
-// The word that the code's own instructions determine; words.count(): none.
-std::size_t CallerSearch::propose(const ProcMemory& memory, const CodeGap& gap,
-                                  const unwind::Registers& callee,
-                                  const unwind::StackWords& words) noexcept {
+bool CallerSearch::has_frame(const ProcMemory& memory, const CodeGap& gap) noexcept {
   const std::optional<StackPlace> place = places_.find(memory, gap);
-  if (!place || !callee.knows(place->reg)) return words.count();
-  return words.find(callee.values[place->reg] + static_cast<std::uint64_t>(place->offset));
+  return place && *place != StackPlace{};
+}
+
+// The caller that the code's own instructions determine.
+std::optional<unwind::Registers> CallerSearch::propose(const ProcMemory& memory, const CodeGap& gap,
+                                                       const unwind::Registers& callee,
+                                                       const unwind::StackWords& words) noexcept {
+  const std::optional<StackPlace> place = places_.find(memory, gap);
+  if (!place || !callee.knows(place->reg)) return std::nullopt;
+  const std::uint64_t at = callee.values[place->reg] + static_cast<std::uint64_t>(place->offset);
+  if (unwind::kReturnAddressIsPushed) {
+    const std::size_t index = words.find(at);
+    if (index == words.count()) return std::nullopt;
+    return caller_at(words, index);
+  }
+  if (!callee.knows(unwind::kBaseRegister)) return std::nullopt;
+  return registers_of(unwind::plain_return_address(callee.values[unwind::kBaseRegister]), at);
 }
 
 }  // namespace swipr::agent

@@ -5,7 +5,8 @@
 // A word is a candidate if the code before it is a call that can have led into that code, and a
 // walk from there reaches the thread's root. Completed calls satisfy this, too. Therefore either
 // the code's own instructions must show that they will return there (return_place.h), or there must
-// be no other candidate, except return addresses of the same walk.
+// be no other candidate, except return addresses of the same walk. On aarch64 the instructions have
+// to show it: the place of a word does not tell the stack pointer of its function.
 // Context: control thread.
 #pragma once
 
@@ -74,6 +75,8 @@ class CallerSearch {
   // Whether this word on top of the stack is the return address of the code in the gap.
   bool returns_to_top(const ProcMemory& memory, const CodeGap& gap,
                       std::uint64_t return_address) noexcept;
+  // Whether its instructions show that it has taken stack.
+  bool has_frame(const ProcMemory& memory, const CodeGap& gap) noexcept;
   // Code has changed: it is read again.
   void forget() noexcept {
     known_ = {};
@@ -89,10 +92,9 @@ class CallerSearch {
   CallSite::Kind site_before(const ProcMemory& memory, std::uint64_t return_address,
                              const CodeGap& gap) noexcept;
 
-  static unwind::WalkEnd try_word(std::uint64_t pc, std::uint64_t address, KeptStack& stack,
-                                  CallerWalk walk, unwind::Registers& caller) noexcept;
-  std::size_t propose(const ProcMemory& memory, const CodeGap& gap, const unwind::Registers& callee,
-                      const unwind::StackWords& words) noexcept;
+  std::optional<unwind::Registers> propose(const ProcMemory& memory, const CodeGap& gap,
+                                           const unwind::Registers& callee,
+                                           const unwind::StackWords& words) noexcept;
 
   std::array<Known, 1024> known_{};
   ReturnPlaces places_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "preload/unwind/base/architecture.h"
@@ -96,20 +97,24 @@ void refute(const CodeClaim& claim, const unwind::CodeMap* map,
   frames.flags = wire::kStackBroken;
 }
 
-// The claim is that the innermost frame has been called from the top of its stack.
-bool returns_to_top(const ProcMemory& memory, const unwind::CodeMap* map, CallerSearch& callers,
-                    const unwind::FrameBuffer& frames, const CodeClaim& claim) noexcept {
+// If the claim is that the innermost frame, which has no CFI, was called from the top of its stack.
+std::optional<CodeGap> called_from_top(const unwind::CodeMap* map,
+                                       const unwind::FrameBuffer& frames,
+                                       const CodeClaim& claim) noexcept {
   if (claim.kind != CodeClaim::Kind::kCallBefore || map == nullptr || claim.frame != 0 ||
       frames.frame_count < 2 || frames.pcs[1] != claim.address) {
-    return false;
+    return std::nullopt;
   }
-  const auto gap = CodeGap::find(*map, frames.pcs[0]);
-  if (!gap) return false;
+  return CodeGap::find(*map, frames.pcs[0]);
+}
+
+bool returns_to_top(const ProcMemory& memory, const unwind::CodeMap& map, CallerSearch& callers,
+                    const CodeGap& gap, const CodeClaim& claim) noexcept {
   const auto read_word = [&memory](std::uint64_t address, std::uint64_t& out) {
     return memory.read(address, std::as_writable_bytes(std::span(&out, 1)));
   };
-  return callers.returns_to_top(memory, *gap, claim.address) ||
-         (unwind::ends_as_leaf(gap->pc(), read_word) && follows_call(memory, *map, claim.address));
+  return callers.returns_to_top(memory, gap, claim.address) ||
+         (unwind::ends_as_leaf(gap.pc(), read_word) && follows_call(memory, map, claim.address));
 }
 
 }  // namespace
@@ -117,8 +122,12 @@ bool returns_to_top(const ProcMemory& memory, const unwind::CodeMap* map, Caller
 void check_code_claims(const ProcMemory& memory, const unwind::CodeMap* map, CallerSearch& callers,
                        unwind::FrameBuffer& frames) noexcept {
   for (const CodeClaim& claim : std::span(frames.claims).first(frames.claim_count)) {
-    if (is_true(memory, map, claim)) continue;
-    if (returns_to_top(memory, map, callers, frames, claim)) continue;
+    const auto gap = called_from_top(map, frames, claim);
+    // The return address may be in its register although the code has taken stack.
+    const bool has_frame =
+        !unwind::kReturnAddressIsPushed && gap && callers.has_frame(memory, *gap);
+    if (!has_frame && is_true(memory, map, claim)) continue;
+    if (gap && returns_to_top(memory, *map, callers, *gap, claim)) continue;
     if (leave_out_caller(claim, frames)) continue;
     refute(claim, map, frames);
     break;

@@ -11,33 +11,6 @@ namespace swipr::agent {
 
 namespace {
 
-// What an instruction takes from the stack; 0: nothing, or no known number.
-// Source: Arm ARM, C6.2: SUB (immediate), STP and STR (pre-index), C7.2: STP (SIMD&FP).
-std::int64_t stack_bytes_taken(std::uint32_t word) noexcept {
-  struct Form {
-    std::uint32_t mask;
-    std::uint32_t bits;
-    unsigned at;      // of the number's lowest bit
-    unsigned length;  // in bits
-    int unit;         // in bytes; negative: the number is signed and is added
-  };
-  constexpr Form kForms[] = {
-      {0xffc003ff, 0xd10003ff, 10, 12, 1},     // sub sp, sp, #N
-      {0xffc003ff, 0xd14003ff, 10, 12, 4096},  // sub sp, sp, #N, lsl #12
-      {0xffc003e0, 0xa98003e0, 15, 7, -8},     // stp x, x, [sp, #N]!
-      {0xffc003e0, 0x6d8003e0, 15, 7, -8},     // stp d, d, [sp, #N]!
-      {0xffc003e0, 0xad8003e0, 15, 7, -16},    // stp q, q, [sp, #N]!
-      {0xffe00fe0, 0xf8000fe0, 12, 9, -1},     // str x, [sp, #N]!
-  };
-  for (const Form& form : kForms) {
-    if ((word & form.mask) != form.bits) continue;
-    const std::int64_t number = word >> form.at & ((1u << form.length) - 1);
-    const std::int64_t sign = form.unit < 0 ? std::int64_t{1} << (form.length - 1) : 0;
-    return ((number ^ sign) - sign) * form.unit;
-  }
-  return 0;
-}
-
 // add x29, sp, #N, which is mov x29, sp where N is 0.
 bool sets_frame_pointer(std::uint32_t word) noexcept { return (word & 0xffc003ff) == 0x910003fd; }
 
@@ -52,7 +25,7 @@ Frame frame_of(std::span<const std::uint32_t> code, std::uint64_t address) noexc
   for (const std::uint32_t word : code) {
     if (machine::is_call_or_return(word) || machine::branch_target(word, address) != 0) break;
     address += machine::kInstructionBytes;
-    taken += stack_bytes_taken(word);
+    taken += machine::stack_bytes_taken(word);
     if (frame.exists || !sets_frame_pointer(word)) continue;
     frame = {.exists = true, .size = taken - (word >> 10 & 0xfff)};
   }

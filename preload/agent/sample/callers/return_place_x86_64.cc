@@ -98,7 +98,9 @@ bool is_return(const machine::Instruction& instruction) noexcept {
   return instruction.is_plain && instruction.opcode == 0xc3;
 }
 
-std::optional<StackPlace> follow(const ProcMemory& memory, const CodeGap& gap) noexcept {
+}  // namespace
+
+std::optional<StackPlace> follow_to_return(const ProcMemory& memory, const CodeGap& gap) noexcept {
   StackPointer stack;
   std::uint64_t address = gap.pc();
   for (std::size_t followed = 0; followed < kFollowedBytes;) {
@@ -120,20 +122,6 @@ std::optional<StackPlace> follow(const ProcMemory& memory, const CodeGap& gap) n
     if (target != 0) address = target;
   }
   return std::nullopt;
-}
-
-}  // namespace
-
-std::optional<StackPlace> ReturnPlaces::find(const ProcMemory& memory,
-                                             const CodeGap& gap) noexcept {
-  Known& known = known_[(gap.pc() ^ gap.pc() >> 10) % known_.size()];
-  if (known.pc != gap.pc()) {
-    const std::optional<StackPlace> place = follow(memory, gap);
-    known = {.pc = gap.pc()};
-    if (place) known = {gap.pc(), place->offset, place->reg, true};
-  }
-  if (!known.is_found) return std::nullopt;
-  return StackPlace{.reg = known.reg, .offset = known.offset};
 }
 
 }  // namespace swipr::agent

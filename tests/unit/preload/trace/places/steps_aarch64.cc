@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -73,6 +74,8 @@ class Tracer {
 pid_t tracer = 0;
 
 }  // namespace
+
+bool can_step() { return (::getauxval(AT_HWCAP) & HWCAP_ATOMICS) != 0; }
 
 void prepare_steps() {
   const auto tid = static_cast<pid_t>(::syscall(SYS_gettid));

@@ -10,6 +10,9 @@ namespace swipr::trace {
 #define SWIPR_BEGIN_STEPS SWIPR_MARK_STEPS(5000)
 #define SWIPR_END_STEPS SWIPR_MARK_STEPS(5001)
 
+// The exception after an exclusive load makes the exclusive store fail: without atomic instructions
+// (LSE) loops of such pairs do not end in single steps.
+bool can_step();
 // Starts the tracer of this thread; waits for its end.
 void prepare_steps();
 void finish_steps();

@@ -16,6 +16,7 @@ namespace swipr::trace {
 #define SWIPR_BEGIN_STEPS SWIPR_CHANGE_FLAGS("orq $0x100,")
 #define SWIPR_END_STEPS SWIPR_CHANGE_FLAGS("andq $~0x100,")
 
+inline bool can_step() { return true; }
 // Before and after all of it.
 inline void prepare_steps() {}
 inline void finish_steps() {}

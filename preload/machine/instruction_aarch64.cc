@@ -72,6 +72,14 @@ constexpr bool tests_bit(std::uint32_t word) noexcept {
   return (word & 0x7e000000) == 0x36000000;  // tbz, tbnz
 }
 
+// The first register is a vector's: loads and stores of vectors, and what computes with them but
+// for what moves or converts from or to general registers.
+constexpr bool names_vector(std::uint32_t word) noexcept {
+  const bool is_move = (word & 0xbfe0ec00) == 0x0e002c00;  // smov, umov
+  const bool converts = (word & 0x5f20fc00) == 0x1e200000;
+  return (word & 0x0c000000) == 0x0c000000 && !is_move && !converts;
+}
+
 }  // namespace
 
 Instruction decode_instruction(std::uint32_t word) noexcept {
@@ -169,7 +177,7 @@ bool keeps_link(std::uint32_t word) noexcept {
   const Instruction known = decode_instruction(word);
   if (known.is_known) return (known.writes >> kLink & 1) == 0;
   // Branches have other fields there, and hints none.
-  return is_jump(word) || is_conditional_branch(word) || (word & 31) != kLink;
+  return is_jump(word) || is_conditional_branch(word) || names_vector(word) || (word & 31) != kLink;
 }
 
 bool keeps_return_address(std::uint32_t word) noexcept {

@@ -27,6 +27,11 @@ TEST(AarchInstruction, KeepsTheReturnAddress) {
            0xd65f03c0u,  // ret
            0xd4000001u,  // svc #0
            0x9b052400u,  // madd x0, x0, x5, x9
+           0x4e61cc1eu,  // fmla v30.2d, v0.2d, v1.2d
+           0x4c40783eu,  // ld1 {v30.4s}, [x1]
+           0xad407c1eu,  // ldp q30, q31, [x0]
+           0x4e080c1eu,  // dup v30.2d, x0
+           0x1e60403eu,  // fmov d30, d1
        }) {
     EXPECT_TRUE(keeps_return_address(word)) << std::hex << word;
   }
@@ -50,6 +55,9 @@ TEST(AarchInstruction, MayLoseTheReturnAddress) {
            0xf94003feu,  // ldr x30, [sp]
            0xaa0003feu,  // mov x30, x0
            0x9b05241eu,  // madd x30, x0, x5, x9
+           0x9e66001eu,  // fmov x30, d0
+           0x4e083c1eu,  // umov x30, v0.d[0]
+           0x9e78001eu,  // fcvtzs x30, d0
        }) {
     EXPECT_FALSE(keeps_return_address(word)) << std::hex << word;
   }

@@ -55,15 +55,16 @@ static_assert(unwind::kSp == 31, "the number of sp in instructions");
 std::optional<StackPlace> follow_to_return(const ProcMemory& memory, const CodeGap& gap) noexcept {
   StackPointer stack;
   std::uint64_t address = gap.pc();
-  std::array<std::uint32_t, 256> words{};
-  std::size_t left = 0;  // of the words that were read
+  std::array<std::uint32_t, 256> words{};  // a part of a page
+  constexpr std::uint64_t kPartBytes = sizeof words;
+  std::uint64_t part = 0;
   for (std::size_t followed = 0; followed < kFollowedBytes; followed += kInstructionBytes) {
-    if (left == 0) {
-      if (!memory.read(address, std::as_writable_bytes(std::span(words)))) return std::nullopt;
-      left = words.size();
-    }
-    const std::uint32_t word = words[words.size() - left--];
     if (!gap.contains(address)) return std::nullopt;
+    if ((address & -kPartBytes) != part) {
+      part = address & -kPartBytes;
+      if (!memory.read(part, std::as_writable_bytes(std::span(words)))) return std::nullopt;
+    }
+    const std::uint32_t word = words[(address - part) / kInstructionBytes];
     if (machine::ends_leaf(word)) return stack.place();
     if (machine::is_call_or_return(word) || !machine::keeps_link(word)) return std::nullopt;
     stack.execute(word);
@@ -73,7 +74,6 @@ std::optional<StackPlace> follow_to_return(const ProcMemory& memory, const CodeG
     if (!gap.contains(target)) return stack.place();  // a call in tail position
     if (target < address) continue;                   // a loop: continue after it
     address = target;
-    left = 0;
   }
   return std::nullopt;
 }

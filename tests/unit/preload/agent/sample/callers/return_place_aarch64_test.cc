@@ -73,6 +73,16 @@ TEST_F(ReturnPlaceTest, ConditionalBranchesAreNotTakenAndLoopsAreLeft) {
   EXPECT_EQ(place({0xd61f0000, 0x910043ff, kReturn}), StackPlace{.offset = 16}) << "br x0";
 }
 
+TEST_F(ReturnPlaceTest, MayBeAtTheEndOfWhatIsMapped) {
+  EXPECT_EQ(::munmap(code_ + 4096, kBytes - 4096), 0);
+  const std::uint32_t end[] = {0x910043ff, kReturn};
+  std::memcpy(code_ + 4096 - sizeof end, end, sizeof end);
+  const unwind::CodeMap map(std::span(&range_, 1));
+  EXPECT_EQ(follow_to_return(memory_, *CodeGap::find(map, at(4096 - sizeof end))),
+            StackPlace{.offset = 16});
+  EXPECT_EQ(follow_to_return(memory_, *CodeGap::find(map, at(4096))), std::nullopt);
+}
+
 TEST_F(ReturnPlaceTest, IsFarAwayInLargeKernels) {
   Code code(1400, kNop);
   code.push_back(0x910043ff);

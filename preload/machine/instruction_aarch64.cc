@@ -127,7 +127,7 @@ unsigned tested_register(std::uint32_t word) noexcept {
 
 // The first register is the stack pointer, or the base register is and changes: add and sub of a
 // constant or an extended register, and, orr and eor of a constant; pairs and single registers with
-// the base before or behind the access.
+// the base before or behind the access, and structures of vectors behind it.
 bool writes_stack_pointer(std::uint32_t word) noexcept {
   constexpr std::uint32_t kStack = 31;
   if ((word & 31) == kStack) {
@@ -137,7 +137,8 @@ bool writes_stack_pointer(std::uint32_t word) noexcept {
     if (is_logical && !sets_flags) return true;
   }
   const bool moves_base = (word & 0x3a800000) == 0x28800000 || (word & 0x3b200400) == 0x38000400;
-  return (word >> 5 & 31) == kStack && moves_base;
+  const bool is_structure = (word & 0xbe800000) == 0x0c800000;  // ld1, st1 … [sp], #n
+  return (word >> 5 & 31) == kStack && (moves_base || is_structure);
 }
 
 std::int64_t stack_bytes_taken(std::uint32_t word) noexcept {

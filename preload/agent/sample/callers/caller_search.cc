@@ -119,11 +119,6 @@ bool CallerSearch::returns_to_top(const ProcMemory& memory, const CodeGap& gap,
          places_.find(memory, gap) == StackPlace{};
 }
 
-bool CallerSearch::has_frame(const ProcMemory& memory, const CodeGap& gap) noexcept {
-  const std::optional<StackPlace> place = places_.find(memory, gap);
-  return place && *place != StackPlace{};
-}
-
 // The caller that the code's own instructions determine.
 std::optional<unwind::Registers> CallerSearch::propose(const ProcMemory& memory, const CodeGap& gap,
                                                        const unwind::Registers& callee,
@@ -136,7 +131,8 @@ std::optional<unwind::Registers> CallerSearch::propose(const ProcMemory& memory,
     if (index == words.count()) return std::nullopt;
     return caller_at(words, index);
   }
-  if (!callee.knows(unwind::kBaseRegister)) return std::nullopt;
+  const bool is_above = at >= callee.values[unwind::kStackRegister];
+  if (!is_above || !callee.knows(unwind::kBaseRegister)) return std::nullopt;
   return registers_of(unwind::plain_return_address(callee.values[unwind::kBaseRegister]), at);
 }
 

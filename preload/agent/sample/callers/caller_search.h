@@ -75,8 +75,6 @@ class CallerSearch {
   // Whether this word on top of the stack is the return address of the code in the gap.
   bool returns_to_top(const ProcMemory& memory, const CodeGap& gap,
                       std::uint64_t return_address) noexcept;
-  // Whether its instructions show that it has taken stack.
-  bool has_frame(const ProcMemory& memory, const CodeGap& gap) noexcept;
   // Code has changed: it is read again.
   void forget() noexcept {
     known_ = {};

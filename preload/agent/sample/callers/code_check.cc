@@ -122,11 +122,8 @@ bool returns_to_top(const ProcMemory& memory, const unwind::CodeMap& map, Caller
 void check_code_claims(const ProcMemory& memory, const unwind::CodeMap* map, CallerSearch& callers,
                        unwind::FrameBuffer& frames) noexcept {
   for (const CodeClaim& claim : std::span(frames.claims).first(frames.claim_count)) {
+    if (is_true(memory, map, claim)) continue;
     const auto gap = called_from_top(map, frames, claim);
-    // The return address may be in its register although the code has taken stack.
-    const bool has_frame =
-        !unwind::kReturnAddressIsPushed && gap && callers.has_frame(memory, *gap);
-    if (!has_frame && is_true(memory, map, claim)) continue;
     if (gap && returns_to_top(memory, *map, callers, *gap, claim)) continue;
     if (leave_out_caller(claim, frames)) continue;
     refute(claim, map, frames);

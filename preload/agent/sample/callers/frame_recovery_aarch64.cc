@@ -25,7 +25,9 @@ Frame frame_of(std::span<const std::uint32_t> code, std::uint64_t address) noexc
   for (const std::uint32_t word : code) {
     if (machine::is_call_or_return(word) || machine::branch_target(word, address) != 0) break;
     address += machine::kInstructionBytes;
-    taken += machine::stack_bytes_taken(word);
+    const std::int64_t bytes = machine::stack_bytes_taken(word);
+    if (bytes == 0 && machine::writes_stack_pointer(word)) return {};
+    taken += bytes;
     if (frame.exists || !sets_frame_pointer(word)) continue;
     frame = {.exists = true, .size = taken - (word >> 10 & 0xfff)};
   }

@@ -55,6 +55,7 @@ TEST(AarchInstruction, MayLoseTheReturnAddress) {
            0xf94003feu,  // ldr x30, [sp]
            0xaa0003feu,  // mov x30, x0
            0x9b05241eu,  // madd x30, x0, x5, x9
+           0x4c9f2fe8u,  // st1 {v8.4s-v11.4s}, [sp], #64
            0x9e66001eu,  // fmov x30, d0
            0x4e083c1eu,  // umov x30, v0.d[0]
            0x9e78001eu,  // fcvtzs x30, d0

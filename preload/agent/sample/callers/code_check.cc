@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <span>
 
 #include "preload/unwind/base/architecture.h"
@@ -97,24 +96,20 @@ void refute(const CodeClaim& claim, const unwind::CodeMap* map,
   frames.flags = wire::kStackBroken;
 }
 
-// If the claim is that the innermost frame, which has no CFI, was called from the top of its stack.
-std::optional<CodeGap> called_from_top(const unwind::CodeMap* map,
-                                       const unwind::FrameBuffer& frames,
-                                       const CodeClaim& claim) noexcept {
+// The claim is that the innermost frame has been called from the top of its stack.
+bool returns_to_top(const ProcMemory& memory, const unwind::CodeMap* map, CallerSearch& callers,
+                    const unwind::FrameBuffer& frames, const CodeClaim& claim) noexcept {
   if (claim.kind != CodeClaim::Kind::kCallBefore || map == nullptr || claim.frame != 0 ||
       frames.frame_count < 2 || frames.pcs[1] != claim.address) {
-    return std::nullopt;
+    return false;
   }
-  return CodeGap::find(*map, frames.pcs[0]);
-}
-
-bool returns_to_top(const ProcMemory& memory, const unwind::CodeMap& map, CallerSearch& callers,
-                    const CodeGap& gap, const CodeClaim& claim) noexcept {
+  const auto gap = CodeGap::find(*map, frames.pcs[0]);
+  if (!gap) return false;
   const auto read_word = [&memory](std::uint64_t address, std::uint64_t& out) {
     return memory.read(address, std::as_writable_bytes(std::span(&out, 1)));
   };
-  return callers.returns_to_top(memory, gap, claim.address) ||
-         (unwind::ends_as_leaf(gap.pc(), read_word) && follows_call(memory, map, claim.address));
+  return callers.returns_to_top(memory, *gap, claim.address) ||
+         (unwind::ends_as_leaf(gap->pc(), read_word) && follows_call(memory, *map, claim.address));
 }
 
 }  // namespace
@@ -123,8 +118,7 @@ void check_code_claims(const ProcMemory& memory, const unwind::CodeMap* map, Cal
                        unwind::FrameBuffer& frames) noexcept {
   for (const CodeClaim& claim : std::span(frames.claims).first(frames.claim_count)) {
     if (is_true(memory, map, claim)) continue;
-    const auto gap = called_from_top(map, frames, claim);
-    if (gap && returns_to_top(memory, *map, callers, *gap, claim)) continue;
+    if (returns_to_top(memory, map, callers, frames, claim)) continue;
     if (leave_out_caller(claim, frames)) continue;
     refute(claim, map, frames);
     break;

@@ -17,7 +17,7 @@ using unwind::CfiImage;
 constexpr std::size_t kBytes = 4096;
 // A function whose CFA is x29 + 48 behind its prologue, and one that calls it.
 constexpr std::uint64_t kFunction = 0, kCaller = 1024, kPc = kFunction + 64;
-constexpr std::uint32_t kCall = 0x97ffffff, kBranch = 0xb4000040;  // bl; cbz x0
+constexpr std::uint32_t kBranch = 0xb4000040;  // cbz x0
 
 class FrameRecoveryTest : public CodePageTest {
  protected:

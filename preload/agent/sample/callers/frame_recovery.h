@@ -3,9 +3,11 @@
 // frame between it and the system call changed it (otherwise the walk would know where it is
 // saved). It follows from SP at the call and the stack space between the two, decoded from the
 // function's instructions from its entry on, because compilers spread a prologue over the
-// function's first block. It is accepted only if the return address above it was pushed by a call
+// function's first block. It is accepted only if the return address above it is that of a call
 // to that function. Go's function that switches to the thread's own stack for calls of C has its
-// frame on the goroutine's stack (x86-64). Context: control thread.
+// frame on the goroutine's stack (x86-64).
+//
+// Context: control thread.
 #pragma once
 
 #include <array>
@@ -17,6 +19,14 @@
 #include "preload/unwind/table/code_map.h"
 
 namespace swipr::agent {
+
+// Of the function at `pc`.
+struct Prologue {
+  std::uint64_t function = 0;     // 0: none found
+  std::uint64_t frame_bytes = 0;  // from SP to the frame pointer
+};
+Prologue read_prologue(const ProcMemory& memory, const unwind::CodeMap& map,
+                       std::uint64_t pc) noexcept;
 
 class FrameRecovery {
  public:
@@ -30,15 +40,14 @@ class FrameRecovery {
   void forget() noexcept { cache_ = {}; }
 
  private:
-  struct Prologue {
+  struct Known {
     std::uint64_t pc = 0;
-    std::uint64_t function = 0;     // 0: none found
-    std::uint64_t frame_bytes = 0;  // from SP to the frame pointer
+    Prologue prologue;
   };
   const Prologue& prologue_of(const ProcMemory& memory, const unwind::CodeMap& map,
                               std::uint64_t pc) noexcept;
 
-  std::array<Prologue, 256> cache_{};
+  std::array<Known, 256> cache_{};
 };
 
 // Parts, for tests. Whether the bytes before a return address are a call to `function`, directly,

@@ -37,28 +37,22 @@ Frame frame_of(std::span<const std::uint32_t> code, std::uint64_t address) noexc
 
 }  // namespace
 
-const FrameRecovery::Prologue& FrameRecovery::prologue_of(const ProcMemory& memory,
-                                                          const unwind::CodeMap& map,
-                                                          std::uint64_t pc) noexcept {
-  Prologue& known = cache_[pc / machine::kInstructionBytes % cache_.size()];
-  if (known.pc == pc) return known;
-  known = {.pc = pc, .function = 0, .frame_bytes = 0};
+Prologue read_prologue(const ProcMemory& memory, const unwind::CodeMap& map,
+                       std::uint64_t pc) noexcept {
   const Functions functions(map, pc - 1);
   const unwind::Rule* const rule = functions.rule_at(pc - 1);
   const std::uint64_t function = functions.start_of(pc - 1);
   if (function == 0 || rule == nullptr || rule->flags != 0 ||
       rule->cfa_register != unwind::kFrameRegister) {
-    return known;
+    return {};
   }
   std::array<std::uint32_t, 128> words{};  // of the first block
   const std::size_t count = (pc - function) / machine::kInstructionBytes;
   const auto code = std::span(words).first(std::min(words.size(), count));
-  if (!memory.read(function, std::as_writable_bytes(code))) return known;
+  if (!memory.read(function, std::as_writable_bytes(code))) return {};
   const Frame frame = frame_of(code, function);
-  if (!frame.exists || frame.size != rule->cfa_offset || frame.room < 0) return known;
-  known.function = function;
-  known.frame_bytes = static_cast<std::uint64_t>(frame.room);
-  return known;
+  if (!frame.exists || frame.size != rule->cfa_offset || frame.room < 0) return {};
+  return {.function = function, .frame_bytes = static_cast<std::uint64_t>(frame.room)};
 }
 
 std::optional<std::uint64_t> FrameRecovery::recover(const ProcMemory& memory,

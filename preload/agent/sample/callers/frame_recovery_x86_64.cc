@@ -106,19 +106,15 @@ std::uint64_t find_goroutine_frame(const ProcMemory& memory, std::uint64_t sp) n
 
 }  // namespace
 
-const FrameRecovery::Prologue& FrameRecovery::prologue_of(const ProcMemory& memory,
-                                                          const unwind::CodeMap& map,
-                                                          std::uint64_t pc) noexcept {
-  Prologue& known = cache_[(pc >> 1) % cache_.size()];
-  if (known.pc == pc) return known;
-  known = {.pc = pc, .function = 0, .frame_bytes = 0};
+Prologue read_prologue(const ProcMemory& memory, const unwind::CodeMap& map,
+                       std::uint64_t pc) noexcept {
   const FrameRules rules(map, pc - 1);
   const std::uint64_t function =
       rules.has_cfi() ? rules.function_start(pc - 1) : find_frame_setup(memory, pc);
-  if (function == 0 || !rules.is_frame_at(pc - 1)) return known;
+  if (function == 0 || !rules.is_frame_at(pc - 1)) return {};
   const auto frame_bytes = find_frame_bytes(memory, rules, function, pc);
-  if (frame_bytes) known = {.pc = pc, .function = function, .frame_bytes = *frame_bytes};
-  return known;
+  if (!frame_bytes) return {};
+  return {.function = function, .frame_bytes = *frame_bytes};
 }
 
 std::optional<std::uint64_t> FrameRecovery::recover(const ProcMemory& memory,

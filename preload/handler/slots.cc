@@ -183,8 +183,9 @@ void fill_slot(Slot& slot, Cookie cookie, std::uint64_t readable) noexcept {
     const std::span<std::uint64_t> apart = copy_of(slot);
     slot.end = apart.empty() ? walk_stack(slot, *map, memory, runtime)
                              : leave_to_agent(slot, apart, memory);
-    if (apart.empty() && slot.end != unwind::WalkEnd::kRoot) [[unlikely]] {
-      if (unwind::has_lost_caller(slot.frames)) {
+    if (apart.empty() && (slot.end != unwind::WalkEnd::kRoot || slot.frames.hole.exists))
+        [[unlikely]] {
+      if (unwind::has_lost_caller(slot.frames) || unwind::may_skip_callers(slot.frames)) {
         copy_words(slot, *map, memory);
       } else if (slot.end == unwind::WalkEnd::kUnbuilt) {
         copy_stack(slot, std::span(slot.frames.pcs).subspan(slot.frames.frame_count), memory);

@@ -53,7 +53,7 @@ struct Slot {
   enum class Copy : std::uint8_t {
     kNone,
     kWhole,     // all of them: the walk ended at a table that is not built
-    kWords,     // those that may be addresses (stack_words.h): a caller was lost
+    kWords,     // those that may be addresses (stack_words.h): a caller was lost, or skipped
     kUnwalked,  // the whole stack, in Shared::stack_copies: nothing was walked
   };
   Copy copy;

@@ -76,8 +76,20 @@ constexpr bool tests_bit(std::uint32_t word) noexcept {
 // for what moves or converts from or to general registers.
 constexpr bool names_vector(std::uint32_t word) noexcept {
   const bool is_move = (word & 0xbfe0ec00) == 0x0e002c00;  // smov, umov
-  const bool converts = (word & 0x5f20fc00) == 0x1e200000;
+  const bool converts = (word & 0x5f20fc00) == 0x1e200000 || (word & 0x5f200000) == 0x1e000000;
   return (word & 0x0c000000) == 0x0c000000 && !is_move && !converts;
+}
+
+// Loads and stores that write other registers than the first one: exclusive ones, compare and swap,
+// pairs, copies of memory, and those that change their base.
+constexpr bool may_write_others(std::uint32_t word) noexcept {
+  return (word & 0x3f000000) == 0x08000000 || (word & 0x3e000000) == 0x28000000 ||
+         (word & 0x3b200c00) == 0x19000400 || (word & 0x3f000400) == 0x38000400;
+}
+// In any place of a register.
+constexpr bool may_name(unsigned reg, std::uint32_t word) noexcept {
+  return (word & 31) == reg || (word >> 5 & 31) == reg || (word >> 10 & 31) == reg ||
+         (word >> 16 & 31) == reg;
 }
 
 }  // namespace
@@ -126,19 +138,23 @@ unsigned tested_register(std::uint32_t word) noexcept {
 }
 
 // The first register is the stack pointer, or the base register is and changes: add and sub of a
-// constant or an extended register, and, orr and eor of a constant; pairs and single registers with
-// the base before or behind the access, and structures of vectors behind it.
+// constant or an extended register, and, orr and eor of a constant, with tags or by the length of
+// vectors, too; pairs, single registers and tags with the base before or behind the access, and
+// structures of vectors behind it.
 bool writes_stack_pointer(std::uint32_t word) noexcept {
   constexpr std::uint32_t kStack = 31;
   if ((word & 31) == kStack) {
     const bool is_logical = (word & 0x1f800000) == 0x12000000;
     const bool sets_flags = (word & 0x60000000) == 0x60000000;
+    const bool tags = (word & 0xbfc0c000) == 0x91800000 || (word & 0xffe0fc00) == 0x9ac01000;
+    const bool adds_vectors = (word & 0xffa0f000) == 0x04205000;
     if ((word & 0x3f800000) == 0x11000000 || (word & 0x3fe00000) == 0x0b200000) return true;
-    if (is_logical && !sets_flags) return true;
+    if (tags || adds_vectors || (is_logical && !sets_flags)) return true;
   }
   const bool moves_base = (word & 0x3a800000) == 0x28800000 || (word & 0x3b200400) == 0x38000400;
   const bool is_structure = (word & 0xbe800000) == 0x0c800000;  // ld1, st1 … [sp], #n
-  return (word >> 5 & 31) == kStack && (moves_base || is_structure);
+  const bool stores_tag = (word & 0xff200400) == 0xd9200400;
+  return (word >> 5 & 31) == kStack && (moves_base || is_structure || stores_tag);
 }
 
 std::int64_t stack_bytes_taken(std::uint32_t word) noexcept {
@@ -177,6 +193,7 @@ bool keeps_link(std::uint32_t word) noexcept {
   if (is_call) return false;
   const Instruction known = decode_instruction(word);
   if (known.is_known) return (known.writes >> kLink & 1) == 0;
+  if (may_write_others(word)) return !may_name(kLink, word);
   // Branches have other fields there, and hints none.
   return is_jump(word) || is_conditional_branch(word) || names_vector(word) || (word & 31) != kLink;
 }
@@ -186,14 +203,18 @@ bool keeps_return_address(std::uint32_t word) noexcept {
 }
 
 bool ends_leaf(std::uint32_t word) noexcept {
-  const bool is_return = word == 0xd65f03c0 || word == 0xd65f0bff;  // ret, retaa
-  return is_return || (word & 0xffffffdf) == 0xd61f0200;            // br x16, br x17
+  const bool is_return = word == 0xd65f03c0 || (word & 0xfffffbff) == 0xd65f0bff;  // retaa, retab
+  return is_return || (word & 0xffffffdf) == 0xd61f0200;                           // br x16, br x17
 }
 
 bool is_call_or_return(std::uint32_t word) noexcept {
-  const std::uint32_t by_register = word & 0xfffffc1f;
-  return (word & 0xfc000000) == 0x94000000 || by_register == 0xd63f0000 ||
-         by_register == 0xd65f0000;
+  // bl; blr, blraa …; ret, retaa …
+  return (word & 0xfc000000) == 0x94000000 || (word & 0xfefff000) == 0xd63f0000 ||
+         (word & 0xfffff000) == 0xd65f0000;
+}
+
+bool is_trap(std::uint32_t word) noexcept {
+  return (word & 0xffe0001f) == 0xd4200000 || (word & 0xffff0000) == 0;  // brk, udf
 }
 
 }  // namespace swipr::machine

@@ -25,6 +25,8 @@ bool is_conditional_branch(std::uint32_t word) noexcept;
 unsigned tested_register(std::uint32_t word) noexcept;
 // A call or a return: flags and x16 and x17 have no value for what follows (AAPCS64, 6.1.1).
 bool is_call_or_return(std::uint32_t word) noexcept;
+// What follows is other code.
+bool is_trap(std::uint32_t word) noexcept;
 
 bool writes_stack_pointer(std::uint32_t word) noexcept;
 // What it takes from the stack; negative: what it gives back. 0: no constant number.

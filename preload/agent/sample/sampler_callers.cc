@@ -78,6 +78,21 @@ bool append(FrameBuffer& frames, std::uint32_t last, const FrameBuffer& chain,
   return true;
 }
 
+// That frame is the caller.
+bool holds(const FrameBuffer& frames, std::uint32_t at, const unwind::Registers& caller) noexcept {
+  return frames.pcs[at] == caller.values[unwind::kPcRegister] &&
+         frames.stacks[at] == caller.values[unwind::kStackRegister];
+}
+
+// That frame is one of the chain's. Only its lowest stack pointer is known where calls do not push
+// return addresses.
+bool leads_to(const FrameBuffer& chain, const FrameBuffer& frames, std::uint32_t frame) noexcept {
+  for (std::uint32_t at = 0; at < chain.frame_count; ++at) {
+    if (chain.pcs[at] == frames.pcs[frame] && chain.stacks[at] >= frames.stacks[frame]) return true;
+  }
+  return false;
+}
+
 // The whole chain, which begins with a frame that was found on the stack.
 bool append_chain(FrameBuffer& frames, std::uint32_t last) noexcept {
   FrameBuffer& chain = scratch.chain;
@@ -161,7 +176,7 @@ void Sampler::finish_own_walk(handler::Slot& slot) noexcept {
     }
   }
   check_code_claims(process_.memory, map, scratch.callers, frames);
-  if (!unwind::has_lost_caller(frames)) return;
+  if (!unwind::has_lost_caller(frames) && !unwind::may_skip_callers(frames)) return;
   if (is_whole) {
     const std::size_t count =
         unwind::keep_stack_words(*map, whole, frames.hole.stack, std::span(scratch.words));
@@ -187,7 +202,9 @@ void Sampler::walk_on(handler::Slot& slot, bool exact, unwind::StackReader stack
   }
 }
 
-// `registers` are the innermost frame's; `words` of the stack from the hole on.
+// `registers` are the innermost frame's; `words` of the stack from the hole on. Where callers may
+// have been skipped, those are added that the code's instructions show, if they lead to the caller
+// that the walk had found.
 bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& registers,
                                const unwind::StackWords& words) noexcept {
   const std::uint32_t last = frames.hole.frame;
@@ -202,10 +219,19 @@ bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& reg
   if (last != 0) callee.known = 0;
   callee.values[unwind::kStackRegister] = frames.hole.stack;
   callee.known |= unwind::bit_of(unwind::kStackRegister);
-  const auto caller = scratch.callers.find(process_.memory, map, *gap, callee, words, {run, this});
+  const bool is_lost = unwind::has_lost_caller(frames);
+  auto caller = is_lost
+                    ? scratch.callers.find(process_.memory, map, *gap, callee, words, {run, this})
+                    : scratch.callers.propose(process_.memory, map, *gap, callee, words);
   if (!caller) return false;
+  if (!is_lost) {  // the frame pointer led there: the code has kept it for its caller
+    if (holds(frames, last + 1, *caller)) return true;
+    caller->values[unwind::kFrameRegister] = callee.values[unwind::kFrameRegister];
+    caller->known |= callee.known & unwind::bit_of(unwind::kFrameRegister);
+  }
   KeptStack stack(words, map, process_.memory);
   if (walk_and_build(*caller, false, stack.reader(), scratch.chain) != WalkEnd::kRoot) return false;
+  if (!is_lost && !leads_to(scratch.chain, frames, last + 1)) return false;
   return append_chain(frames, last);
 }
 

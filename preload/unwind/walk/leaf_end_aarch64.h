@@ -18,7 +18,7 @@ bool ends_as_leaf(std::uint64_t pc, ReadWord&& read_word) noexcept {
     if (machine::ends_leaf(word)) return true;
     const bool goes_on =
         machine::branch_target(word, at) == 0 || machine::is_conditional_branch(word);
-    if (!goes_on || !machine::keeps_return_address(word)) return false;
+    if (!goes_on || machine::is_trap(word) || !machine::keeps_return_address(word)) return false;
   }
   return false;
 }

@@ -18,8 +18,8 @@ class CodeMap;
 inline constexpr unsigned kExactFrame = 4;
 
 // The last frame before a walk left code without CFI, in an image that has CFI, by an unproven
-// step: such code may have any frame. If the walk does not reach the root, the search for the
-// caller begins here.
+// step: such code may have any frame. If the walk does not reach the root, or may have skipped
+// callers, the search for the caller begins here.
 struct Hole {
   bool exists = false;
   std::uint32_t frame = 0;  // its index
@@ -58,6 +58,16 @@ enum class WalkEnd : std::uint8_t {
 constexpr bool has_lost_caller(const FrameBuffer& frames) noexcept {
   return frames.hole.exists && frames.hole.frame < frames.frame_count &&
          (frames.flags & (wire::kStackRootReached | wire::kStackCut)) == 0;
+}
+
+// The walk reached the root, but code without CFI was left by its frame pointer, which may be its
+// caller's or belong to an outer frame still, or by its return address with the stack pointer of
+// that code.
+constexpr bool may_skip_callers(const FrameBuffer& frames) noexcept {
+  if (!frames.hole.exists || frames.hole.frame + 1 >= frames.frame_count) return false;
+  const unsigned kind = frames.kinds[frames.hole.frame + 1];
+  return (frames.flags & (wire::kStackRootReached | wire::kStackCut)) == wire::kStackRootReached &&
+         (kind & ~kExactFrame) != static_cast<unsigned>(wire::FrameSource::kCfi);
 }
 
 // The address at which a frame is looked up.

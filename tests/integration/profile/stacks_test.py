@@ -337,6 +337,9 @@ class CodeTest(StacksCase):
     def test_assembly_kernel_with_a_frame_of_its_own(self):
         self.check_kernel("fixed")
 
+    def test_assembly_kernel_that_leaves_the_frame_pointer_alone(self):
+        self.check_kernel("plain")
+
     def test_assembly_kernel_that_aligns_its_stack(self):
         self.check_kernel("aligned")
 

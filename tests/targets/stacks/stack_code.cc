@@ -69,6 +69,10 @@ TARGET_FRAME int fixed_outer() {
   kernel = fixed_kernel;
   return kernel_outer() + yes;
 }
+TARGET_FRAME int plain_outer() {
+  kernel = plain_kernel;
+  return kernel_outer() + yes;
+}
 TARGET_FRAME int aligned_outer() {
   kernel = aligned_kernel;
   return kernel_outer() + yes;
@@ -118,8 +122,9 @@ TARGET_FRAME int vfork_outer() {
 
 int main(int argc, char** argv) {
   constexpr stack_shape::Shape kShapes[] = {
-      {"generated", generated_root}, {"bare", bare_outer},         {"fixed", fixed_outer},
-      {"aligned", aligned_outer},    {"unloaded", unloaded_outer}, {"vfork", vfork_outer}};
+      {"generated", generated_root}, {"bare", bare_outer},   {"fixed", fixed_outer},
+      {"aligned", aligned_outer},    {"plain", plain_outer}, {"unloaded", unloaded_outer},
+      {"vfork", vfork_outer}};
   if (argc > 3) plugin_path = argv[3];
   return stack_shape::run(kShapes, argc, argv);
 }

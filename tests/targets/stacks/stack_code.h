@@ -10,6 +10,8 @@ extern "C" int bare_leaf();
 
 // Kernels as in libraries of linear algebra: callee-saved registers stored by hand, the frame
 // pointer used for something else. The first takes a fixed piece of the stack, the second 28 KiB,
-// aligned to pages, with return addresses of calls that are over inside of it.
+// aligned to pages, with return addresses of calls that are over inside of it. The third, as in
+// libraries of large numbers, only takes a piece of the stack.
 extern "C" int fixed_kernel(long rounds);
 extern "C" int aligned_kernel(long rounds);
+extern "C" int plain_kernel(long rounds);

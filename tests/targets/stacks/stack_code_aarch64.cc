@@ -53,6 +53,18 @@ fixed_kernel:
   add sp, sp, #0x80
   ret
   .size fixed_kernel, . - fixed_kernel
+  .globl plain_kernel
+  .type plain_kernel, @function
+plain_kernel:
+  sub sp, sp, #0x80
+1:
+  str x0, [sp]
+  subs x0, x0, #1
+  b.ne 1b
+  mov w0, #1
+  add sp, sp, #0x80
+  ret
+  .size plain_kernel, . - plain_kernel
   .globl aligned_kernel
   .type aligned_kernel, @function
 aligned_kernel:

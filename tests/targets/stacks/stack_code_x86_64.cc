@@ -56,6 +56,18 @@ fixed_kernel:
   addq $0x80, %rsp
   ret
   .size fixed_kernel, . - fixed_kernel
+  .globl plain_kernel
+  .type plain_kernel, @function
+plain_kernel:
+  subq $0x80, %rsp
+1:
+  addq $3, (%rsp)
+  decq %rdi
+  jnz 1b
+  movl $1, %eax
+  addq $0x80, %rsp
+  ret
+  .size plain_kernel, . - plain_kernel
   .globl aligned_kernel
   .type aligned_kernel, @function
 aligned_kernel:

@@ -17,6 +17,12 @@ namespace swipr::agent {
 
 bool read_code(const ProcMemory& memory, std::uint64_t address,
                std::span<std::uint8_t> out) noexcept;
+// As words.
+inline bool read_code(const ProcMemory& memory, std::uint64_t address,
+                      std::span<std::uint32_t> out) noexcept {
+  return read_code(memory, address,
+                   std::span(reinterpret_cast<std::uint8_t*>(out.data()), out.size_bytes()));
+}
 // 0: unreadable.
 std::uint64_t read_pointer(const ProcMemory& memory, std::uint64_t address) noexcept;
 

@@ -83,13 +83,8 @@ std::optional<unwind::Registers> CallerSearch::find(const ProcMemory& memory,
                                                     const unwind::StackWords& words,
                                                     CallerWalk walk) noexcept {
   KeptStack stack(words, map, memory);
-  const auto site_of = [&](const unwind::Registers& caller) {
-    const std::uint64_t pc = caller.values[unwind::kPcRegister];
-    return map.find(pc - 1) == nullptr ? CallSite::Kind::kNone : site_before(memory, pc, gap);
-  };
-  if (auto caller = propose(memory, gap, callee, words);
-      caller && site_of(*caller) != CallSite::Kind::kNone &&
-      walk.run(walk.state, *caller, stack) == WalkEnd::kRoot) {
+  if (auto caller = propose(memory, map, gap, callee, words);
+      caller && walk.run(walk.state, *caller, stack) == WalkEnd::kRoot) {
     return caller;
   }
   // Elsewhere the place of a return address does not tell the caller's stack pointer.
@@ -99,7 +94,7 @@ std::optional<unwind::Registers> CallerSearch::find(const ProcMemory& memory,
   for (std::size_t index = 0; index < words.count(); ++index) {
     if (chain.has(index)) continue;
     unwind::Registers caller = caller_at(words, index);
-    const CallSite::Kind site = site_of(caller);
+    const CallSite::Kind site = site_of(memory, map, gap, caller);
     if (site == CallSite::Kind::kNone) continue;
     stack.forget_reads();
     const WalkEnd end = walk.run(walk.state, caller, stack);
@@ -119,10 +114,25 @@ bool CallerSearch::returns_to_top(const ProcMemory& memory, const CodeGap& gap,
          places_.find(memory, gap) == StackPlace{};
 }
 
-// The caller that the code's own instructions determine.
-std::optional<unwind::Registers> CallerSearch::propose(const ProcMemory& memory, const CodeGap& gap,
+std::optional<unwind::Registers> CallerSearch::propose(const ProcMemory& memory,
+                                                       const unwind::CodeMap& map,
+                                                       const CodeGap& gap,
                                                        const unwind::Registers& callee,
                                                        const unwind::StackWords& words) noexcept {
+  auto caller = place_caller(memory, gap, callee, words);
+  if (caller && site_of(memory, map, gap, *caller) == CallSite::Kind::kNone) caller.reset();
+  return caller;
+}
+
+CallSite::Kind CallerSearch::site_of(const ProcMemory& memory, const unwind::CodeMap& map,
+                                     const CodeGap& gap, const unwind::Registers& caller) noexcept {
+  const std::uint64_t pc = caller.values[unwind::kPcRegister];
+  return map.find(pc - 1) == nullptr ? CallSite::Kind::kNone : site_before(memory, pc, gap);
+}
+
+std::optional<unwind::Registers> CallerSearch::place_caller(
+    const ProcMemory& memory, const CodeGap& gap, const unwind::Registers& callee,
+    const unwind::StackWords& words) noexcept {
   const std::optional<StackPlace> place = places_.find(memory, gap);
   if (!place || !callee.knows(place->reg)) return std::nullopt;
   const std::uint64_t at = callee.values[place->reg] + static_cast<std::uint64_t>(place->offset);

@@ -72,6 +72,10 @@ class CallerSearch {
   std::optional<unwind::Registers> find(const ProcMemory& memory, const unwind::CodeMap& map,
                                         const CodeGap& gap, const unwind::Registers& callee,
                                         const unwind::StackWords& words, CallerWalk walk) noexcept;
+  // … as the code's own instructions show them, whether a walk confirms them or not.
+  std::optional<unwind::Registers> propose(const ProcMemory& memory, const unwind::CodeMap& map,
+                                           const CodeGap& gap, const unwind::Registers& callee,
+                                           const unwind::StackWords& words) noexcept;
   // Whether this word on top of the stack is the return address of the code in the gap.
   bool returns_to_top(const ProcMemory& memory, const CodeGap& gap,
                       std::uint64_t return_address) noexcept;
@@ -90,9 +94,11 @@ class CallerSearch {
   CallSite::Kind site_before(const ProcMemory& memory, std::uint64_t return_address,
                              const CodeGap& gap) noexcept;
 
-  std::optional<unwind::Registers> propose(const ProcMemory& memory, const CodeGap& gap,
-                                           const unwind::Registers& callee,
-                                           const unwind::StackWords& words) noexcept;
+  std::optional<unwind::Registers> place_caller(const ProcMemory& memory, const CodeGap& gap,
+                                                const unwind::Registers& callee,
+                                                const unwind::StackWords& words) noexcept;
+  CallSite::Kind site_of(const ProcMemory& memory, const unwind::CodeMap& map, const CodeGap& gap,
+                         const unwind::Registers& caller) noexcept;
 
   std::array<Known, 1024> known_{};
   ReturnPlaces places_;

@@ -43,13 +43,13 @@ Prologue read_prologue(const ProcMemory& memory, const unwind::CodeMap& map,
   const unwind::Rule* const rule = functions.rule_at(pc - 1);
   const std::uint64_t function = functions.start_of(pc - 1);
   if (function == 0 || rule == nullptr || rule->flags != 0 ||
-      rule->cfa_register != unwind::kFrameRegister) {
+      rule->cfa_register != unwind::kFrameRegister || rule->cfa_offset + rule->saved_base != 8) {
     return {};
   }
   std::array<std::uint32_t, 128> words{};  // of the first block
   const std::size_t count = (pc - function) / machine::kInstructionBytes;
   const auto code = std::span(words).first(std::min(words.size(), count));
-  if (!memory.read(function, std::as_writable_bytes(code))) return {};
+  if (!read_code(memory, function, code)) return {};
   const Frame frame = frame_of(code, function);
   if (!frame.exists || frame.size != rule->cfa_offset || frame.room < 0) return {};
   return {.function = function, .frame_bytes = static_cast<std::uint64_t>(frame.room)};

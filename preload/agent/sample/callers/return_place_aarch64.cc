@@ -62,11 +62,12 @@ std::optional<StackPlace> follow_to_return(const ProcMemory& memory, const CodeG
     if (!gap.contains(address)) return std::nullopt;
     if ((address & -kPartBytes) != part) {
       part = address & -kPartBytes;
-      if (!memory.read(part, std::as_writable_bytes(std::span(words)))) return std::nullopt;
+      if (!read_code(memory, part, words)) return std::nullopt;
     }
     const std::uint32_t word = words[(address - part) / kInstructionBytes];
     if (machine::ends_leaf(word)) return stack.place();
-    if (machine::is_call_or_return(word) || !machine::keeps_link(word)) return std::nullopt;
+    if (machine::is_call_or_return(word) || machine::is_trap(word)) return std::nullopt;
+    if (!machine::keeps_link(word)) return std::nullopt;
     stack.execute(word);
     std::uint64_t target = machine::branch_target(word, address);
     address += kInstructionBytes;

@@ -62,6 +62,7 @@ TEST_F(ReturnPlaceTest, IsUnknownIfTheReturnAddressLeavesItsRegister) {
   EXPECT_EQ(place({0xf94007fe, kReturn}), std::nullopt);  // ldr x30, [sp, #8]
   EXPECT_EQ(place({0x94000001, kReturn}), std::nullopt);  // bl
   EXPECT_EQ(place({0xd63f0000, kReturn}), std::nullopt);  // blr x0
+  EXPECT_EQ(place({0xd4200020, kReturn}), std::nullopt);  // brk #1
 }
 
 TEST_F(ReturnPlaceTest, ConditionalBranchesAreNotTakenAndLoopsAreLeft) {

@@ -4,22 +4,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstddef>
 #include <cstring>
 
 namespace swipr::runtimes {
 
 std::uint32_t find_tid_in_pthread() noexcept {
-  constexpr std::uint32_t kBytes = 1024;
+  constexpr std::size_t kBytes = 1024;
   const auto* const self = reinterpret_cast<const std::byte*>(::pthread_self());
-  const auto tid = static_cast<std::int32_t>(::syscall(SYS_gettid));
-  std::uint32_t found = 0;
-  for (std::uint32_t at = 0; at < kBytes; at += sizeof tid) {
-    if (std::memcmp(self + at, &tid, sizeof tid) != 0) continue;
-    if (found != 0) return 0;
-    found = at;
+  return find_tid({self, kBytes}, static_cast<std::int32_t>(::syscall(SYS_gettid)));
+}
+
+std::uint32_t find_tid(std::span<const std::byte> descriptor, std::int32_t tid) noexcept {
+  for (std::size_t at = 0; at + sizeof tid <= descriptor.size(); at += sizeof(void*)) {
+    if (std::memcmp(&descriptor[at], &tid, sizeof tid) == 0) return static_cast<std::uint32_t>(at);
   }
-  return found;
+  return 0;
 }
 
 std::uint64_t find_pthread_offset() noexcept {

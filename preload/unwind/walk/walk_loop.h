@@ -355,14 +355,17 @@ class WalkLoop {
 
   [[gnu::noinline]] StepStatus step_without_rule(const CodeRange* range, std::uint32_t index,
                                                  Hot& hot, wire::FrameSource& source) noexcept {
+    const bool has_record = hot.exact && has_own_record(hot);
     // A call through an invalid pointer (such as null) has only pushed its return address.
-    if (range == nullptr) return step_by_guess(hot, source);
+    if (range == nullptr) {
+      return has_record ? step_by_frame_pointer(index, hot, source) : step_by_guess(hot, source);
+    }
     if (!hot.exact && is_entered_by_return(*range, index, hot)) {
       mark_exact(index);
       return StepStatus::kRoot;
     }
     if (is_end_of_fiber(hot)) return StepStatus::kRoot;
-    if (table_at(*range, index, hot) != nullptr) {
+    if (!has_record && table_at(*range, index, hot) != nullptr) {
       const bool from_top = hot.exact && is_called_from_top(index, hot);
       // Where calls leave the return address in a register, the code may have a frame nevertheless.
       if (!range->is_registered && !(from_top && kReturnAddressIsPushed)) note_hole(index, hot);
@@ -408,6 +411,15 @@ class WalkLoop {
   // code. Source: Boost.Context, make_x86_64_sysv_elf_gas.S.
   static bool is_end_of_fiber(const Hot& hot) noexcept {
     return !hot.exact && is_known(hot, kFrameRegister) && hot.frame == hot.pc;
+  }
+
+  // The frame record has the return address that its register still has, too: the code has made it,
+  // and has called nothing yet.
+  bool has_own_record(const Hot& hot) noexcept {
+    std::uint64_t saved = 0;
+    return !kReturnAddressIsPushed && is_known(hot, kFrameRegister) &&
+           is_known(hot, kBaseRegister) && hot.frame >= hot.stack &&
+           reader_.read_word(hot.frame + sizeof saved, saved) && saved == hot.base;
   }
 
   // In an image with CFI, code without it is assembly, mostly leaf functions that do not change the

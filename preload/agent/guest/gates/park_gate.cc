@@ -1,6 +1,7 @@
 #include "preload/agent/guest/gates/park_gate.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,10 +31,14 @@ bool move_on(std::uint32_t from, std::uint32_t to) noexcept {
 bool is_thread(pid_t tid) noexcept { return ::syscall(SYS_tgkill, ::getpid(), tid, 0) == 0; }
 
 // Waits until the kernel has removed the thread: only then is the caller the only one. This needs
-// only CPU time.
+// only CPU time. The thread can no longer be found a moment before it gives its signal handlers
+// back, without which unshare refuses CLONE_SIGHAND and CLONE_VM; the kernel holds tasklist_lock
+// meanwhile, for which getpriority of a process group waits.
+// Source: kernel, kernel/exit.c, release_task and __exit_signal; kernel/sys.c, getpriority.
 void wait_until_gone(pid_t tid) noexcept {
   const Moment end = monotonic_now() + kMaxWait;
   while (is_thread(tid) && monotonic_now() < end) ::sched_yield();
+  ::syscall(SYS_getpriority, PRIO_PGRP, 0);
 }
 
 }  // namespace

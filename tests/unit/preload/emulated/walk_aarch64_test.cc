@@ -1,12 +1,14 @@
 // Walks of this process's own stack, from where a signal interrupts it.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 
 #include "preload/handler/signals/context.h"
@@ -69,6 +71,33 @@ call_without_cfi:
   .size call_without_cfi, . - call_without_cfi
   .popsection
 )");
+
+extern "C" const char raise_with_record[];
+extern "C" const char raise_with_record_end[];
+// Makes a frame record and has its return address in x30 still. It is copied to where no image is.
+__asm__(R"(
+  .pushsection .text
+  .globl raise_with_record
+  .hidden raise_with_record
+  .globl raise_with_record_end
+  .hidden raise_with_record_end
+raise_with_record:
+  stp x29, x30, [sp, #-48]!
+  mov x29, sp
+  mov x8, #131  // tgkill
+  svc #0
+  ldp x29, x30, [sp], #48
+  ret
+raise_with_record_end:
+  .popsection
+)");
+
+using Raise = void (*)(long pid, long tid, long number);
+[[gnu::noinline]] void call_raise(Raise raise) {
+  seen.in_caller = reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
+  raise(::getpid(), ::syscall(SYS_gettid), SIGUSR2);
+  __asm__ volatile("" ::: "memory");
+}
 
 extern "C" void raise_with_marks(long pid, long tid, long number);
 // Its CFA is relative to x29, and its registers x19 to x28 hold their numbers when the call
@@ -163,6 +192,21 @@ TEST_F(AarchWalk, PassesCodeWithoutCfi) {
     EXPECT_TRUE(has_frame(seen.in_callee));
     EXPECT_TRUE(has_frame(seen.in_caller));
   }
+}
+
+TEST_F(AarchWalk, PassesUnknownCodeThatHasMadeAFrameRecord) {
+  const std::size_t bytes = raise_with_record_end - raise_with_record;
+  constexpr std::size_t kPage = 4096;
+  void* const page =
+      ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  std::memcpy(page, raise_with_record, bytes);
+  __builtin___clear_cache(static_cast<char*>(page), static_cast<char*>(page) + bytes);
+  ASSERT_EQ(::mprotect(page, kPage, PROT_READ | PROT_EXEC), 0);
+  call_raise(reinterpret_cast<Raise>(page));
+  EXPECT_EQ(walk_end, WalkEnd::kRoot);
+  EXPECT_EQ(frames.pcs[2], plain_return_address(seen.in_caller)) << "each frame is there once";
+  ::munmap(page, kPage);
 }
 
 TEST_F(AarchWalk, PassesTheFrameOfASignalHandler) {

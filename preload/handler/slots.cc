@@ -142,7 +142,8 @@ std::uint64_t copied_extent(const Slot& slot) noexcept {
 
 // Of the stack that was walked or copied just now. In a copy the words are no thunks' any more.
 [[gnu::noinline]] void find_calls(Slot& slot, unwind::PageProbeReader& memory) noexcept {
-  if (slot.copy == Slot::Copy::kNone) {
+  const bool is_whole = (slot.frames.flags & wire::kStackRootReached) != 0;
+  if (slot.copy == Slot::Copy::kNone || is_whole) {
     return unwind::find_stack_calls(0, slot.frames, memory, slot.calls);
   }
   const std::uint64_t stack = slot.registers.values[unwind::kStackRegister];

@@ -80,16 +80,20 @@ constexpr bool names_vector(std::uint32_t word) noexcept {
   return (word & 0x0c000000) == 0x0c000000 && !is_move && !converts;
 }
 
-// Loads and stores that write other registers than the first one: exclusive ones, compare and swap,
-// pairs, copies of memory, and those that change their base.
-constexpr bool may_write_others(std::uint32_t word) noexcept {
-  return (word & 0x3f000000) == 0x08000000 || (word & 0x3e000000) == 0x28000000 ||
-         (word & 0x3b200c00) == 0x19000400 || (word & 0x3f000400) == 0x38000400;
+// Loads and stores may write other registers than the first one.
+constexpr bool is_pair(std::uint32_t word) noexcept { return (word & 0x3e000000) == 0x28000000; }
+constexpr bool moves_base(std::uint32_t word) noexcept { return (word & 0x3f000400) == 0x38000400; }
+// Exclusive ones, compare and swap; copies of memory.
+constexpr bool names_four(std::uint32_t word) noexcept {
+  return (word & 0x3f000000) == 0x08000000 || (word & 0x3b200c00) == 0x19000400;
 }
-// In any place of a register.
-constexpr bool may_name(unsigned reg, std::uint32_t word) noexcept {
-  return (word & 31) == reg || (word >> 5 & 31) == reg || (word >> 10 & 31) == reg ||
-         (word >> 16 & 31) == reg;
+constexpr bool may_write(unsigned reg, std::uint32_t word) noexcept {
+  const bool is_first = (word & 31) == reg;
+  const bool is_base = (word >> 5 & 31) == reg;
+  const bool is_second = (word >> 10 & 31) == reg;
+  const bool is_status = (word >> 16 & 31) == reg;
+  if (names_four(word)) return is_first || is_base || is_second || is_status;
+  return is_first || (is_pair(word) && (is_base || is_second)) || (moves_base(word) && is_base);
 }
 
 }  // namespace
@@ -193,9 +197,9 @@ bool keeps_link(std::uint32_t word) noexcept {
   if (is_call) return false;
   const Instruction known = decode_instruction(word);
   if (known.is_known) return (known.writes >> kLink & 1) == 0;
-  if (may_write_others(word)) return !may_name(kLink, word);
   // Branches have other fields there, and hints none.
-  return is_jump(word) || is_conditional_branch(word) || names_vector(word) || (word & 31) != kLink;
+  return is_jump(word) || is_conditional_branch(word) ||
+         (names_vector(word) && !names_four(word)) || !may_write(kLink, word);
 }
 
 bool keeps_return_address(std::uint32_t word) noexcept {

@@ -78,26 +78,33 @@ bool append(FrameBuffer& frames, std::uint32_t last, const FrameBuffer& chain,
   return true;
 }
 
-// That frame is the caller.
-bool holds(const FrameBuffer& frames, std::uint32_t at, const unwind::Registers& caller) noexcept {
-  return frames.pcs[at] == caller.values[unwind::kPcRegister] &&
-         frames.stacks[at] == caller.values[unwind::kStackRegister];
-}
-
-// That frame is one of the chain's. Only its lowest stack pointer is known where calls do not push
-// return addresses.
-bool leads_to(const FrameBuffer& chain, const FrameBuffer& frames, std::uint32_t frame) noexcept {
-  for (std::uint32_t at = 0; at < chain.frame_count; ++at) {
-    if (chain.pcs[at] == frames.pcs[frame] && chain.stacks[at] >= frames.stacks[frame]) return true;
-  }
-  return false;
-}
-
 // The whole chain, which begins with a frame that was found on the stack.
 bool append_chain(FrameBuffer& frames, std::uint32_t last) noexcept {
   FrameBuffer& chain = scratch.chain;
   chain.kinds[0] = static_cast<std::uint8_t>(wire::FrameSource::kGuess);
   return append(frames, last, chain, 0);
+}
+
+// Those frames of the chain that precede that frame, if they lead to it. Where calls push no return
+// addresses, the walk that found it knew only the lowest stack pointer that it can have.
+void insert_before(FrameBuffer& frames, std::uint32_t at, FrameBuffer& chain) noexcept {
+  const auto stacks = std::span(chain.stacks).first(chain.frame_count);
+  const auto same = std::lower_bound(stacks.begin(), stacks.end(), frames.stacks[at]);
+  const auto count = static_cast<std::uint32_t>(same - stacks.begin());
+  const bool leads_there = same != stacks.end() && chain.pcs[count] == frames.pcs[at] &&
+                           (!unwind::kReturnAddressIsPushed || *same == frames.stacks[at]);
+  if (!leads_there || count > wire::kMaxFrames - frames.frame_count) return;
+  chain.kinds[0] = static_cast<std::uint8_t>(wire::FrameSource::kGuess);
+  const auto insert = [&frames, at, count](const auto& from, auto& to) {
+    const auto begin = to.begin() + at;
+    const auto end = to.begin() + frames.frame_count;
+    std::copy_backward(begin, end, end + count);
+    std::copy_n(from.begin(), count, begin);
+  };
+  insert(chain.pcs, frames.pcs);
+  insert(chain.kinds, frames.kinds);
+  insert(chain.stacks, frames.stacks);
+  frames.frame_count += count;
 }
 
 // The whole chain after the first frame. Its second frame was called by the function that jumped to
@@ -176,12 +183,14 @@ void Sampler::finish_own_walk(handler::Slot& slot) noexcept {
     }
   }
   check_code_claims(process_.memory, map, scratch.callers, frames);
-  if (!unwind::has_lost_caller(frames) && !unwind::may_skip_callers(frames)) return;
+  const bool is_lost = unwind::has_lost_caller(frames);
+  if (!is_lost && !unwind::may_skip_callers(frames)) return;
   if (is_whole) {
     const std::size_t count =
         unwind::keep_stack_words(*map, whole, frames.hole.stack, std::span(scratch.words));
     words = {frames.hole.stack, std::span(scratch.words).first(count)};
   }
+  if (!is_lost) return insert_skipped_callers(frames, slot.registers, words);
   if (find_lost_caller(frames, slot.registers, words)) slot.end = WalkEnd::kRoot;
 }
 
@@ -202,9 +211,17 @@ void Sampler::walk_on(handler::Slot& slot, bool exact, unwind::StackReader stack
   }
 }
 
-// `registers` are the innermost frame's; `words` of the stack from the hole on. Where callers may
-// have been skipped, those are added that the code's instructions show, if they lead to the caller
-// that the walk had found.
+// Of the frame at the hole, as far as they are known: `registers` are the innermost frame's.
+unwind::Registers Sampler::registers_in_hole(const FrameBuffer& frames,
+                                             const unwind::Registers& registers) noexcept {
+  unwind::Registers here = registers;
+  if (frames.hole.frame != 0) here.known = 0;
+  here.values[unwind::kStackRegister] = frames.hole.stack;
+  here.known |= unwind::bit_of(unwind::kStackRegister);
+  return here;
+}
+
+// `registers` are the innermost frame's; `words` of the stack from the hole on.
 bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& registers,
                                const unwind::StackWords& words) noexcept {
   const std::uint32_t last = frames.hole.frame;
@@ -215,24 +232,41 @@ bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& reg
     auto& self = *static_cast<Sampler*>(state);
     return self.walk_with_frame_pointer(caller, false, stack.reader(), scratch.chain);
   };
-  unwind::Registers callee = registers;
-  if (last != 0) callee.known = 0;
-  callee.values[unwind::kStackRegister] = frames.hole.stack;
-  callee.known |= unwind::bit_of(unwind::kStackRegister);
-  const bool is_lost = unwind::has_lost_caller(frames);
-  auto caller = is_lost
-                    ? scratch.callers.find(process_.memory, map, *gap, callee, words, {run, this})
-                    : scratch.callers.propose(process_.memory, map, *gap, callee, words);
+  const auto caller = scratch.callers.find(
+      process_.memory, map, *gap, registers_in_hole(frames, registers), words, {run, this});
   if (!caller) return false;
-  if (!is_lost) {  // the frame pointer led there: the code has kept it for its caller
-    if (holds(frames, last + 1, *caller)) return true;
-    caller->values[unwind::kFrameRegister] = callee.values[unwind::kFrameRegister];
-    caller->known |= callee.known & unwind::bit_of(unwind::kFrameRegister);
-  }
   KeptStack stack(words, map, process_.memory);
   if (walk_and_build(*caller, false, stack.reader(), scratch.chain) != WalkEnd::kRoot) return false;
-  if (!is_lost && !leads_to(scratch.chain, frames, last + 1)) return false;
   return append_chain(frames, last);
+}
+
+// The stack reached the root, but the frame at the hole was left by its frame pointer. If the
+// code's instructions show another caller than the next frame, and a walk from that one leads to
+// the next frame, those between are inserted. The words are no objects of a runtime, whose frames
+// stay as they are.
+void Sampler::insert_skipped_callers(FrameBuffer& frames, const unwind::Registers& registers,
+                                     const unwind::StackWords& words) noexcept {
+  const std::uint32_t next = frames.hole.frame + 1;
+  const auto gap =
+      CodeGap::find(*process_.modules.code_map(), unwind::frame_lookup_address(frames, next - 1));
+  if (!gap || scratch.callers.is_called_from(process_.memory, *gap, frames.pcs[next])) return;
+  const unwind::Registers callee = registers_in_hole(frames, registers);
+  auto caller =
+      scratch.callers.propose(process_.memory, *process_.modules.code_map(), *gap, callee, words);
+  if (!caller) return;
+  // The code has kept it for its caller.
+  caller->values[unwind::kFrameRegister] = callee.values[unwind::kFrameRegister];
+  caller->known |= callee.known & unwind::bit_of(unwind::kFrameRegister);
+  FrameBuffer& chain = scratch.chain;
+  WalkEnd end = WalkEnd::kUnbuilt;
+  do {
+    const unwind::CodeMap& map = *process_.modules.code_map();
+    KeptStack stack(words, map, process_.memory);
+    end = unwind::walk_on(map, *caller, false, stack.reader(), chain);
+  } while (
+      end == WalkEnd::kUnbuilt &&
+      process_.modules.build_table_at(unwind::outermost_lookup_address(chain), process_.memory));
+  insert_before(frames, next, chain);
 }
 
 // The walk from outside to frames_ that began with `registers` has ended in a hole.

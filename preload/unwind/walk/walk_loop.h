@@ -365,8 +365,8 @@ class WalkLoop {
       return StepStatus::kRoot;
     }
     if (is_end_of_fiber(hot)) return StepStatus::kRoot;
-    if (!has_record && table_at(*range, index, hot) != nullptr) {
-      const bool from_top = hot.exact && is_called_from_top(index, hot);
+    if (table_at(*range, index, hot) != nullptr) {
+      const bool from_top = hot.exact && !has_record && is_called_from_top(index, hot);
       // Where calls leave the return address in a register, the code may have a frame nevertheless.
       if (!range->is_registered && !(from_top && kReturnAddressIsPushed)) note_hole(index, hot);
       if (from_top) return step_by_guess(hot, source);
@@ -414,7 +414,7 @@ class WalkLoop {
   }
 
   // The frame record has the return address that its register still has, too: the code has made it,
-  // and has called nothing yet.
+  // and has called nothing yet; or it is its caller's, which the same call has called.
   bool has_own_record(const Hot& hot) noexcept {
     std::uint64_t saved = 0;
     return !kReturnAddressIsPushed && is_known(hot, kFrameRegister) &&

@@ -76,6 +76,11 @@ class CallerSearch {
   std::optional<unwind::Registers> propose(const ProcMemory& memory, const unwind::CodeMap& map,
                                            const CodeGap& gap, const unwind::Registers& callee,
                                            const unwind::StackWords& words) noexcept;
+  // Whether a direct call to the code in the gap precedes this address.
+  bool is_called_from(const ProcMemory& memory, const CodeGap& gap,
+                      std::uint64_t return_address) noexcept {
+    return site_before(memory, return_address, gap) == CallSite::Kind::kDirect;
+  }
   // Whether this word on top of the stack is the return address of the code in the gap.
   bool returns_to_top(const ProcMemory& memory, const CodeGap& gap,
                       std::uint64_t return_address) noexcept;

@@ -34,6 +34,8 @@ TEST(AarchInstruction, KeepsTheReturnAddress) {
            0x1e60403eu,  // fmov d30, d1
            0xc87f7440u,  // ldxp x0, x29, [x2]
            0xa8407420u,  // ldnp x0, x29, [x1]
+           0xf85e0c20u,  // ldr x0, [x1, #-32]!
+           0xa9fe0440u,  // ldp x0, x1, [x2, #-32]!
            0xadc17820u,  // ldp q0, q30, [x1, #32]!
            0x918107e0u,  // addg x0, sp, #16, #1
            0x043f5020u,  // addvl x0, sp, #1

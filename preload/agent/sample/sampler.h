@@ -158,8 +158,7 @@ class Sampler {
   bool find_vfork_caller(const WaitPlace& wait, StackPieces& stack) noexcept;
   bool find_leaf_caller(const WaitPlace& wait, StackPieces& stack) noexcept;
   bool walk_caller(std::uint64_t pc, std::uint64_t sp, StackPieces& stack) noexcept;
-  static unwind::Registers registers_in_hole(const unwind::FrameBuffer& frames,
-                                             const unwind::Registers& registers) noexcept;
+  std::optional<CodeGap> gap_at_hole(const unwind::FrameBuffer& frames) const noexcept;
   bool find_lost_caller(unwind::FrameBuffer& frames, const unwind::Registers& registers,
                         const unwind::StackWords& words) noexcept;
   void insert_skipped_callers(unwind::FrameBuffer& frames, const unwind::Registers& registers,

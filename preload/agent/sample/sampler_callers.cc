@@ -85,26 +85,26 @@ bool append_chain(FrameBuffer& frames, std::uint32_t last) noexcept {
   return append(frames, last, chain, 0);
 }
 
-// Those frames of the chain that precede that frame, if they lead to it. Where calls push no return
-// addresses, the walk that found it knew only the lowest stack pointer that it can have.
-void insert_before(FrameBuffer& frames, std::uint32_t at, FrameBuffer& chain) noexcept {
-  const auto stacks = std::span(chain.stacks).first(chain.frame_count);
-  const auto same = std::lower_bound(stacks.begin(), stacks.end(), frames.stacks[at]);
-  const auto count = static_cast<std::uint32_t>(same - stacks.begin());
-  const bool leads_there = same != stacks.end() && chain.pcs[count] == frames.pcs[at] &&
-                           (!unwind::kReturnAddressIsPushed || *same == frames.stacks[at]);
-  if (!leads_there || count > wire::kMaxFrames - frames.frame_count) return;
-  chain.kinds[0] = static_cast<std::uint8_t>(wire::FrameSource::kGuess);
-  const auto insert = [&frames, at, count](const auto& from, auto& to) {
-    const auto begin = to.begin() + at;
-    const auto end = to.begin() + frames.frame_count;
-    std::copy_backward(begin, end, end + count);
-    std::copy_n(from.begin(), count, begin);
-  };
-  insert(chain.pcs, frames.pcs);
-  insert(chain.kinds, frames.kinds);
-  insert(chain.stacks, frames.stacks);
-  frames.frame_count += count;
+// Those frames of the chain that precede the second frame, if they lead to it. Where calls push no
+// return addresses, the walk that found it knew only the lowest stack pointer that it can have.
+void insert_after_first(FrameBuffer& frames) noexcept {
+  FrameBuffer& chain = scratch.chain;
+  std::uint32_t count = 0;
+  while (count < chain.frame_count && chain.stacks[count] < frames.stacks[1]) ++count;
+  if (count == chain.frame_count || count > wire::kMaxFrames - frames.frame_count ||
+      chain.pcs[count] != frames.pcs[1] ||
+      (unwind::kReturnAddressIsPushed && chain.stacks[count] != frames.stacks[1])) {
+    return;
+  }
+  chain.frame_count = count;
+  for (std::uint32_t from = 1; from < frames.frame_count; ++from) {
+    const std::uint32_t to = chain.frame_count++;
+    chain.pcs[to] = frames.pcs[from];
+    chain.kinds[to] = frames.kinds[from];
+    chain.stacks[to] = frames.stacks[from];
+  }
+  chain.flags = frames.flags;
+  if (count != 0) append_chain(frames, 0);
 }
 
 // The whole chain after the first frame. Its second frame was called by the function that jumped to
@@ -211,14 +211,11 @@ void Sampler::walk_on(handler::Slot& slot, bool exact, unwind::StackReader stack
   }
 }
 
-// Of the frame at the hole, as far as they are known: `registers` are the innermost frame's.
-unwind::Registers Sampler::registers_in_hole(const FrameBuffer& frames,
-                                             const unwind::Registers& registers) noexcept {
-  unwind::Registers here = registers;
-  if (frames.hole.frame != 0) here.known = 0;
-  here.values[unwind::kStackRegister] = frames.hole.stack;
-  here.known |= unwind::bit_of(unwind::kStackRegister);
-  return here;
+// The code at the hole.
+[[gnu::noinline]] std::optional<CodeGap> Sampler::gap_at_hole(
+    const FrameBuffer& frames) const noexcept {
+  return CodeGap::find(*process_.modules.code_map(),
+                       unwind::frame_lookup_address(frames, frames.hole.frame));
 }
 
 // `registers` are the innermost frame's; `words` of the stack from the hole on.
@@ -226,47 +223,42 @@ bool Sampler::find_lost_caller(FrameBuffer& frames, const unwind::Registers& reg
                                const unwind::StackWords& words) noexcept {
   const std::uint32_t last = frames.hole.frame;
   const unwind::CodeMap& map = *process_.modules.code_map();
-  const auto gap = CodeGap::find(map, unwind::frame_lookup_address(frames, last));
+  const auto gap = gap_at_hole(frames);
   if (!gap) return false;
   const auto run = [](void* state, unwind::Registers& caller, KeptStack& stack) noexcept {
     auto& self = *static_cast<Sampler*>(state);
     return self.walk_with_frame_pointer(caller, false, stack.reader(), scratch.chain);
   };
-  const auto caller = scratch.callers.find(
-      process_.memory, map, *gap, registers_in_hole(frames, registers), words, {run, this});
+  unwind::Registers callee = registers;
+  if (last != 0) callee.known = 0;
+  callee.values[unwind::kStackRegister] = frames.hole.stack;
+  callee.known |= unwind::bit_of(unwind::kStackRegister);
+  const auto caller = scratch.callers.find(process_.memory, map, *gap, callee, words, {run, this});
   if (!caller) return false;
   KeptStack stack(words, map, process_.memory);
   if (walk_and_build(*caller, false, stack.reader(), scratch.chain) != WalkEnd::kRoot) return false;
   return append_chain(frames, last);
 }
 
-// The stack reached the root, but the frame at the hole was left by its frame pointer. If the
+// The stack reached the root, but its innermost frame was left by its frame pointer. If the
 // code's instructions show another caller than the next frame, and a walk from that one leads to
-// the next frame, those between are inserted. The words are no objects of a runtime, whose frames
-// stay as they are.
+// the next frame, those between are inserted. Not with a runtime whose frames such a walk reads:
+// the words are no objects of it.
 void Sampler::insert_skipped_callers(FrameBuffer& frames, const unwind::Registers& registers,
                                      const unwind::StackWords& words) noexcept {
-  const std::uint32_t next = frames.hole.frame + 1;
-  const auto gap =
-      CodeGap::find(*process_.modules.code_map(), unwind::frame_lookup_address(frames, next - 1));
-  if (!gap || scratch.callers.is_called_from(process_.memory, *gap, frames.pcs[next])) return;
-  const unwind::Registers callee = registers_in_hole(frames, registers);
-  auto caller =
-      scratch.callers.propose(process_.memory, *process_.modules.code_map(), *gap, callee, words);
+  const handler::RuntimeSnapshot* const runtime = process_.modules.runtimes().current();
+  if (runtime != nullptr && runtime->has_native_code()) return;
+  const auto gap = gap_at_hole(frames);
+  if (!gap || scratch.callers.is_called_from(process_.memory, *gap, frames.pcs[1])) return;
+  const unwind::CodeMap& map = *process_.modules.code_map();
+  auto caller = scratch.callers.propose(process_.memory, map, *gap, registers, words);
   if (!caller) return;
   // The code has kept it for its caller.
-  caller->values[unwind::kFrameRegister] = callee.values[unwind::kFrameRegister];
-  caller->known |= callee.known & unwind::bit_of(unwind::kFrameRegister);
-  FrameBuffer& chain = scratch.chain;
-  WalkEnd end = WalkEnd::kUnbuilt;
-  do {
-    const unwind::CodeMap& map = *process_.modules.code_map();
-    KeptStack stack(words, map, process_.memory);
-    end = unwind::walk_on(map, *caller, false, stack.reader(), chain);
-  } while (
-      end == WalkEnd::kUnbuilt &&
-      process_.modules.build_table_at(unwind::outermost_lookup_address(chain), process_.memory));
-  insert_before(frames, next, chain);
+  caller->values[unwind::kFrameRegister] = registers.values[unwind::kFrameRegister];
+  caller->known |= unwind::bit_of(unwind::kFrameRegister);
+  KeptStack stack(words, map, process_.memory);
+  walk_and_build(*caller, false, stack.reader(), scratch.chain);
+  insert_after_first(frames);
 }
 
 // The walk from outside to frames_ that began with `registers` has ended in a hole.

@@ -60,14 +60,12 @@ constexpr bool has_lost_caller(const FrameBuffer& frames) noexcept {
          (frames.flags & (wire::kStackRootReached | wire::kStackCut)) == 0;
 }
 
-// The walk reached the root, but code without CFI was left by its frame pointer, which may be its
-// caller's or belong to an outer frame still, or by its return address with the stack pointer of
-// that code.
+// The walk reached the root, but the innermost frame was left by its frame pointer, which may be
+// its caller's or belong to an outer frame still, or by its return address with its own stack
+// pointer.
 constexpr bool may_skip_callers(const FrameBuffer& frames) noexcept {
-  if (!frames.hole.exists || frames.hole.frame + 1 >= frames.frame_count) return false;
-  const unsigned kind = frames.kinds[frames.hole.frame + 1];
-  return (frames.flags & (wire::kStackRootReached | wire::kStackCut)) == wire::kStackRootReached &&
-         (kind & ~kExactFrame) != static_cast<unsigned>(wire::FrameSource::kCfi);
+  return frames.hole.exists && frames.hole.frame == 0 && frames.frame_count > 1 &&
+         (frames.flags & (wire::kStackRootReached | wire::kStackCut)) == wire::kStackRootReached;
 }
 
 // The address at which a frame is looked up.

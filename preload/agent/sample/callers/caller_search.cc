@@ -93,9 +93,9 @@ std::optional<unwind::Registers> CallerSearch::find(const ProcMemory& memory,
   WordSet chain;  // of those that were found so far
   for (std::size_t index = 0; index < words.count(); ++index) {
     if (chain.has(index)) continue;
-    unwind::Registers caller = caller_at(words, index);
-    const CallSite::Kind site = site_of(memory, map, gap, caller);
+    const CallSite::Kind site = site_of(memory, map, gap, words.value(index));
     if (site == CallSite::Kind::kNone) continue;
+    unwind::Registers caller = caller_at(words, index);
     stack.forget_reads();
     const WalkEnd end = walk.run(walk.state, caller, stack);
     if (end == WalkEnd::kRoot) {
@@ -119,31 +119,27 @@ std::optional<unwind::Registers> CallerSearch::propose(const ProcMemory& memory,
                                                        const CodeGap& gap,
                                                        const unwind::Registers& callee,
                                                        const unwind::StackWords& words) noexcept {
-  auto caller = place_caller(memory, gap, callee, words);
-  if (caller && site_of(memory, map, gap, *caller) == CallSite::Kind::kNone) caller.reset();
-  return caller;
-}
-
-CallSite::Kind CallerSearch::site_of(const ProcMemory& memory, const unwind::CodeMap& map,
-                                     const CodeGap& gap, const unwind::Registers& caller) noexcept {
-  const std::uint64_t pc = caller.values[unwind::kPcRegister];
-  return map.find(pc - 1) == nullptr ? CallSite::Kind::kNone : site_before(memory, pc, gap);
-}
-
-std::optional<unwind::Registers> CallerSearch::place_caller(
-    const ProcMemory& memory, const CodeGap& gap, const unwind::Registers& callee,
-    const unwind::StackWords& words) noexcept {
   const std::optional<StackPlace> place = places_.find(memory, gap);
   if (!place || !callee.knows(place->reg)) return std::nullopt;
   const std::uint64_t at = callee.values[place->reg] + static_cast<std::uint64_t>(place->offset);
+  std::uint64_t pc = 0;
   if (unwind::kReturnAddressIsPushed) {
     const std::size_t index = words.find(at);
     if (index == words.count()) return std::nullopt;
-    return caller_at(words, index);
+    pc = words.value(index);
+  } else {
+    const bool is_above = at >= callee.values[unwind::kStackRegister];
+    if (!is_above || !callee.knows(unwind::kBaseRegister)) return std::nullopt;
+    pc = unwind::plain_return_address(callee.values[unwind::kBaseRegister]);
   }
-  const bool is_above = at >= callee.values[unwind::kStackRegister];
-  if (!is_above || !callee.knows(unwind::kBaseRegister)) return std::nullopt;
-  return registers_of(unwind::plain_return_address(callee.values[unwind::kBaseRegister]), at);
+  if (site_of(memory, map, gap, pc) == CallSite::Kind::kNone) return std::nullopt;
+  return registers_of(pc, unwind::kReturnAddressIsPushed ? at + sizeof at : at);
+}
+
+CallSite::Kind CallerSearch::site_of(const ProcMemory& memory, const unwind::CodeMap& map,
+                                     const CodeGap& gap, std::uint64_t return_address) noexcept {
+  return map.find(return_address - 1) == nullptr ? CallSite::Kind::kNone
+                                                 : site_before(memory, return_address, gap);
 }
 
 }  // namespace swipr::agent

@@ -72,7 +72,7 @@ class CallerSearch {
   std::optional<unwind::Registers> find(const ProcMemory& memory, const unwind::CodeMap& map,
                                         const CodeGap& gap, const unwind::Registers& callee,
                                         const unwind::StackWords& words, CallerWalk walk) noexcept;
-  // … as the code's own instructions show them, whether a walk confirms them or not.
+  // … as the code's own instructions show them; a walk must confirm them.
   std::optional<unwind::Registers> propose(const ProcMemory& memory, const unwind::CodeMap& map,
                                            const CodeGap& gap, const unwind::Registers& callee,
                                            const unwind::StackWords& words) noexcept;
@@ -99,11 +99,8 @@ class CallerSearch {
   CallSite::Kind site_before(const ProcMemory& memory, std::uint64_t return_address,
                              const CodeGap& gap) noexcept;
 
-  std::optional<unwind::Registers> place_caller(const ProcMemory& memory, const CodeGap& gap,
-                                                const unwind::Registers& callee,
-                                                const unwind::StackWords& words) noexcept;
   CallSite::Kind site_of(const ProcMemory& memory, const unwind::CodeMap& map, const CodeGap& gap,
-                         const unwind::Registers& caller) noexcept;
+                         std::uint64_t return_address) noexcept;
 
   std::array<Known, 1024> known_{};
   ReturnPlaces places_;

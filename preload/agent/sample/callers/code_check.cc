@@ -72,7 +72,6 @@ bool leave_out_caller(const CodeClaim& claim, unwind::FrameBuffer& frames) noexc
   close_up(frames.stacks);
   --frames.frame_count;
   if (frames.omitted_at != 0) --frames.omitted_at;
-  if (frames.hole.exists && frames.hole.frame >= caller) frames.hole = {};
   for (CodeClaim& other : std::span(frames.claims).first(frames.claim_count)) {
     if (other.frame >= caller) --other.frame;
   }

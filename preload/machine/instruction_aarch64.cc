@@ -82,7 +82,7 @@ constexpr bool names_vector(std::uint32_t word) noexcept {
 
 // Loads and stores may write other registers than the first one.
 constexpr bool is_pair(std::uint32_t word) noexcept { return (word & 0x3e000000) == 0x28000000; }
-constexpr bool moves_base(std::uint32_t word) noexcept { return (word & 0x3f000400) == 0x38000400; }
+constexpr bool is_indexed(std::uint32_t word) noexcept { return (word & 0x3f000400) == 0x38000400; }
 // Exclusive ones, compare and swap; copies of memory.
 constexpr bool names_four(std::uint32_t word) noexcept {
   return (word & 0x3f000000) == 0x08000000 || (word & 0x3b200c00) == 0x19000400;
@@ -93,7 +93,7 @@ constexpr bool may_write(unsigned reg, std::uint32_t word) noexcept {
   const bool is_second = (word >> 10 & 31) == reg;
   const bool is_status = (word >> 16 & 31) == reg;
   if (names_four(word)) return is_first || is_base || is_second || is_status;
-  return is_first || (is_pair(word) && (is_base || is_second)) || (moves_base(word) && is_base);
+  return is_first || (is_pair(word) && (is_base || is_second)) || (is_indexed(word) && is_base);
 }
 
 }  // namespace

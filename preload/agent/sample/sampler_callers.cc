@@ -91,20 +91,12 @@ void insert_after_first(FrameBuffer& frames) noexcept {
   FrameBuffer& chain = scratch.chain;
   std::uint32_t count = 0;
   while (count < chain.frame_count && chain.stacks[count] < frames.stacks[1]) ++count;
-  if (count == chain.frame_count || count > wire::kMaxFrames - frames.frame_count ||
-      chain.pcs[count] != frames.pcs[1] ||
+  if (count == 0 || count == chain.frame_count || chain.pcs[count] != frames.pcs[1] ||
       (unwind::kReturnAddressIsPushed && chain.stacks[count] != frames.stacks[1])) {
     return;
   }
-  chain.frame_count = count;
-  for (std::uint32_t from = 1; from < frames.frame_count; ++from) {
-    const std::uint32_t to = chain.frame_count++;
-    chain.pcs[to] = frames.pcs[from];
-    chain.kinds[to] = frames.kinds[from];
-    chain.stacks[to] = frames.stacks[from];
-  }
-  chain.flags = frames.flags;
-  if (count != 0) append_chain(frames, 0);
+  chain.flags = 0;
+  if (append(chain, count - 1, frames, 1)) append_chain(frames, 0);
 }
 
 // The whole chain after the first frame. Its second frame was called by the function that jumped to

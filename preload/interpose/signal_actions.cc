@@ -9,7 +9,7 @@
 // handler by longjmp would keep the signal blocked.
 //
 // libc's own functions that are built on sigaction do not call this wrapper, so all of them are
-// wrapped.
+// wrapped. system(3), too: the handlers that it puts back do not return through swipr's code.
 #include <signal.h>
 #include <sys/auxv.h>
 
@@ -36,6 +36,7 @@ using SimpleHandler = void (*)(int);
 constexpr int kLastSignal = 64;
 constinit Next<int(int, const Action*, Action*)> next_sigaction("sigaction");
 constinit Next<int(const stack_t*, stack_t*)> next_sigaltstack("sigaltstack");
+constinit Next<int(const char*)> next_system("system");
 constinit std::atomic<bool> has_small_stacks{false};
 // Signals that swipr may use: the sampling signal and its replacement (engine.cc).
 constexpr int kOwnCount = 2;
@@ -54,6 +55,7 @@ constinit std::atomic<std::uint64_t> interrupting{0};
 [[gnu::constructor]] void find_all() noexcept {
   next_sigaction.find();
   next_sigaltstack.find();
+  next_system.find();
 }
 
 int call_next(int number, const Action* wanted, Action* before) {
@@ -271,4 +273,10 @@ SWIPR_EXPORTED int siginterrupt(int number, int interrupts) noexcept {
   if (number >= 1 && number <= kLastSignal) set_bit(interrupting, number, interrupts != 0);
   action.sa_flags = interrupts != 0 ? action.sa_flags & ~SA_RESTART : action.sa_flags | SA_RESTART;
   return change_action(number, &action, nullptr);
+}
+
+// Compiled to a jump: no frame of swipr is on the stack while the command runs.
+SWIPR_EXPORTED int system(const char* command) {
+  handler::expect_lost_returns();
+  return next_system(command);
 }

@@ -9,6 +9,7 @@
 #include "preload/agent/proc/thread_clock.h"
 #include "preload/handler/signal_handler.h"
 #include "preload/handler/signals/disposition.h"
+#include "preload/handler/signals/handler_return.h"
 #include "preload/handler/signals/signal_waits.h"
 
 namespace swipr::agent {
@@ -132,6 +133,7 @@ void Engine::look_after_process(Moment now) noexcept {
   // At every tick (0.3 µs): until then the program's new handler would get this tick's signals.
   if (process_.can_signal) {
     handler::retake_handler();
+    handler::redirect_lost_returns();
     consider_other_signal(now);
   }
   refresh_names(now);

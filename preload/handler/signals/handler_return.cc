@@ -3,6 +3,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
+
+#include "preload/handler/signals/disposition.h"
 #include "preload/unwind/base/architecture.h"
 
 extern "C" {
@@ -15,6 +18,8 @@ extern "C" {
 namespace swipr::handler {
 
 namespace {
+
+constinit std::atomic<bool> may_lose_returns{false};
 
 constexpr std::uint64_t kHasRestorer = 0x04000000;  // SA_RESTORER, asm/signal.h
 // Whether libc installs a function to return to; elsewhere the kernel has one.
@@ -45,13 +50,27 @@ void redirect_return(int number) noexcept {
   if (!exchange_kernel_action(number, nullptr, &action) || !has_function(action)) return;
   if (kLibcHasRestorer && (action.flags & kHasRestorer) == 0) return;
   if (returns_here(action)) return;
-  action.flags |= kHasRestorer;
-  action.restorer = return_address();
-  exchange_kernel_action(number, &action, nullptr);
+  KernelAction redirected = action;
+  redirected.flags |= kHasRestorer;
+  redirected.restorer = return_address();
+  KernelAction replaced;
+  if (!exchange_kernel_action(number, &redirected, &replaced)) return;
+  // libc has changed it meanwhile: system(3) in another thread.
+  if (replaced != action) exchange_kernel_action(number, &replaced, nullptr);
 }
 
 bool returns_here(const KernelAction& action) noexcept {
   return action.restorer == return_address();
+}
+
+void expect_lost_returns() noexcept { may_lose_returns.store(true, std::memory_order_relaxed); }
+
+void redirect_lost_returns() noexcept {
+  if (!may_lose_returns.load(std::memory_order_relaxed)) return;
+  const DispositionLock lock;
+  for (const int number : {SIGINT, SIGQUIT}) {
+    if (!is_taken(number)) redirect_return(number);
+  }
 }
 
 }  // namespace swipr::handler

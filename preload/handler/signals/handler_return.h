@@ -18,6 +18,7 @@ struct KernelAction {
   std::uint64_t flags = 0;
   std::uint64_t restorer = 0;
   std::uint64_t mask = 0;
+  bool operator==(const KernelAction&) const = default;
 };
 // Only reads the disposition of `number` if `wanted` is nullptr. Accepts signals that libc's
 // function refuses.
@@ -31,5 +32,12 @@ SWIPR_SIGNAL_SAFE int put_program_handler(int number, const struct sigaction& wa
 // Makes the installed handler return to this code, if libc has installed it.
 SWIPR_SIGNAL_SAFE void redirect_return(int number) noexcept;
 SWIPR_SIGNAL_SAFE bool returns_here(const KernelAction& action) noexcept;
+
+// The program calls system(3), which ignores SIGINT and SIGQUIT meanwhile and puts their handlers
+// back by calls inside libc: they then return to libc's code.
+SWIPR_SIGNAL_SAFE void expect_lost_returns() noexcept;
+// From then on, before each tick's signals: redirects those two.
+// Context: control thread.
+void redirect_lost_returns() noexcept;
 
 }  // namespace swipr::handler

@@ -3,8 +3,9 @@
 // then until its standard input is closed; then one line for each thread: name, how many calls, how
 // many did not end as they should. Threads that hand data to each other rest now and then: on Linux
 // 6.18 a session whose threads do nothing else, recorded or not, was seen to keep both CPUs from
-// every other session for 40 s (scheduler, autogroups). With any argument there is also one that
-// waits without end, and each of its waits is ended by a signal of the program's own.
+// every other session for 40 s (scheduler, autogroups). With "signals" there is also one that waits
+// without end, and each of its waits is ended by a signal of the program's own. With "system" the
+// program handles SIGINT and has called system(3), which puts that handler back.
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -19,8 +20,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -243,18 +246,23 @@ void send_signals() {
   }
 }
 
-void count_signals() {
+void count_signals(int number) {
   struct sigaction action {};
   action.sa_handler = [](int) { ++handled; };
   action.sa_flags = SA_RESTART;
-  ::sigaction(SIGUSR1, &action, nullptr);
+  ::sigaction(number, &action, nullptr);
 }
 
 }  // namespace
 
-int main(int count, char**) {
-  const bool with_signals = count > 1;
-  if (with_signals) count_signals();
+int main(int count, char** arguments) {
+  const std::string_view with = count > 1 ? arguments[1] : "";
+  const bool with_signals = with == "signals";
+  if (with_signals) count_signals(SIGUSR1);
+  if (with == "system") {
+    count_signals(SIGINT);
+    if (std::system("true") != 0) return 1;
+  }
   Tally signals;
   std::array<Tally, kKinds.size()> tallies{};
   std::array<Tally, 2> players{};

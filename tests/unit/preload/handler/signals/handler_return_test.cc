@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -73,6 +74,23 @@ TEST_F(HandlerReturnTest, DefaultAndIgnoredStayWhatTheyAre) {
     EXPECT_FALSE(is_marked());
     EXPECT_EQ(::signal(SIGUSR1, kept), kept);
   }
+}
+
+TEST_F(HandlerReturnTest, HandlersThatSystemPutsBackAreRedirected) {
+  struct sigaction before {};
+  struct sigaction wanted {};
+  wanted.sa_handler = on_plain;
+  ::sigaction(SIGINT, nullptr, &before);
+  ASSERT_EQ(put_program_handler(SIGINT, wanted), 0);
+  ASSERT_EQ(std::system("true"), 0);
+  expect_lost_returns();
+  redirect_lost_returns();
+  KernelAction action;
+  ASSERT_TRUE(exchange_kernel_action(SIGINT, nullptr, &action));
+  EXPECT_TRUE(returns_here(action));
+  ::raise(SIGINT);
+  EXPECT_EQ(seen_number, SIGINT);
+  ::sigaction(SIGINT, &before, nullptr);
 }
 
 void* outermost_frame() {

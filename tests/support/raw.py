@@ -107,5 +107,9 @@ def without_names(data):
     return kept
 
 
+def tick_count(data):
+    return sum(kind == TICK for _, payload in blocks(data) for kind, _ in records(payload))
+
+
 def has_tick(data):
-    return any(kind == TICK for _, payload in blocks(data) for kind, _ in records(payload))
+    return tick_count(data) > 0

@@ -186,10 +186,14 @@ class JavaTest(JavaCase):
         stacks = self.convert(recording, "collapsed", "--weight", "blocked", "--state-frames", "on")
         for thread, state in (("enters", "[monitor Waits$Lock]"), ("awaits", "[wait Waits$Mail]"), ("parks", "[futex]"),
                               ("sleeps", "[futex]")):
-            found = {s.frames[-1] for s in stacks if s.thread == thread}
+            own = [s for s in stacks if s.thread == thread]
+            found = {s.frames[-1] for s in own}
             if thread == "enters":  # it wakes now and then, by itself, and runs for a moment
                 found = {frame for frame in found if frame.startswith("[") and frame != "[runnable]"}
-            self.assertEqual(found, {state}, thread)
+                # A signal may meet it where its next wait begins.
+                if sum(s.weight for s in own if s.frames[-1] == "[blocked]") < 0.01 * profiles.total(own):
+                    found.discard("[blocked]")
+            self.assertEqual(found, {state}, [(s.weight, s.frames) for s in own])
         monitors = json.loads(self.swipr("report", "--json", recording).out)["monitors"]
         holder = monitors["holders"][0]
         self.assertEqual(holder["lock"], "Waits$Lock")

@@ -42,11 +42,12 @@ MendedCall mend_call(ucontext_t& context, int own_signal) noexcept {
   using Outcome = MendedCall::Outcome;
   SystemCall call;
   if (!read_call(context, call)) return {};
-  const MendedCall left{call.result == -EINTR ? Outcome::kInterrupted : Outcome::kNone, -1};
   if (is_continued_transfer(context)) {
     if (program_can_be_asked(own_signal)) let_transfer_go_on(context);
-    return {};
+    return {Outcome::kNone, call.number};
   }
+  const Outcome unmended = call.result == -EINTR ? Outcome::kInterrupted : Outcome::kNone;
+  const MendedCall left{unmended, call.number};
   const Remedy remedy = find_remedy(call);
   if (remedy == Remedy::kNone) return left;
   if (remedy == Remedy::kContinue && !fills_its_count(call)) return left;

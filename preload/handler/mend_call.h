@@ -16,7 +16,7 @@ struct MendedCall {
     kInterrupted,  // the program gets EINTR that perhaps only swipr's signal caused
   };
   Outcome outcome = Outcome::kNone;
-  std::int32_t number = -1;  // kMended: of the call
+  std::int32_t number = -1;  // -1: not known
 };
 
 // Call in swipr's handler for swipr's own signal, with every signal masked.

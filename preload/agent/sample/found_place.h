@@ -19,7 +19,7 @@ Found found_at(const ProcMemory& memory, const unwind::Registers& registers) noe
 // kInAWait: the address after the instruction that makes the call.
 std::uint64_t pc_behind_call(const ProcMemory& memory, const unwind::Registers& registers) noexcept;
 
-// Number of the call directly before the pc. -1: not known.
-std::int32_t call_before(const ProcMemory& memory, const unwind::Registers& registers) noexcept;
+// kInAWait, kBehindACall: the number of the call. -1: not known.
+std::int32_t found_call(const ProcMemory& memory, const unwind::Registers& registers) noexcept;
 
 }  // namespace swipr::agent

@@ -34,12 +34,10 @@ std::uint64_t pc_behind_call(const ProcMemory& memory,
   return is_call_at(memory, pc) ? pc + unwind::kSyscallBytes : pc;
 }
 
-std::int32_t call_before(const ProcMemory& memory, const unwind::Registers& registers) noexcept {
+std::int32_t found_call(const ProcMemory&, const unwind::Registers& registers) noexcept {
   constexpr std::uint64_t kNumbers = 1024;
-  const std::uint64_t pc = registers.values[unwind::kPcRegister];
   const std::uint64_t number = registers.values[kX8];
-  if (!is_call_at(memory, pc - unwind::kSyscallBytes) || number >= kNumbers) return -1;
-  return static_cast<std::int32_t>(number);
+  return number < kNumbers ? static_cast<std::int32_t>(number) : -1;
 }
 
 }  // namespace swipr::agent

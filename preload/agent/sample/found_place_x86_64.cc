@@ -40,10 +40,15 @@ std::uint64_t pc_behind_call(const ProcMemory& memory,
   return is_call_at(memory, pc - unwind::kSyscallBytes) ? pc : 0;
 }
 
-std::int32_t call_before(const ProcMemory& memory, const unwind::Registers& registers) noexcept {
+// The kernel has put the number back into the register of a call that restarts.
+std::int32_t found_call(const ProcMemory& memory, const unwind::Registers& registers) noexcept {
+  constexpr std::uint64_t kNumbers = 1024;
+  const std::uint64_t behind = pc_behind_call(memory, registers);
+  const std::uint64_t number = registers.values[unwind::kResultRegister];
+  if (registers.values[unwind::kPcRegister] != behind)
+    return number < kNumbers ? static_cast<std::int32_t>(number) : -1;
   std::array<std::uint8_t, handler::kCodeBytes> code;
-  const std::uint64_t start = registers.values[unwind::kPcRegister] - code.size();
-  if (!memory.read(start, std::as_writable_bytes(std::span(code)))) return -1;
+  if (!memory.read(behind - code.size(), std::as_writable_bytes(std::span(code)))) return -1;
   return handler::decode_call_number(code);
 }
 

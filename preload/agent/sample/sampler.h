@@ -142,6 +142,7 @@ class Sampler {
   Moment may_ask_until(const Recording& recording, const Thread& thread,
                        const RecordedThread& known) noexcept;
   void settle_hidden(Recording& recording, std::uint32_t place, RecordedThread& known) noexcept;
+  std::int32_t call_of(const handler::Slot& slot) noexcept;
   void note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept;
   bool may_interrupt(const Recording& recording, const WaitPlace& wait) const noexcept;
   unwind::WalkEnd walk_from_outside(const WaitPlace& wait, Thread& thread) noexcept;
@@ -183,7 +184,7 @@ class Sampler {
   void give_up(Recording& recording, std::uint32_t place, RecordedThread& known,
                Moment now) noexcept;
   void read_runqueue(Recording& recording, const Thread& thread, RecordedThread& known) noexcept;
-  static std::uint32_t wire_syscall(const WaitPlace& place) noexcept;  // as records have it
+  static std::uint32_t wire_syscall(std::int64_t number) noexcept;  // as records have it
   WaitKey wait_key(Thread& thread, const RecordedThread& known, const WaitPlace& wait) noexcept;
   std::uint32_t intern(Recording& recording, const unwind::FrameBuffer& frames, WaitKey wait,
                        const unwind::OpenCalls& calls = {},

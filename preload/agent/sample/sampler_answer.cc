@@ -32,8 +32,8 @@ bool is_pure_wait(std::int32_t call) noexcept {
 
 }  // namespace
 
-std::uint32_t Sampler::wire_syscall(const WaitPlace& place) noexcept {
-  return static_cast<std::uint32_t>(place.system_call + 1);
+std::uint32_t Sampler::wire_syscall(std::int64_t number) noexcept {
+  return static_cast<std::uint32_t>(number + 1);
 }
 
 // The thread has begun to wait in swipr's code, and the stack was taken there.
@@ -48,6 +48,11 @@ bool Sampler::is_of_own_wait(const Thread& thread, const unwind::FrameBuffer& fr
   return false;
 }
 
+// Of a thread that was found in a call or behind one. -1: not known.
+std::int32_t Sampler::call_of(const handler::Slot& slot) noexcept {
+  return slot.call.number >= 0 ? slot.call.number : found_call(process_.memory, slot.registers);
+}
+
 // State of a thread that has run since its last entry, at the time of its signal. One that was
 // found in a wait had reached it before its signal; one that was not on a CPU, and had just left a
 // call that only waits, had been woken and waited for a CPU. They have used their CPU time
@@ -57,8 +62,7 @@ ThreadState Sampler::state_of(const handler::Slot& slot, const Thread& thread) n
     case Found::kInAWait:
       return thread.looks.was_on_cpu ? ThreadState::kBlocked : ThreadState::kRunnable;
     case Found::kBehindACall:
-      if (thread.looks.was_on_cpu || !is_pure_wait(call_before(process_.memory, slot.registers)))
-        break;
+      if (thread.looks.was_on_cpu || !is_pure_wait(call_of(slot))) break;
       return ThreadState::kRunnable;
     default:
       break;
@@ -76,12 +80,9 @@ void Sampler::note_hidden_answer(Thread& thread, handler::Slot& slot) noexcept {
   if (found_at(process_.memory, slot.registers) != Found::kInAWait || !wait.takes_signals) return;
   wait.asked = Asked::kFoundWaiting;
   ++wait.switches;
-  unwind::Registers behind = slot.registers;
-  behind.values[unwind::kPcRegister] = pc_behind_call(process_.memory, slot.registers);
-  if (slot.frames.frame_count != 0) slot.frames.pcs[0] = behind.values[unwind::kPcRegister];
-  const std::int32_t repeated = slot.call.number;
-  thread.looks.signalled_place = {
-      .system_call = repeated >= 0 ? repeated : call_before(process_.memory, behind)};
+  if (slot.frames.frame_count != 0)
+    slot.frames.pcs[0] = pc_behind_call(process_.memory, slot.registers);
+  thread.looks.signalled_place = {.system_call = call_of(slot)};
 }
 
 void Sampler::note_answer(std::uint32_t place, handler::Slot& slot) noexcept {
@@ -125,18 +126,23 @@ void Sampler::take_answer(Recording& recording, std::uint32_t place,
   const bool blocked = hidden || wait.kind == WaitKind::kBlocked;
   // Its tables are built now: the next tick signals it again.
   if (!blocked && slot.is_cut_short()) return;
-  const std::uint32_t stack =
-      intern(recording, slot.frames, blocked ? WaitKey{.syscall = wire_syscall(wait)} : WaitKey{},
-             slot.calls, handler::labels_of(slot));
-  if (hidden) {
-    known->run.keep_stack(stack, recording.stack_generation());
-    known->looks.hidden_wait = thread.looks.hidden.number;
-  }
   // It has run since: its wait for a CPU at the time of the tick is over.
   read_runqueue(recording, thread, *known);
   const ThreadState state = blocked                    ? ThreadState::kBlocked
                             : known->account.has_run() ? state_of(slot, thread)
                                                        : ThreadState::kRunnable;
+  WaitKey key;
+  if (blocked) {
+    key.syscall = wire_syscall(wait.system_call);
+  } else if (state == ThreadState::kBlocked) {  // a wait has begun since the tick
+    key.syscall = wire_syscall(call_of(slot));
+  }
+  const std::uint32_t stack =
+      intern(recording, slot.frames, key, slot.calls, handler::labels_of(slot));
+  if (hidden) {
+    known->run.keep_stack(stack, recording.stack_generation());
+    known->looks.hidden_wait = thread.looks.hidden.number;
+  }
   known->run.set_thread_state(state);
   known->run.reopen();
   if (known->burst.is_timed() && state == ThreadState::kRunning) {

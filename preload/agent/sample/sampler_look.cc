@@ -288,7 +288,7 @@ unwind::WalkEnd Sampler::walk_from_outside(const WaitPlace& wait, Thread& thread
 // all, and used only if the thread slept throughout.
 WaitKey Sampler::wait_key(Thread& thread, const RecordedThread& known,
                           const WaitPlace& wait) noexcept {
-  WaitKey key{.syscall = wire_syscall(wait)};
+  WaitKey key{.syscall = wire_syscall(wait.system_call)};
   if (wait.kind != WaitKind::kBlocked) return key;
   if (wait.is_futex_wait && process_.futex_channel != 0) {
     key.channel = process_.futex_channel;

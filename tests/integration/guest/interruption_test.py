@@ -78,6 +78,9 @@ class InterruptionTest(SwiprCase):
         self.assertTrue(all(int(calls) > 0 for _, calls, _ in rows), rows)
         self.assertEqual(source.totals["calls_interrupted"], 0)
         self.assertGreater(source.totals["signals_sent"] + source.totals["cpu_timer_stacks"], 0)
+        stacks = self.convert(path, "collapsed", "--weight", "samples", "--state-frames", "on")
+        nameless = [s for s in stacks if s.frames[-1] == "[blocked]" and s.frames[0] != "[no stack]"]
+        self.assertEqual(nameless, [], "each wait has the name of its call")
         return {name: int(calls) for name, calls, _ in rows}
 
     def test_short_calls_that_signals_meet_in_the_kernel(self):

@@ -191,8 +191,8 @@ class JavaTest(JavaCase):
             if thread == "enters":  # it wakes now and then, by itself, and runs for a moment
                 found = {frame for frame in found if frame.startswith("[") and frame != "[runnable]"}
                 # A signal may meet it where its next wait begins.
-                if sum(s.weight for s in own if s.frames[-1] == "[blocked]") < 0.01 * profiles.total(own):
-                    found.discard("[blocked]")
+                if sum(s.weight for s in own if s.frames[-1] == "[futex]") < 0.01 * profiles.total(own):
+                    found.discard("[futex]")
             self.assertEqual(found, {state}, [(s.weight, s.frames) for s in own])
         monitors = json.loads(self.swipr("report", "--json", recording).out)["monitors"]
         holder = monitors["holders"][0]

@@ -5,7 +5,7 @@
 #include "preload/agent/modules/module_map.h"
 #include "preload/handler/slots.h"
 #include "preload/unwind/table/unwind_table.h"
-#include "preload/unwind/walk/rule_cache.h"
+#include "preload/unwind/walk/loop/rule_cache.h"
 
 namespace swipr::agent {
 

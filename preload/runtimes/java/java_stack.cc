@@ -1,7 +1,7 @@
 #include "preload/runtimes/java/java_stack.h"
 
 #include "preload/runtimes/java/java_walk_code.h"
-#include "preload/unwind/walk/walk_loop.h"
+#include "preload/unwind/walk/loop/walk_loop.h"
 
 namespace swipr::runtimes {
 

@@ -1,8 +1,8 @@
 #include "preload/unwind/walk/walk.h"
 
 #include "preload/unwind/walk/function_reader.h"
+#include "preload/unwind/walk/loop/walk_loop.h"
 #include "preload/unwind/walk/page_probe_reader.h"
-#include "preload/unwind/walk/walk_loop.h"
 
 namespace swipr::unwind {
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "preload/unwind/walk/rule_cache.h"
+#include "preload/unwind/walk/loop/rule_cache.h"
 
 namespace swipr::unwind {
 namespace {

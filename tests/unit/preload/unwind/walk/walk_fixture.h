@@ -9,7 +9,7 @@
 
 #include "preload/unwind/image/table_builder.h"
 #include "preload/unwind/table/code_map.h"
-#include "preload/unwind/walk/rule_cache.h"
+#include "preload/unwind/walk/loop/rule_cache.h"
 #include "preload/unwind/walk/walk.h"
 #include "tests/unit/preload/unwind/cfi_image.h"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "common/core/signal_safe.h"
-#include "preload/unwind/walk/packed_rule.h"
+#include "preload/unwind/walk/loop/packed_rule.h"
 
 namespace swipr::unwind {
 

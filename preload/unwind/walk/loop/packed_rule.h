@@ -3,7 +3,7 @@
 #pragma once
 
 #if defined(__x86_64__)
-#include "preload/unwind/walk/packed_rule_x86_64.h"
+#include "preload/unwind/walk/loop/packed_rule_x86_64.h"
 #elif defined(__aarch64__)
-#include "preload/unwind/walk/packed_rule_aarch64.h"
+#include "preload/unwind/walk/loop/packed_rule_aarch64.h"
 #endif

@@ -41,7 +41,7 @@ bool program_can_be_asked(int own_signal) noexcept {
 MendedCall mend_call(ucontext_t& context, int own_signal) noexcept {
   using Outcome = MendedCall::Outcome;
   SystemCall call;
-  if (!read_call(context, call)) return {};
+  if (!read_call(context, call)) return {Outcome::kNone, call.number};
   if (is_continued_transfer(context)) {
     if (program_can_be_asked(own_signal)) let_transfer_go_on(context);
     return {Outcome::kNone, call.number};

@@ -28,7 +28,8 @@ inline bool calls_keep_registers = false;
 SWIPR_SIGNAL_SAFE void learn_call_registers() noexcept;
 
 // False: the interrupted code has not just returned from a call that failed with EINTR or
-// transferred something. The number stays -1 if it is not recognised.
+// transferred something. The number is set also of a call that ended in another way, if this is
+// cheap to see. It stays -1 if it is not recognised.
 SWIPR_SIGNAL_SAFE bool read_call(const ucontext_t& context, SystemCall& call) noexcept;
 
 // False: libc's waits have code in which read_call recognises none of them.

@@ -54,8 +54,9 @@ void learn_call_registers() noexcept {
 
 bool read_call(const ucontext_t& context, SystemCall& call) noexcept {
   call.result = static_cast<std::int64_t>(reg(context, REG_RAX));
-  if (call.result != -EINTR && call.result <= 0) return false;
-  if (!has_just_returned(context, call.number)) return false;
+  const bool may_be_affected = call.result == -EINTR || call.result > 0;
+  if (calls_keep_registers && !may_be_affected) return false;  // spares reading all code
+  if (!has_just_returned(context, call.number) || !may_be_affected) return false;
   for (std::size_t at = 0; at < call.arguments.size(); ++at) {
     call.arguments[at] = reg(context, kArgumentRegisters[at]);
   }

@@ -51,6 +51,12 @@ TEST_F(InterruptedCodeTest, IsACallThatHasJustReturned) {
   EXPECT_EQ(call_.arguments[3], 4u);
 }
 
+TEST_F(InterruptedCodeTest, ACallThatWasNotAffectedHasItsNumber) {
+  come_out(0);
+  EXPECT_FALSE(read_call(context_, call_));
+  EXPECT_EQ(call_.number, SYS_poll);
+}
+
 TEST_F(InterruptedCodeTest, IsNoCallWhenAHandlerOfTheProgramHasRun) {
   come_out(-EINTR);
   leave_to_program(context_);

@@ -206,7 +206,7 @@ class SwiprCase(unittest.TestCase):
 
     def swipr(self, *arguments, stdin_bytes=None, expect=0, **options):
         """Runs swipr to its end. `expect`: the exit code that it must have; None: any."""
-        if self.root and arguments[0] == "convert":
+        if self.root and arguments[0] in ("convert", "report"):
             arguments += ("--symfs", self.root)
         if stdin_bytes is None:
             running = self.start_swipr(*arguments, stdin=subprocess.DEVNULL, **options)

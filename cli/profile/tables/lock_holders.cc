@@ -13,13 +13,13 @@ std::string_view file_of(const Recording& recording, std::uint32_t frame) {
   return path.substr(path.rfind('/') + 1);
 }
 
+}  // namespace
+
 bool is_in_c_library(const Recording& recording, std::uint32_t frame) {
   const std::string_view file = file_of(recording, frame);
   return file.starts_with("libc.so") || file.starts_with("libc-2.") ||
          file.starts_with("libpthread") || file.starts_with("[vdso]");
 }
-
-}  // namespace
 
 std::map<Place, std::string> names_of_threads(const Recording& recording) {
   std::map<Place, std::string> names;

@@ -22,6 +22,8 @@ using Place = std::pair<std::uint32_t, Tid>;  // process and thread
 // "worker 4711": names and tids of all threads.
 std::map<Place, std::string> names_of_threads(const Recording& recording);
 
+bool is_in_c_library(const Recording& recording, std::uint32_t frame);
+
 // Of a language runtime if there is one; else the innermost outside the C library, without what is
 // inlined there; empty: there is none. `frames`: innermost first.
 std::string_view innermost_function(const Recording& recording, const Names& names,

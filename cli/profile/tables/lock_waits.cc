@@ -29,9 +29,22 @@ bool is_lock_of_language(std::string_view function) {
          (name.find("mutex") != name.npos || name.find("lock") != name.npos);
 }
 
-// Functions of locks are near the system call.
+constexpr std::size_t kNear = 4;  // functions of locks are near the system call
+
+// glibc's functions for mutexes with a time limit, and for those that are robust or inherit
+// priorities, end in a jump to one that only debug information names. Other functions that a
+// program calls in the C library are exported, so they have names.
+LibraryLock find_nameless_mutex(const Recording& recording, const Names& names,
+                                std::span<const std::uint32_t> frames) {
+  std::size_t inside = 0;
+  while (inside < frames.size() && is_in_c_library(recording, frames[inside])) ++inside;
+  const bool is_one = inside > 0 && inside <= kNear && inside < frames.size() &&
+                      names.frames[frames[inside - 1]].back().system_name.empty();
+  if (!is_one) return {true, false, false, {}};
+  return {true, true, true, innermost_function(recording, names, frames.subspan(inside))};
+}
+
 LibraryLock find_library_lock(const Recording& recording, const Names& names, std::uint32_t stack) {
-  constexpr std::size_t kNear = 4;
   const bool is_mutex = recording.stacks[stack].runtime_wait == RuntimeWait::kMutex;
   const std::string_view functions = is_mutex ? "pthread_mutex_" : "pthread_rwlock_";
   const std::span<const std::uint32_t> frames = recording.stacks[stack].frames;
@@ -45,6 +58,7 @@ LibraryLock find_library_lock(const Recording& recording, const Names& names, st
     }
     return {true, true, ends_in_time, innermost_function(recording, names, frames.subspan(at))};
   }
+  if (is_mutex) return find_nameless_mutex(recording, names, frames);
   return {true, false, false, {}};
 }
 

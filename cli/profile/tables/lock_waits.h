@@ -47,7 +47,7 @@ struct LockWait {
   std::string_view kind{};    // "mutex", "rwlock"; empty: it is no lock of the C library
   std::string_view site{};    // where it is wanted; empty: not known. Lifetime: that of `names`
   Tid holder{};               // 0: not known
-  bool ends_in_time = false;  // the thread gives up after some time
+  bool ends_in_time = false;  // the thread gives up after some time, or may do so
   // The same for several waits that have all but the locks in common.
   std::string text(const Locks& locks) const;
 };

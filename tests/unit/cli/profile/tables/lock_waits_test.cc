@@ -82,76 +82,105 @@ TEST_F(LockWaitsTest, AreByTypeOfLockAndByWhatTheHolderDid) {
   EXPECT_EQ(found.holders[2].waited, milliseconds(10));
 }
 
-TEST_F(LockWaitsTest, AreWaitsForAMutexIfTheStackShowsOne) {
-  Recording recording;
-  recording.processes.resize(1);
-  recording.threads = {{0, Tid{70}, "waiter"}, {0, Tid{71}, "holder"}};
-  recording.modules.resize(2);
-  recording.modules[0].path = "/srv/app";
-  recording.modules[1].path = "/lib/x86_64-linux-gnu/libc.so.6";
-  Names names;
-  const auto add_frame = [&](const char* function, std::uint32_t module) {
-    Frame frame;
-    frame.module = module;
-    recording.frames.push_back(frame);
-    NamedFrame named;
-    named.function = function;
-    names.frames.push_back({named});
-  };
-  add_frame("__lll_lock_wait", 1);
-  add_frame("pthread_mutex_lock", 1);
-  add_frame("handle", 0);
-  add_frame("nanosleep", 1);
-  add_frame("flush", 0);
-  add_frame("malloc", 1);
-  const auto add_stack = [&recording](std::vector<std::uint32_t> frames, RuntimeWait wait) {
+// A thread waits in functions of the C library, another flushes meanwhile.
+class LibraryLocksTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kProgram = 0;
+  static constexpr std::uint32_t kLibrary = 1;
+  // Of frames.
+  static constexpr std::uint32_t kWait = 0, kMutexLock = 1, kHandle = 2, kNanosleep = 3, kFlush = 4,
+                                 kMalloc = 5, kWrlock = 6, kSharedLock = 7, kNameless = 8;
+
+  LibraryLocksTest() {
+    recording_.processes.resize(1);
+    recording_.threads = {{0, Tid{70}, "waiter"}, {0, Tid{71}, "holder"}};
+    recording_.modules.resize(2);
+    recording_.modules[kProgram].path = "/srv/app";
+    recording_.modules[kLibrary].path = "/lib/x86_64-linux-gnu/libc.so.6";
+    add_frame("__lll_lock_wait", kLibrary);
+    add_frame("pthread_mutex_lock", kLibrary);
+    add_frame("handle", kProgram);
+    add_frame("nanosleep", kLibrary);
+    add_frame("flush", kProgram);
+    add_frame("malloc", kLibrary);
+    add_frame("pthread_rwlock_wrlock", kLibrary);
+    add_frame("std::__shared_mutex_pthread::lock()", kProgram);
+    add_frame("[libc.so.6+0x96a60]", kLibrary);
+  }
+
+  // Each stack has 10 ms of its thread's time, one after the other.
+  void add(std::uint32_t thread, std::vector<std::uint32_t> frames, RuntimeWait wait) {
     Stack stack;
     stack.frames = std::move(frames);
     stack.runtime_wait = wait;
     stack.holder = Tid{71};
-    recording.stacks.push_back(stack);
-  };
-  add_frame("pthread_rwlock_wrlock", 1);
-  add_frame("std::__shared_mutex_pthread::lock()", 0);
-  add_stack({0, 1, 2}, RuntimeWait::kMutex);
-  add_stack({0, 5, 2}, RuntimeWait::kMutex);  // the heap's lock only looks like a mutex
-  add_stack({3, 4}, RuntimeWait::kNone);
-  add_stack({0, 6, 7, 2}, RuntimeWait::kRwlock);
-  add_stack({0, 6, 7, 2}, RuntimeWait::kMutex);  // what only looks like a mutex
-  recording.stacks[0].lock = 0x4000;
-  const auto add_sample = [&recording](std::uint32_t thread, std::uint32_t stack, int end_ms) {
+    if (recording_.stacks.empty()) stack.lock = 0x4000;
+    recording_.stacks.push_back(stack);
     Sample sample;
-    sample.time = milliseconds(end_ms);
+    sample.time = milliseconds(last_ms_[thread] += 10);
     sample.wall = milliseconds(10);
     sample.thread = thread;
-    sample.stack = stack;
+    sample.stack = static_cast<std::uint32_t>(recording_.stacks.size() - 1);
     sample.state = State::kBlocked;
-    recording.samples.push_back(sample);
-  };
-  add_sample(kHolder, 2, 10);
-  add_sample(kWaiter, 0, 10);
-  add_sample(kHolder, 2, 20);
-  add_sample(kWaiter, 1, 20);
-  add_sample(kHolder, 2, 40);
-  add_sample(kWaiter, 3, 30);
-  add_sample(kWaiter, 4, 40);
-  const LockWaits found = lock_waits(recording, names, RuntimeWait::kMutex);
+    recording_.samples.push_back(sample);
+  }
+  LockWaits waits(RuntimeWait kind) const { return lock_waits(recording_, names_, kind); }
+
+  Recording recording_;
+  Names names_;
+
+ private:
+  void add_frame(std::string_view function, std::uint32_t module) {
+    Frame frame;
+    frame.module = module;
+    recording_.frames.push_back(frame);
+    NamedFrame named;
+    named.function = function;
+    if (!function.starts_with('[')) named.system_name = function;
+    names_.frames.push_back({named});
+  }
+
+  int last_ms_[2] = {};
+};
+
+TEST_F(LibraryLocksTest, AreThoseThatTheStackShows) {
+  add(kWaiter, {kWait, kMutexLock, kHandle}, RuntimeWait::kMutex);
+  add(kHolder, {kNanosleep, kFlush}, RuntimeWait::kNone);
+  add(kWaiter, {kWait, kMalloc, kHandle}, RuntimeWait::kMutex);  // only looks like a mutex
+  add(kWaiter, {kWait, kWrlock, kSharedLock, kHandle}, RuntimeWait::kRwlock);
+  add(kWaiter, {kWait, kWrlock, kSharedLock, kHandle}, RuntimeWait::kMutex);
+  const LockWaits found = waits(RuntimeWait::kMutex);
   EXPECT_EQ(found.waited, milliseconds(10));
   ASSERT_EQ(found.holders.size(), 1u);
   EXPECT_EQ(found.holders[0].lock, "handle");
   EXPECT_EQ(found.holders[0].function, "flush");
   EXPECT_EQ(found.holders[0].locks.count, 1u);
   EXPECT_EQ(found.holders[0].locks.address, "0x4000");
-  const LockWaits written = lock_waits(recording, names, RuntimeWait::kRwlock);
+  const LockWaits written = waits(RuntimeWait::kRwlock);
   EXPECT_EQ(written.waited, milliseconds(10));
   ASSERT_EQ(written.holders.size(), 1u);
   EXPECT_EQ(written.holders[0].lock, "handle") << "not the function of the C++ library";
   EXPECT_EQ(written.holders[0].locks.count, 0u);
-  const std::vector<LockOwner> owners = lock_owners(recording, names);
+  const std::vector<LockOwner> owners = lock_owners(recording_, names_);
   ASSERT_EQ(owners.size(), 2u);
   EXPECT_EQ(owners[0].lock, "mutex 0x4000 in handle");
   EXPECT_EQ(owners[1].lock, "rwlock in handle");
   EXPECT_EQ(owners[1].owner, "holder 71");
+}
+
+TEST_F(LibraryLocksTest, AreMutexesBehindAJumpOfAnExportedFunction) {
+  add(kWaiter, {kWait, kNameless, kHandle}, RuntimeWait::kMutex);
+  add(kWaiter, {kWait, kNameless, kMalloc, kHandle}, RuntimeWait::kMutex);
+  add(kWaiter, {kWait, kNameless, kHandle}, RuntimeWait::kRwlock);
+  add(kWaiter, {kWait, kNameless}, RuntimeWait::kMutex);
+  const LockWaits found = waits(RuntimeWait::kMutex);
+  EXPECT_EQ(found.waited, milliseconds(10));
+  ASSERT_EQ(found.holders.size(), 1u);
+  EXPECT_EQ(found.holders[0].lock, "handle");
+  EXPECT_EQ(waits(RuntimeWait::kRwlock).waited, milliseconds(0));
+  const auto wait = find_lock_wait(recording_, names_, 0);
+  ASSERT_TRUE(wait);
+  EXPECT_TRUE(wait->ends_in_time) << "it may";
 }
 
 TEST(LockPlaces, NameOneLockAndCountSeveral) {

@@ -33,7 +33,8 @@ print("whole")
 STORM = HAS_ENDED + """
 function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end
 function storm(number)
-  local made = load(("local n = ...; local s = %d; for i = 1, n do s = s + i end; return s"):format(number), "=made")
+  local text = "local n = ...; local s = %d; for i = 1, n do s = s + i end; " .. ("s = s + 1; "):rep(50) .. "return s"
+  local made = load(text:format(number), "=made")
   local threads = {}
   for i = 1, 50 do
     setmetatable({}, {__gc = function() return i end})
@@ -41,10 +42,10 @@ function storm(number)
     threads[i](i)
   end
   for i = 1, 50 do threads[i](i) end
-  if number % 10 == 0 then collectgarbage() end
+  if number % 2 == 0 then collectgarbage() end
   if number % 50 == 0 then collectgarbage(number % 100 == 0 and "generational" or "incremental") end
   pcall(function() error({number}) end)
-  if number % 20 == 0 then pcall(function() local function f() return 1 + f() end return f() end) end
+  if number % 200 == 0 then pcall(function() local function f() return 1 + f() end return f() end) end
   return made(200) + deep(500)
 end
 local number = 0

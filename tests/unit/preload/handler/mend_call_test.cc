@@ -163,14 +163,16 @@ class TransferTest : public MendCallTest {
   void run_pestered(Transfer transfer) {
     std::atomic<std::int32_t> tid{0};
     std::atomic<bool> done{false};
+    std::atomic<bool> may_end{false};
     std::thread thread([&] {
       tid = self_thread().value;
       transfer();
       done = true;
+      while (!may_end) std::this_thread::yield();  // the last signal needs a thread
     });
     while (tid == 0) std::this_thread::yield();
     pester(Tid{tid}, done);
-    // A signal that is still pending then finds a thread that has not ended.
+    may_end = true;
     thread.join();
   }
 

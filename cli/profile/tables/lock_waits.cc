@@ -33,7 +33,8 @@ constexpr std::size_t kNear = 4;  // functions of locks are near the system call
 
 // glibc's functions for mutexes with a time limit, and for those that are robust or inherit
 // priorities, end in a jump to one that only debug information names. Other functions that a
-// program calls in the C library are exported, so they have names.
+// program calls in the C library are exported, so they have names. Which of these mutexes it is, is
+// not known, so it may have a time limit.
 LibraryLock find_nameless_mutex(const Recording& recording, const Names& names,
                                 std::span<const std::uint32_t> frames) {
   std::size_t inside = 0;

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "preload/agent/sample/found_place.h"
+#include "preload/handler/calls/system_call.h"
 #include "preload/machine/instruction_aarch64.h"
 
 namespace swipr::agent {
@@ -35,9 +36,7 @@ std::uint64_t pc_behind_call(const ProcMemory& memory,
 }
 
 std::int32_t found_call(const ProcMemory&, const unwind::Registers& registers) noexcept {
-  constexpr std::uint64_t kNumbers = 1024;
-  const std::uint64_t number = registers.values[kX8];
-  return number < kNumbers ? static_cast<std::int32_t>(number) : -1;
+  return handler::to_call_number(registers.values[kX8]);
 }
 
 }  // namespace swipr::agent

@@ -5,6 +5,7 @@
 #include "preload/agent/sample/found_place.h"
 #include "preload/handler/calls/call_number.h"
 #include "preload/handler/calls/interrupted_code.h"
+#include "preload/handler/calls/system_call.h"
 
 namespace swipr::agent {
 
@@ -42,11 +43,9 @@ std::uint64_t pc_behind_call(const ProcMemory& memory,
 
 // The kernel has put the number back into the register of a call that restarts.
 std::int32_t found_call(const ProcMemory& memory, const unwind::Registers& registers) noexcept {
-  constexpr std::uint64_t kNumbers = 1024;
   const std::uint64_t behind = pc_behind_call(memory, registers);
-  const std::uint64_t number = registers.values[unwind::kResultRegister];
   if (registers.values[unwind::kPcRegister] != behind)
-    return number < kNumbers ? static_cast<std::int32_t>(number) : -1;
+    return handler::to_call_number(registers.values[unwind::kResultRegister]);
   std::array<std::uint8_t, handler::kCodeBytes> code;
   if (!memory.read(behind - code.size(), std::as_writable_bytes(std::span(code)))) return -1;
   return handler::decode_call_number(code);

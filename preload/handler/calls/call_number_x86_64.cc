@@ -4,6 +4,7 @@
 #include <array>
 
 #include "preload/handler/calls/call_number.h"
+#include "preload/handler/calls/system_call.h"
 #include "preload/unwind/base/architecture.h"
 #include "preload/unwind/walk/page_probe_reader.h"
 
@@ -113,14 +114,9 @@ std::uint64_t loaded_from(Code code, std::uint8_t to, std::uint64_t sp, std::uin
   return ends_in(rest, from_fp) ? fp + offset : 0;
 }
 
-std::int32_t checked(std::uint64_t number) noexcept {
-  constexpr std::uint64_t kNumbers = 1024;
-  return number < kNumbers ? static_cast<std::int32_t>(number) : -1;
-}
-
 std::int32_t number_at(std::uint64_t address, unwind::PageProbeReader& reader) noexcept {
   std::uint64_t number = 0;
-  return address != 0 && reader.read_word(address, number) ? checked(number) : -1;
+  return address != 0 && reader.read_word(address, number) ? to_call_number(number) : -1;
 }
 
 // mov REGISTER,%rsi, of the registers that functions keep.
@@ -168,7 +164,7 @@ std::int32_t number_of_caller(const gregset_t& registers,
     const std::uint64_t from = loaded_from(before, kToRsi, callers_sp, reg(registers, REG_RBP));
     if (from != 0) return number_at(from, reader);
     for (const Copy& copy : kCopiesToRsi) {
-      if (ends_in(before, copy.code)) return checked(reg(registers, copy.from));
+      if (ends_in(before, copy.code)) return to_call_number(reg(registers, copy.from));
     }
   }
   return -1;

@@ -9,6 +9,12 @@
 
 namespace swipr::handler {
 
+// What a register or a word has that should be the number of a call. -1: it is none.
+constexpr std::int32_t to_call_number(std::uint64_t value) noexcept {
+  constexpr std::uint64_t kNumbers = 1024;
+  return value < kNumbers ? static_cast<std::int32_t>(value) : -1;
+}
+
 struct SystemCall {
   std::int32_t number = -1;  // -1: not known
   std::array<std::uint64_t, 6> arguments{};

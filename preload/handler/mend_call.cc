@@ -31,7 +31,7 @@ bool program_can_be_asked(int own_signal) noexcept {
   constexpr int kSignals = 64;
   for (int number = 1; number <= kSignals; ++number) {
     if (number == own_signal || is_raised_by_faults(number) || is_of_libc(number)) continue;
-    if (runs_unmarked(number)) return false;
+    if (runs_unmarked(number) && !redirect_lost_return(number)) return false;
   }
   return true;
 }

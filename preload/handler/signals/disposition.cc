@@ -187,6 +187,13 @@ DispositionLock::~DispositionLock() {
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_);
 }
 
+DispositionTryLock::DispositionTryLock() noexcept
+    : owns_(locked.exchange(1, std::memory_order_acquire) == 0) {}
+
+DispositionTryLock::~DispositionTryLock() {
+  if (owns_) locked.store(0, std::memory_order_release);
+}
+
 void use_sigaction(SigactionFunction* function) noexcept { libc_sigaction = function; }
 
 void set_disposition_owner(pid_t pid, int signal_number) noexcept {

@@ -28,6 +28,19 @@ class DispositionLock {
   std::uint64_t before_ = 0;
 };
 
+// The same in a handler that masks all signals, without waiting.
+class DispositionTryLock {
+ public:
+  SWIPR_SIGNAL_SAFE DispositionTryLock() noexcept;
+  SWIPR_SIGNAL_SAFE ~DispositionTryLock();
+  DispositionTryLock(const DispositionTryLock&) = delete;
+  DispositionTryLock& operator=(const DispositionTryLock&) = delete;
+  SWIPR_SIGNAL_SAFE bool is_owner() const noexcept { return owns_; }
+
+ private:
+  bool owns_;
+};
+
 // At load, where libc has no other name for sigaction(2) than the one that is wrapped (musl): the
 // function behind the wrapper.
 void use_sigaction(SigactionFunction* function) noexcept;

@@ -3,7 +3,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 
 #include "preload/handler/signals/disposition.h"
 #include "preload/unwind/base/architecture.h"
@@ -20,6 +22,8 @@ namespace swipr::handler {
 namespace {
 
 constinit std::atomic<bool> may_lose_returns{false};
+
+constexpr int kIgnoredBySystem[] = {SIGINT, SIGQUIT};
 
 constexpr std::uint64_t kHasRestorer = 0x04000000;  // SA_RESTORER, asm/signal.h
 // Whether libc installs a function to return to; elsewhere the kernel has one.
@@ -68,9 +72,17 @@ void expect_lost_returns() noexcept { may_lose_returns.store(true, std::memory_o
 void redirect_lost_returns() noexcept {
   if (!may_lose_returns.load(std::memory_order_relaxed)) return;
   const DispositionLock lock;
-  for (const int number : {SIGINT, SIGQUIT}) {
+  for (const int number : kIgnoredBySystem) {
     if (!is_taken(number)) redirect_return(number);
   }
+}
+
+bool redirect_lost_return(int number) noexcept {
+  if (!may_lose_returns.load(std::memory_order_relaxed)) return false;
+  if (std::ranges::find(kIgnoredBySystem, number) == std::end(kIgnoredBySystem)) return false;
+  const DispositionTryLock lock;
+  if (lock.is_owner() && !is_taken(number)) redirect_return(number);
+  return true;
 }
 
 }  // namespace swipr::handler

@@ -39,5 +39,10 @@ SWIPR_SIGNAL_SAFE void expect_lost_returns() noexcept;
 // From then on, before each tick's signals: redirects those two.
 // Context: control thread.
 void redirect_lost_returns() noexcept;
+// The same for one signal: a command may have ended since the tick began. False: its handler is not
+// one that system(3) may have put back. True: it returns to this code now, or will do so in a few
+// microseconds, because another thread that holds the lock is about to do the same.
+// Context: signal handler with all signals masked.
+SWIPR_SIGNAL_SAFE bool redirect_lost_return(int number) noexcept;
 
 }  // namespace swipr::handler

@@ -88,7 +88,7 @@ class InterruptionTest(SwiprCase):
             with self.subTest(rate=rate):
                 self.check_short_calls(rate)
 
-    def test_short_calls_of_a_program_that_has_called_system(self):
+    def test_short_calls_of_a_program_that_calls_system(self):
         self.check_short_calls(10000, "system", environment={"SWIPR_SIGNAL_FREE": "off"})
 
     def test_the_programs_own_signals_end_its_waits(self):

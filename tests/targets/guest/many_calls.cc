@@ -5,7 +5,8 @@
 // 6.18 a session whose threads do nothing else, recorded or not, was seen to keep both CPUs from
 // every other session for 40 s (scheduler, autogroups). With "signals" there is also one that waits
 // without end, and each of its waits is ended by a signal of the program's own. With "system" the
-// program handles SIGINT and has called system(3), which puts that handler back.
+// program handles SIGINT and a thread calls system(3) again and again, which puts that handler
+// back.
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -246,6 +247,24 @@ void send_signals() {
   }
 }
 
+void run_commands() {
+  target::name_thread("commands");
+  while (!ending) {
+    if (std::system("true") != 0) std::perror("many_calls: system");
+    rest();
+  }
+}
+
+// SIGCHLD of a command interrupts calls although it is ignored. The kernel prefers the first
+// thread, whose read is restarted, unless a signal is pending for it; then no other thread shall be
+// met.
+void block_child_signal(bool block) {
+  sigset_t one;
+  ::sigemptyset(&one);
+  ::sigaddset(&one, SIGCHLD);
+  ::pthread_sigmask(block ? SIG_BLOCK : SIG_UNBLOCK, &one, nullptr);
+}
+
 void count_signals(int number) {
   struct sigaction action {};
   action.sa_handler = [](int) { ++handled; };
@@ -261,7 +280,7 @@ int main(int count, char** arguments) {
   if (with_signals) count_signals(SIGUSR1);
   if (with == "system") {
     count_signals(SIGINT);
-    if (std::system("true") != 0) return 1;
+    block_child_signal(true);
   }
   Tally signals;
   std::array<Tally, kKinds.size()> tallies{};
@@ -278,6 +297,10 @@ int main(int count, char** arguments) {
   if (with_signals) {
     threads.emplace_back([&] { wait_for_signals(signals); });
     threads.emplace_back(send_signals);
+  }
+  if (with == "system") {
+    threads.emplace_back(run_commands);
+    block_child_signal(false);
   }
   target::say("ready");
   target::wait_for_stdin_end();

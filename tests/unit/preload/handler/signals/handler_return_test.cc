@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "preload/handler/signal_handler.h"
+#include "preload/handler/signals/disposition.h"
 
 namespace swipr::handler {
 namespace {
@@ -76,20 +77,45 @@ TEST_F(HandlerReturnTest, DefaultAndIgnoredStayWhatTheyAre) {
   }
 }
 
+bool handler_returns_here(int number) {
+  KernelAction action;
+  return exchange_kernel_action(number, nullptr, &action) && returns_here(action);
+}
+
 TEST_F(HandlerReturnTest, HandlersThatSystemPutsBackAreRedirected) {
   struct sigaction before {};
   struct sigaction wanted {};
   wanted.sa_handler = on_plain;
   ::sigaction(SIGINT, nullptr, &before);
   ASSERT_EQ(put_program_handler(SIGINT, wanted), 0);
-  ASSERT_EQ(std::system("true"), 0);
   expect_lost_returns();
-  redirect_lost_returns();
-  KernelAction action;
-  ASSERT_TRUE(exchange_kernel_action(SIGINT, nullptr, &action));
-  EXPECT_TRUE(returns_here(action));
-  ::raise(SIGINT);
-  EXPECT_EQ(seen_number, SIGINT);
+  EXPECT_FALSE(redirect_lost_return(SIGTERM));
+  for (void (*redirect)() :
+       {+[] { redirect_lost_returns(); }, +[] { EXPECT_TRUE(redirect_lost_return(SIGINT)); }}) {
+    ASSERT_EQ(std::system("true"), 0);
+    EXPECT_FALSE(handler_returns_here(SIGINT));
+    redirect();
+    EXPECT_TRUE(handler_returns_here(SIGINT));
+    seen_number = 0;
+    ::raise(SIGINT);
+    EXPECT_EQ(seen_number, SIGINT);
+  }
+  ::sigaction(SIGINT, &before, nullptr);
+}
+
+TEST_F(HandlerReturnTest, WhoHoldsTheLockRedirectsIt) {
+  struct sigaction before {};
+  struct sigaction wanted {};
+  wanted.sa_handler = on_plain;
+  ASSERT_EQ(::sigaction(SIGINT, &wanted, &before), 0);
+  expect_lost_returns();
+  {
+    const DispositionLock lock;
+    EXPECT_TRUE(redirect_lost_return(SIGINT));
+    EXPECT_FALSE(handler_returns_here(SIGINT));
+  }
+  EXPECT_TRUE(redirect_lost_return(SIGINT));
+  EXPECT_TRUE(handler_returns_here(SIGINT));
   ::sigaction(SIGINT, &before, nullptr);
 }
 

@@ -96,8 +96,18 @@ bool restarts_unnoticed(std::int64_t system_call,
   }
 }
 
+// Threads wait for a robust mutex as if processes shared it. musl's shared mutexes look the same,
+// but have no owner: while one is held, its word is EBUSY.
+// Source: kernel, Documentation/locking/robust-futex-ABI.rst; glibc, nptl/pthreadP.h.
+bool is_word_of_robust_mutex(std::uint64_t operation, std::uint32_t word) noexcept {
+  constexpr std::uint32_t kHeldInMusl = EBUSY;
+  const std::uint32_t owner = word & FUTEX_TID_MASK;
+  return (operation & FUTEX_PRIVATE_FLAG) == 0 && (word & FUTEX_WAITERS) != 0 && owner != 0 &&
+         owner != kHeldInMusl;
+}
+
 // A thread waits for a mutex of glibc while its first word is 2; the owner is the third word. The
-// first word of one with priority inheritance is the owner.
+// first word of one with priority inheritance, or of a robust one, is the owner.
 // In a read-write lock, __wrphase_futex and __writers_futex are 3 while a thread waits for a
 // writer, the first of them in a multiple of 8 bytes. __cur_writer is behind them; 0: no writer has
 // the lock. In glibc before 2.25, __writer is there, but only a wait with a time-out looks like
@@ -123,6 +133,7 @@ std::uint64_t find_holder_address(std::int64_t system_call,
       if (expected == kWaitsForWriter) return (futex & ~std::uint64_t{7}) + kWriter;
       [[fallthrough]];
     case FUTEX_WAIT:
+      if (is_word_of_robust_mutex(arguments[1], expected)) return futex;
       return expected == kLockedWithWaiters ? futex + kOwner : 0;
     default:
       return 0;

@@ -11,7 +11,19 @@ MUTEX = 6  # RuntimeWait::kMutex
 
 class LocksTest(SwiprCase):
     def test_holders_of_a_mutex(self):
-        target = self.start_target("locks_nofp")
+        text = self.check_holders()
+        self.assertRegex(text, r"threads waited \d+\.\d+ s for mutexes, ")
+        self.assertRegex(text, r"% +mutex .*\bmutex in enter_lock +while hold_second held it")
+
+    def test_holders_of_other_mutexes(self):
+        """In the C library these waits end in functions of other names, or of none."""
+        for kind in ("robust", "inheriting", "timed"):
+            with self.subTest(kind=kind):
+                self.check_holders(kind)
+
+    def check_holders(self, *kind):
+        """The text of its report."""
+        target = self.start_target("locks_nofp", *kind)
         path = self.record(target.pid, "--count", 2000, "--interval", "2ms", "--max-overhead", "100%")
         finished = target.end()
         words = finished.out.decode().split()
@@ -24,9 +36,7 @@ class LocksTest(SwiprCase):
         # The end of the first one's time is seen at the next tick; a busy machine delays ticks.
         share = truth["first"] / sum(truth.values())
         self.assertAlmostEqual(third["first"] / sum(third.values()), share, delta=0.1)
-        text = self.swipr("report", path).out.decode()
-        self.assertRegex(text, r"threads waited \d+\.\d+ s for mutexes, ")
-        self.assertRegex(text, r"% +mutex .*\bmutex in enter_lock +while hold_second held it")
+        return self.swipr("report", path).out.decode()
 
     def test_other_waits_have_no_holder(self):
         """Condition variables, semaphores and others use futexes, too."""

@@ -1,17 +1,20 @@
 // locks: one thread waits for a mutex, again and again, while two others hold it one after the
 // other. The first passes it to the second while the third sleeps. When it ends, it says how long
-// the third waited for each of the two: "first NANOSECONDS second NANOSECONDS".
+// the third waited for each of the two: "first NANOSECONDS second NANOSECONDS". Its argument
+// may be "robust" or "inheriting", the mutex's kind, or "timed": the third waits with a time limit.
 #include <pthread.h>
 #include <time.h>
 
 #include <atomic>
+#include <string_view>
 #include <thread>
 
 #include "tests/targets/target.h"
 
 namespace {
 
-pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t mutex;
+bool is_timed = false;  // the third thread's wait
 pthread_barrier_t begin_of_round;
 pthread_barrier_t end_of_round;
 std::atomic<bool> stop{false};
@@ -33,7 +36,14 @@ TARGET_FRAME int hold_second(int milliseconds) {
   return milliseconds + 2;
 }
 
-TARGET_FRAME int enter_lock(int round) { return pthread_mutex_lock(&mutex) + round; }
+TARGET_FRAME int enter_lock(int round) {
+  if (!is_timed) return pthread_mutex_lock(&mutex) + round;
+  timespec end{};
+  clock_gettime(CLOCK_REALTIME, &end);
+  constexpr time_t kDay = 86400;
+  end.tv_sec += kDay;
+  return pthread_mutex_timedlock(&mutex, &end) + round;
+}
 
 namespace {
 
@@ -73,9 +83,19 @@ void round_of_third() {
   pthread_mutex_unlock(&mutex);
 }
 
+void make_mutex(std::string_view kind) {
+  is_timed = kind == "timed";
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  if (kind == "robust") pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  if (kind == "inheriting") pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+  pthread_mutex_init(&mutex, &attributes);
+}
+
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+  make_mutex(count > 1 ? arguments[1] : "");
   pthread_barrier_init(&begin_of_round, nullptr, 4);
   pthread_barrier_init(&end_of_round, nullptr, 4);
   std::thread threads[] = {run_rounds("first", round_of_first),

@@ -135,13 +135,13 @@ bool retake_handler() noexcept { return retake(); }
 void restore_handler(bool signals_may_be_pending) noexcept { restore(signals_may_be_pending); }
 bool restarts_calls() noexcept { return installed_with_restart(); }
 
+// One system call only: a caller that has checked the time may lose its CPU at each. si_uid is 0.
 bool send_signal(Pid process, Tid thread, Cookie cookie) noexcept {
   siginfo_t info;
   std::memset(&info, 0, sizeof(info));
   info.si_signo = installed_signal();
   info.si_code = kOwnSignalCode;
   info.si_pid = process.value;
-  info.si_uid = ::getuid();
   info.si_value.sival_ptr = reinterpret_cast<void*>(pack(cookie));  // the kernel passes 8 bytes on
   return ::syscall(SYS_rt_tgsigqueueinfo, process.value, thread.value, info.si_signo, &info) == 0;
 }

@@ -11,6 +11,7 @@
 
 #include "preload/agent/base/text/text_view.h"
 #include "preload/agent/proc/proc_directory.h"
+#include "preload/machine/older_calls.h"
 
 namespace swipr::agent {
 
@@ -91,6 +92,20 @@ bool restarts_unnoticed(std::int64_t system_call,
     case SYS_waitid:
     case SYS_flock:
       return true;
+    default:
+      return false;
+  }
+}
+
+// poll(2), epoll_wait(2): milliseconds, negative ones without end.
+bool timeout_begins_again(std::int64_t system_call,
+                          const std::array<std::uint64_t, 6>& arguments) noexcept {
+  switch (system_call) {
+    case machine::kPoll:
+      return static_cast<std::int32_t>(arguments[2]) > 0;
+    case machine::kEpollWait:
+    case SYS_epoll_pwait:
+      return static_cast<std::int32_t>(arguments[3]) > 0;
     default:
       return false;
   }
@@ -216,6 +231,7 @@ WaitPlace parse_wait_place(std::string_view text) noexcept {
       argument = in.take_hex();
     }
     place.restarts = restarts_unnoticed(place.system_call, arguments);
+    place.timeout_begins_again = timeout_begins_again(place.system_call, arguments);
     place.is_futex_wait = is_futex_wait(place.system_call, arguments);
     place.first_argument = arguments[0];
     place.holder_address = find_holder_address(place.system_call, arguments);

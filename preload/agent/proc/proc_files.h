@@ -38,6 +38,9 @@ struct WaitPlace {
   // A handler with SA_RESTART may interrupt the call: the kernel restarts it without effect on the
   // caller. True only for calls that neither timeouts nor socket options can make return early.
   bool restarts = false;
+  // It has a timeout, which begins again if the call is repeated. False also for sockets with a
+  // timeout, and for calls whose timeouts the kernel updates. Not part of the place.
+  bool timeout_begins_again = false;
   // FUTEX_WAIT or FUTEX_WAIT_BITSET, which wait in the same function of the kernel. Not part of the
   // place.
   bool is_futex_wait = false;

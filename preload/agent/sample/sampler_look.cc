@@ -53,9 +53,11 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
   LookStep step = LookStep::kAwaitLeaving;
   for (int attempt = 0; attempt < attempts && !ends_look(step); ++attempt) {
     last = read_wait_place(thread.tid);
-    if (last.kind == WaitKind::kBlocked) thread.looks.last_wait_call = last.system_call;
     seen.wait = last.kind;
     seen.is_hidden = is_hidden(last, thread.tid);
+    if (last.kind == WaitKind::kBlocked) thread.looks.last_wait_call = last.system_call;
+    if (last.kind == WaitKind::kBlocked || seen.is_hidden)
+      thread.looks.timeout_begins_again = last.timeout_begins_again || seen.is_hidden;
     seen.is_waking = thread.looks.may_be_waking(known.account.cpu_ns());
     step = next_step(seen);
     const Look found = take_step(step, recording, place, known, last, now);

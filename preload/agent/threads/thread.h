@@ -78,17 +78,21 @@ struct ThreadLooks {
   WaitPlace signalled_place;         // where it was blocked when it got its outstanding signal
   KeptRegisters kept;
   HiddenWait hidden;
-  std::int64_t last_wait_call = -1;  // system call in which it was last found blocked; -1: none
-  WaitPlace channel_place;           // where `wait_channel` was read
+  std::int64_t last_wait_call = -1;   // system call in which it was last found blocked; -1: none
+  bool timeout_begins_again = false;  // that of its last wait, as far as is known
+  WaitPlace channel_place;            // where `wait_channel` was read
   std::uint64_t channel_argument = 0;
   std::uint32_t wait_channel = 0;  // of WaitChannels
   std::uint32_t label_place = 0;   // where its labels were found last
 
-  // It has used less CPU time since it was found asleep than the longest return from a system call
-  // takes.
+  // It has used less CPU time since it was found asleep than a return from a system call takes.
+  // Where a signal would begin a timeout again, that is nearly the longest return:
+  // docs/design/29-no-early-return.md.
   bool may_be_waking(std::int64_t clock_ns) const noexcept {
     constexpr std::int64_t kWayOutNs = 20'000;
-    return asleep_cpu_ns >= 0 && clock_ns - asleep_cpu_ns < kWayOutNs;
+    constexpr std::int64_t kLongWayOutNs = 100'000;
+    const std::int64_t way_out_ns = timeout_begins_again ? kLongWayOutNs : kWayOutNs;
+    return asleep_cpu_ns >= 0 && clock_ns - asleep_cpu_ns < way_out_ns;
   }
 };
 

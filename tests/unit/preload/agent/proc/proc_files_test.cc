@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "preload/machine/older_calls.h"
+
 namespace swipr::agent {
 namespace {
 
@@ -51,6 +53,21 @@ TEST(WaitPlace, TellsWhichCallsWaitInTheFunctionOfFutexes) {
   EXPECT_FALSE(is_futex_wait(kFutex + "0x7f0 0x86 0x0 0x0 0x0 0x0"));  // with priority inheritance
   EXPECT_FALSE(is_futex_wait(kFutex + "0x7f0 0x8b 0x0 0x0 0x0 0x0"));  // requeued to such a one
   EXPECT_FALSE(is_futex_wait(std::to_string(SYS_wait4) + " 0x1 0x0 0x0 0x0 0x0 0x0"));
+}
+
+TEST(WaitPlace, TellsWhichTimeoutsBeginAgain) {
+  const auto begins_again = [](long call, const std::string& arguments) {
+    return parse_wait_place(std::to_string(call) + arguments + " 0x7ffd10 0x7f3a1\n")
+        .timeout_begins_again;
+  };
+  EXPECT_TRUE(begins_again(SYS_epoll_pwait, " 0x3 0x7f0 0x1 0x64 0x0 0x8"));
+  EXPECT_FALSE(begins_again(SYS_epoll_pwait, " 0x3 0x7f0 0x1 0xffffffff 0x0 0x8"));
+  EXPECT_FALSE(begins_again(SYS_epoll_pwait, " 0x3 0x7f0 0x1 0xffffffffffffffff 0x0 0x8"));
+  EXPECT_FALSE(begins_again(SYS_ppoll, " 0x7f0 0x1 0x7f8 0x0 0x8 0x0"));
+  if (machine::kPoll < 0) return;
+  EXPECT_TRUE(begins_again(machine::kEpollWait, " 0x3 0x7f0 0x1 0x64 0x0 0x0"));
+  EXPECT_TRUE(begins_again(machine::kPoll, " 0x7f0 0x1 0x64 0x0 0x0 0x0"));
+  EXPECT_FALSE(begins_again(machine::kPoll, " 0x7f0 0x1 0xffffffff 0x0 0x0 0x0"));
 }
 
 TEST(WaitPlace, TellsWhereTheHolderOfAMutexIs) {

@@ -55,9 +55,12 @@ Sampler::Look Sampler::look(Recording& recording, std::uint32_t place, RecordedT
     last = read_wait_place(thread.tid);
     seen.wait = last.kind;
     seen.is_hidden = is_hidden(last, thread.tid);
-    if (last.kind == WaitKind::kBlocked) thread.looks.last_wait_call = last.system_call;
-    if (last.kind == WaitKind::kBlocked || seen.is_hidden)
-      thread.looks.timeout_begins_again = last.timeout_begins_again || seen.is_hidden;
+    if (last.kind == WaitKind::kBlocked) {
+      thread.looks.last_wait_call = last.system_call;
+      thread.looks.timeout_begins_again = last.timeout_begins_again;
+    } else if (seen.is_hidden) {
+      thread.looks.timeout_begins_again = true;
+    }
     seen.is_waking = thread.looks.may_be_waking(known.account.cpu_ns());
     step = next_step(seen);
     const Look found = take_step(step, recording, place, known, last, now);

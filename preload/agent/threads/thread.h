@@ -79,7 +79,7 @@ struct ThreadLooks {
   KeptRegisters kept;
   HiddenWait hidden;
   std::int64_t last_wait_call = -1;   // system call in which it was last found blocked; -1: none
-  bool timeout_begins_again = false;  // that of its last wait, as far as is known
+  bool timeout_begins_again = false;  // that of its last wait; true also if its call is not shown
   WaitPlace channel_place;            // where `wait_channel` was read
   std::uint64_t channel_argument = 0;
   std::uint32_t wait_channel = 0;  // of WaitChannels

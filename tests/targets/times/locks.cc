@@ -90,6 +90,7 @@ void make_mutex(std::string_view kind) {
   if (kind == "robust") pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
   if (kind == "inheriting") pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
   pthread_mutex_init(&mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
 }
 
 }  // namespace
